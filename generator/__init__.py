@@ -1,0 +1,1 @@
+"""Development time: installed torch → ``catalog.json`` → ``generated/``. Not shipped."""

@@ -1,0 +1,128 @@
+"""``python -m generator``: installed torch → ``catalog.json`` → ``generated/``.
+
+Exit status: 0 done, or nothing to do; 1 with ``--check``, something drifted; 2 an error, and nothing
+was written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from difflib import unified_diff
+from typing import Any
+
+from generator import catalog as catalog_file
+from generator import paths
+from generator.errors import GenerationError
+from generator.facts.pin import FactsError
+
+MEND = "Mend it with: python -m generator"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        if options.render_only:
+            return _render_only(check=options.check)
+        return _check(options) if options.check else _generate(options)
+    except (GenerationError, FactsError) as error:
+        print(f"generator: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("generator: interrupted; every file is as it was or as it shall be.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m generator", description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; print the diff and exit 1 on drift"
+    )
+    parser.add_argument(
+        "--render-only", action="store_true", help="from catalog.json as it is; needs no torch"
+    )
+    parser.add_argument(
+        "--allow-version", action="store_true", help="accept a torch other than the pinned one"
+    )
+    return parser
+
+
+def _plan(options: argparse.Namespace) -> dict[str, Any]:
+    from generator.facts import introspect
+    from generator.facts.pin import check_pinned
+    from generator.plan.evidence import read_evidence
+    from generator.plan.plan import plan
+    from generator.plan.routes import read_routes
+
+    # Curated files first: a typo in them should not cost the time of an introspection.
+    routes = read_routes(paths.ROUTES)
+    evidence = read_evidence(paths.EVIDENCE)
+    check_pinned(options.allow_version)
+    return plan(introspect(allow_version=options.allow_version), routes, evidence, paths.CORE)
+
+
+def _generate(options: argparse.Namespace) -> int:
+    from generator.render.render import render
+    from generator.render.writer import write_file, write_tree
+
+    start = time.perf_counter()
+    catalog = _plan(options)
+    text = catalog_file.dumps(catalog)
+    files = render(catalog_file.loads(text), paths.TEMPLATES)
+    written = write_file(paths.CATALOG, text)
+    changed, deleted = write_tree(paths.GENERATED, files)
+    counts = Counter(row["mirror"] for row in catalog["members"].values())
+    print(
+        f"torch {catalog['torch']}: {len(catalog['modules'])} modules, {len(catalog['members'])} members "
+        f"({', '.join(f'{number} {kind}' for kind, number in sorted(counts.items()))}), "
+        f"{len(catalog['shims'])} shims"
+    )
+    print(
+        f"catalog.json {'written' if written else 'unchanged'}; generated/: {len(files)} files, "
+        f"{changed} written, {deleted} deleted; {time.perf_counter() - start:.1f} s"
+    )
+    return 0
+
+
+def _check(options: argparse.Namespace) -> int:
+    status = _render_only(check=True)
+    catalog = catalog_file.dumps(_plan(options))
+    before = paths.CATALOG.read_text(encoding="utf-8")
+    if catalog != before:
+        sys.stdout.writelines(
+            unified_diff(
+                before.splitlines(keepends=True),
+                catalog.splitlines(keepends=True),
+                "catalog.json (on disk)",
+                "catalog.json (as planned from torch and the routes)",
+                n=0,
+            )
+        )
+        print(f"catalog.json is not what torch and generator/routes/ give. {MEND}")
+        status = 1
+    if status == 0:
+        print("no drift: catalog.json is what torch and the routes give, generated/ what it gives")
+    return status
+
+
+def _render_only(*, check: bool) -> int:
+    from generator.render.render import render
+    from generator.render.writer import compare, write_tree
+
+    files = render(catalog_file.read(paths.CATALOG), paths.TEMPLATES)
+    if not check:
+        changed, deleted = write_tree(paths.GENERATED, files)
+        print(f"generated/: {len(files)} files, {changed} written, {deleted} deleted")
+        return 0
+    diff = list(compare(paths.GENERATED, files))
+    sys.stdout.writelines(diff)
+    if diff:
+        print(f"generated/ is not what catalog.json gives. {MEND} --render-only")
+    return 1 if diff else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,278 @@
+"""Write ``tdev_core/codemod/engine/names.json``: the facts about torch the codemod needs.
+
+The codemod runs where torch is not installed, so what it has to know (which names depend on
+the device, which parameters are devices) is introspected here, at development time, from the
+installed torch, and checked in. Deterministic: sorted, no clock, no paths, version without
+its local part.
+
+    python -m generator.codemod_names            # write
+    python -m generator.codemod_names --check    # exit 1 and print the diff if it is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import importlib
+import inspect
+import json
+import re
+import sys
+import types
+import typing
+import warnings
+from pathlib import Path
+
+TARGET = Path(__file__).resolve().parent.parent / "tdev_core/codemod/engine/names.json"
+
+# Modules whose every public name depends on the device.
+ROUTED_MODULES = ("torch.cuda",)
+
+# Public modules that `import torch` does not load by itself.
+EXTRA_MODULES = ("torch.distributed.device_mesh", "torch.hub", "torch.nested", "torch.testing")
+
+# Names outside of them. Upstream: docs.pytorch.org/docs/stable, the page named on the line.
+ROUTED = (
+    "torch.amp.GradScaler",  # amp.html: device="cuda" by default
+    "torch.amp.custom_bwd",  # amp.html: device_type
+    "torch.amp.custom_fwd",  # amp.html: device_type
+    "torch.distributed.get_backend",  # distributed.html: code compares the answer with "nccl"
+    "torch.distributed.init_device_mesh",  # distributed.html: device_type
+    "torch.distributed.device_mesh.init_device_mesh",  # distributed.html: device_type
+    "torch.distributed.init_process_group",  # distributed.html: backend="nccl"
+    "torch.distributed.is_nccl_available",  # distributed.html
+    "torch.distributed.new_group",  # distributed.html: backend="nccl"
+    "torch.get_autocast_gpu_dtype",  # deprecated in favour of torch.get_autocast_dtype("cuda")
+    "torch.load",  # torch.html: without map_location, to where it was saved from
+    "torch.jit.load",  # the same
+    "torch.hub.load_state_dict_from_url",  # the same
+    "torch.is_autocast_enabled",  # without arguments: CUDA's
+    "torch.random.fork_rng",  # random.html: device_type="cuda"
+    "torch.set_autocast_enabled",  # without a device type: CUDA's
+    "torch.set_autocast_gpu_dtype",  # CUDA's
+    "torch.set_default_tensor_type",  # torch.html: torch.cuda.FloatTensor
+)
+
+# Functions whose device parameter has another name or meaning than `device`.
+DEVICE_PARAMS: dict[str, list[tuple[str, int | None]]] = {
+    "torch.amp.GradScaler": [("device", 0)],
+    "torch.amp.custom_bwd": [("device_type", None)],
+    "torch.amp.custom_fwd": [("device_type", None)],
+    "torch.asarray": [("device", None)],
+    "torch.autocast": [("device_type", 0)],
+    "torch.distributed.device_mesh.init_device_mesh": [("device_type", 0)],
+    "torch.distributed.init_device_mesh": [("device_type", 0)],
+    "torch.amp.autocast": [("device_type", 0)],
+    "torch.amp.autocast_mode.autocast": [("device_type", 0)],
+    "torch.device": [("device", 0), ("type", 0)],
+    "torch.get_autocast_dtype": [("device_type", 0)],
+    "torch.get_device_module": [("device", 0)],
+    "torch.is_autocast_enabled": [("device_type", 0)],
+    "torch.load": [("map_location", 1)],
+    "torch.random.fork_rng": [("device_type", None)],
+    "torch.set_autocast_enabled": [("device_type", 0)],
+    "torch.jit.load": [("map_location", 1)],
+    "torch.hub.load_state_dict_from_url": [("map_location", 2)],
+    "torch.set_default_device": [("device", 0)],
+}
+
+# Methods that take a device; positions do not count `self`.
+DEVICE_METHODS: dict[str, list[tuple[str, int | None]]] = {
+    "to": [("device", 0), ("other", 0)],
+    "cuda": [("device", 0)],
+    "type": [("dtype", 0)],
+    "to_empty": [("device", None)],
+    "pin_memory": [("device", 0)],
+    "is_pinned": [("device", 0)],
+    "new_empty": [("device", None)],
+    "new_empty_strided": [("device", None)],
+    "new_full": [("device", None)],
+    "new_ones": [("device", None)],
+    "new_tensor": [("device", None)],
+    "new_zeros": [("device", None)],
+}
+
+# torch.cuda name -> (generic name, parameters: ours -> theirs, their positional order).
+# "/N" is a positional-only parameter. Upstream: docs.pytorch.org/docs/stable/accelerator.html
+DEVICE0 = {"device": "/0"}
+ACCELERATOR: dict[str, tuple[str, dict[str, str | None], tuple[str, ...]]] = {
+    "torch.cuda.is_available": ("torch.accelerator.is_available", {}, ()),
+    "torch.cuda.device_count": ("torch.accelerator.device_count", {}, ()),
+    "torch.cuda.current_device": ("torch.accelerator.current_device_index", {}, ()),
+    "torch.cuda.set_device": ("torch.accelerator.set_device_index", DEVICE0, ("device",)),
+    "torch.cuda.synchronize": ("torch.accelerator.synchronize", DEVICE0, ("device",)),
+    "torch.cuda.current_stream": ("torch.accelerator.current_stream", DEVICE0, ("device",)),
+    "torch.cuda.set_stream": ("torch.accelerator.set_stream", {"stream": "stream"}, ("stream",)),
+    "torch.cuda.empty_cache": ("torch.accelerator.empty_cache", {}, ()),
+    "torch.cuda.memory_allocated": ("torch.accelerator.memory_allocated", DEVICE0, ("device",)),
+    "torch.cuda.memory_reserved": ("torch.accelerator.memory_reserved", DEVICE0, ("device",)),
+    "torch.cuda.max_memory_allocated": (
+        "torch.accelerator.max_memory_allocated",
+        DEVICE0,
+        ("device",),
+    ),
+    "torch.cuda.max_memory_reserved": (
+        "torch.accelerator.max_memory_reserved",
+        DEVICE0,
+        ("device",),
+    ),
+    "torch.cuda.memory_stats": ("torch.accelerator.memory_stats", DEVICE0, ("device",)),
+    "torch.cuda.mem_get_info": ("torch.accelerator.get_memory_info", DEVICE0, ("device",)),
+    "torch.cuda.reset_accumulated_memory_stats": (
+        "torch.accelerator.reset_accumulated_memory_stats",
+        DEVICE0,
+        ("device",),
+    ),
+    "torch.cuda.reset_peak_memory_stats": (
+        "torch.accelerator.reset_peak_memory_stats",
+        DEVICE0,
+        ("device",),
+    ),
+    "torch.cuda.OutOfMemoryError": ("torch.OutOfMemoryError", {}, ()),
+    "torch.cuda.AcceleratorError": ("torch.AcceleratorError", {}, ()),
+    "torch.cuda.Stream": ("torch.Stream", {"device": "device", "priority": "priority"}, ()),
+    "torch.cuda.Event": (
+        "torch.Event",
+        {"enable_timing": "enable_timing", "blocking": "blocking", "interprocess": "interprocess"},
+        (),
+    ),
+}
+
+_SIGNATURE = re.compile(r"^\s*(\w+)\(([^\n]*)\)\s*->", re.MULTILINE)
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="exit 1 if the file is stale")
+    args = parser.parse_args(argv)
+    text = json.dumps(collect(), indent=1, sort_keys=True) + "\n"
+    old = TARGET.read_text(encoding="utf-8") if TARGET.exists() else ""
+    if text == old:
+        return 0
+    if args.check:
+        sys.stdout.writelines(
+            difflib.unified_diff(
+                old.splitlines(True), text.splitlines(True), str(TARGET.name), "fresh", n=0
+            )
+        )
+        print("names.json is stale; run: python -m generator.codemod_names")
+        return 1
+    TARGET.write_text(text, encoding="utf-8", newline="\n")
+    return 0
+
+
+def collect() -> dict[str, object]:
+    """Everything :class:`tdev_core.codemod.engine.api.Names` holds, as plain data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # deprecated members announce themselves on access
+        return _collect()
+
+
+def _collect() -> dict[str, object]:
+    import torch
+
+    modules = _modules(torch)
+    routed: set[str] = set(ROUTED)
+    classes: set[str] = set()
+    params: dict[str, list[tuple[str, int | None]]] = {}
+    for name, module in modules.items():
+        for member in _public(module):
+            value = getattr(module, member)
+            full = f"{name}.{member}"
+            if isinstance(value, type):
+                classes.add(full)
+            if name.startswith(ROUTED_MODULES) and _owned(value, name):
+                routed.add(full)
+            elif name != "torch.accelerator" and not name.startswith(
+                ("torch.xpu", "torch.mps", "torch.mtia", "torch.cpu", *ROUTED_MODULES)
+            ):
+                at = _device_parameter(value)
+                if at is not None:
+                    params[full] = [at]
+    routed.update(m for m in modules if m.startswith(ROUTED_MODULES))
+    params.update(DEVICE_PARAMS)
+    for full in [*ROUTED, *DEVICE_PARAMS, *ACCELERATOR]:
+        _resolve(torch, full)
+    for new, _, _ in ACCELERATOR.values():
+        _resolve(torch, new)
+    return {
+        "routed": sorted(routed),
+        # A class's constructor is answered by a shim (classes keep their identity).
+        "device_params": {
+            k: sorted(v, key=str)
+            for k, v in params.items()
+            if k not in classes or k in DEVICE_PARAMS
+        },
+        "device_methods": DEVICE_METHODS,
+        "classes": sorted(classes),
+        "accelerator": {
+            k: {"name": n, "parameters": p, "order": list(o)}
+            for k, (n, p, o) in ACCELERATOR.items()
+        },
+        "modules": sorted(modules),
+        "version": torch.__version__.split("+")[0],
+    }
+
+
+def _modules(torch: types.ModuleType) -> dict[str, types.ModuleType]:
+    """The public torch modules that `import torch` loads, and a few that have to be asked for."""
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in EXTRA_MODULES:
+            importlib.import_module(name)
+    for name, module in list(sys.modules.items()):
+        parts = name.split(".")
+        if parts[0] == "torch" and module is not None and not any(p[0] == "_" for p in parts):
+            if isinstance(getattr(module, "__file__", None), str):
+                found[name] = module
+    return found
+
+
+def _public(module: types.ModuleType) -> list[str]:
+    return sorted(n for n in dir(module) if n[0] != "_" and hasattr(module, n))
+
+
+def _owned(value: object, module: str) -> bool:
+    """Whether a member is torch's and not something a module merely imported (``os``)."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.startswith("torch.cuda")
+    home = getattr(value, "__module__", None)
+    if home is None or isinstance(value, (str, int, float, bool, dict, tuple, list)):
+        return True
+    if typing.get_origin(value) is not None or home in ("typing", "typing_extensions"):
+        return False
+    return str(home).startswith("torch")
+
+
+def _device_parameter(value: object) -> tuple[str, int | None] | None:
+    """The parameter called ``device``: its name and position (None for keyword-only)."""
+    if not callable(value) or isinstance(value, types.ModuleType):
+        return None
+    try:
+        signature = inspect.signature(value)
+    except (ValueError, TypeError):
+        doc = getattr(value, "__doc__", None)
+        doc = doc.replace("\n    ", " ") if isinstance(doc, str) else ""
+        found = _SIGNATURE.search(doc)
+        return ("device", None) if found and re.search(r"\bdevice\b", found[2]) else None
+    for index, parameter in enumerate(signature.parameters.values()):
+        if parameter.name == "device":
+            keyword = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+            return ("device", None if keyword else index)
+    return None
+
+
+def _resolve(torch: types.ModuleType, full: str) -> None:
+    value: object = torch
+    for part in full.split(".")[1:]:
+        if not hasattr(value, part):
+            raise SystemExit(
+                f"{__file__}: {full!r} does not exist in torch {torch.__version__}; "
+                "remove the entry or correct it"
+            )
+        value = getattr(value, part)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

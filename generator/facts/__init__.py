@@ -1,0 +1,36 @@
+"""What the installed torch says about itself: the input of ``generator.plan``.
+
+from generator.facts import introspect
+facts = introspect()          # seconds the first time, then from the cache
+"""
+
+from generator.facts.cache import introspect
+from generator.facts.devices import is_device_parameter
+from generator.facts.model import (
+    Facts,
+    Member,
+    Method,
+    Module,
+    Operator,
+    Parameter,
+    Signature,
+)
+from generator.facts.pin import PINNED, FactsError, check_pinned
+from generator.facts.support import Operators, support
+
+__all__ = [
+    "PINNED",
+    "Facts",
+    "FactsError",
+    "Member",
+    "Method",
+    "Module",
+    "Operator",
+    "Operators",
+    "Parameter",
+    "Signature",
+    "check_pinned",
+    "introspect",
+    "is_device_parameter",
+    "support",
+]

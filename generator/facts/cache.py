@@ -1,0 +1,211 @@
+"""Remember facts between runs, outside of the repository, so that the memory cannot be wrong.
+
+The key is a hash over everything that the facts are read from: this package's own source, every
+file of the installed torch by name, size and time of change, torch's requirements by version, and
+the Python. A changed key is a different file. What is read back is checked against the digest
+stored beside it; anything odd is thrown away and read anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from generator.facts.model import Facts, Member, Method, Module, Operator, Parameter, Signature
+from generator.facts.pin import FactsError, check_pinned
+from generator.facts.walk import Progress, requirements
+
+_KEEP = 4  # cache files that stay: one per torch or Python in use
+# Variables that torch reads while it is imported and that change what it defines.
+_ENVIRONMENT = ("PYTORCH_", "TORCH_", "CUDA_", "PYTHONOPTIMIZE", "USE_")
+
+
+def introspect(
+    progress: Progress | None = None, *, cache: bool = True, allow_version: bool = False
+) -> Facts:
+    """Facts about the installed torch.
+
+    ``progress`` is called with a stage, the number done and the total (0: not known). ``cache``
+    permits to read and to write the cache. ``allow_version`` accepts a torch that is not the pinned
+    one. Raises ``FactsError`` for a missing or wrong torch.
+    """
+    check_pinned(allow_version)
+    path = folder() / f"facts-{key()}.json" if cache else None
+    if path is not None:
+        known = load(path)
+        if known is not None:
+            return known
+    # Here, so that an answer from the cache costs no import of torch.
+    from generator.facts.introspect import read_installed
+
+    facts = read_installed(progress)
+    if path is not None:
+        store(path, facts)
+    return facts
+
+
+def folder() -> Path:
+    """The platform's cache folder for this project; ``TDEV_CACHE_DIR`` overrides it."""
+    chosen = os.environ.get("TDEV_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    home = Path.home()
+    match sys.platform:
+        case "darwin":
+            base = home / "Library/Caches"
+        case "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local")
+        case _:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "tdev"
+
+
+def key() -> str:
+    """Hash over everything that facts depend on."""
+    digest = hashlib.sha256()
+    for line in _ingredients():
+        digest.update(line.encode())
+        digest.update(b"\n")
+    return digest.hexdigest()[:32]
+
+
+def _ingredients() -> Iterator[str]:
+    yield f"{sys.implementation.name} {sys.version} {platform.platform()}"
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        yield f"{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}"
+    for name in sorted(requirements()):
+        spec = importlib.util.find_spec(name) if name not in ("torch", "torchgen") else None
+        yield f"{name} {spec.origin if spec else ''}"
+    yield from sorted(_versions())
+    for name in ("torch", "torchgen", "functorch"):
+        spec = importlib.util.find_spec(name)
+        if spec is None or spec.origin is None:
+            raise FactsError(
+                f"{name} is part of the torch wheel and cannot be found; reinstall torch."
+            )
+        yield from _tree(Path(spec.origin).parent)
+    for variable in sorted(os.environ):
+        if variable.startswith(_ENVIRONMENT):
+            yield f"{variable}={os.environ[variable]}"
+
+
+def _versions() -> Iterator[str]:
+    wanted = requirements()
+    for package, owners in importlib.metadata.packages_distributions().items():
+        if package in wanted or package in ("numpy", "yaml", "libcst"):
+            for owner in sorted(set(owners)):
+                yield f"{owner}=={importlib.metadata.version(owner)}"
+
+
+def _tree(root: Path) -> Iterator[str]:
+    """Every source, stub, table and library in a package: path, size, time of change."""
+    stack = [str(root)]
+    while stack:
+        current = stack.pop()
+        with os.scandir(current) as entries:
+            for entry in sorted(entries, key=lambda item: item.name):
+                if entry.is_dir(follow_symlinks=False):
+                    # Headers and libraries' data cannot change what Python sees.
+                    if entry.name not in ("__pycache__", "include", "share", "test"):
+                        stack.append(entry.path)
+                elif entry.name.endswith((".py", ".pyi", ".yaml", ".so", ".pyd", ".dylib")):
+                    status = entry.stat()
+                    yield f"{entry.path} {status.st_size} {status.st_mtime_ns}"
+
+
+def store(path: Path, facts: Facts) -> None:
+    """Write facts so that a reader sees all or nothing; a cache that cannot be written is none."""
+    body = json.dumps(asdict(facts), ensure_ascii=True, separators=(",", ":"))
+    text = f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=".facts-", delete=False, encoding="utf-8"
+        ) as stream:
+            stream.write(text)
+        os.replace(stream.name, path)
+        old = sorted(path.parent.glob("facts-*.json"), key=lambda item: -item.stat().st_mtime)
+        for item in old[_KEEP:]:
+            item.unlink(missing_ok=True)
+    except OSError:
+        return
+
+
+def load(path: Path) -> Facts | None:
+    """Read facts back; ``None`` for a file that is missing, damaged or of another shape."""
+    try:
+        digest, _, body = path.read_text(encoding="utf-8").partition("\n")
+        if hashlib.sha256(body.encode()).hexdigest() != digest:
+            return None
+        return from_json(json.loads(body))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def from_json(data: dict[str, Any]) -> Facts:
+    """The inverse of ``dataclasses.asdict`` followed by JSON."""
+    return Facts(
+        torch=data["torch"],
+        modules=tuple(_module(item) for item in data["modules"]),
+        members=tuple(_member(item) for item in data["members"]),
+        methods=tuple(_method(item) for item in data["methods"]),
+        operators=tuple(
+            Operator(**{**item, "tags": tuple(item["tags"]), "variants": tuple(item["variants"])})
+            for item in data["operators"]
+        ),
+        skipped=tuple((name, reason) for name, reason in data["skipped"]),
+        differences=tuple(data["differences"]),
+    )
+
+
+def _signatures(items: list[dict[str, Any]]) -> tuple[Signature, ...]:
+    return tuple(
+        Signature(tuple(Parameter(**one) for one in item["parameters"]), item["returns"])
+        for item in items
+    )
+
+
+def _member(item: dict[str, Any]) -> Member:
+    return Member(
+        **{
+            **item,
+            "signatures": _signatures(item["signatures"]),
+            "exports": tuple(item["exports"]),
+            "bases": tuple(item["bases"]),
+            "operators": tuple(item["operators"]),
+        }
+    )
+
+
+def _method(item: dict[str, Any]) -> Method:
+    return Method(
+        **{
+            **item,
+            "signatures": _signatures(item["signatures"]),
+            "classes": tuple(item["classes"]),
+            "devices": tuple(item["devices"]),
+            "undecided": tuple(item["undecided"]),
+        }
+    )
+
+
+def _module(item: dict[str, Any]) -> Module:
+    return Module(
+        **{
+            **item,
+            "names": tuple(item["names"]),
+            "declared": tuple(item["declared"]),
+            "modules": tuple((name, target) for name, target in item["modules"]),
+            "missing": tuple(item["missing"]),
+        }
+    )

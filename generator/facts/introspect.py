@@ -1,0 +1,184 @@
+"""Put the facts together: walk, collect, read signatures, list what may differ elsewhere."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import warnings
+from pathlib import Path
+
+from generator.facts import docs, notation
+from generator.facts import members as collecting
+from generator.facts.calls import Calls
+from generator.facts.differences import differences
+from generator.facts.members import Found
+from generator.facts.methods import device_methods
+from generator.facts.model import Facts, Member, Operator, Signature, Source
+from generator.facts.native import Builtins
+from generator.facts.operators import read_operators
+from generator.facts.origins import Origins
+from generator.facts.pin import normalise
+from generator.facts.signatures import is_torch
+from generator.facts.walk import Progress, walk
+
+# Written by torch's build: what it assigns is a fact about the build, not about torch.
+BUILD_MODULES = frozenset({"torch.version"})
+
+
+def read_installed(progress: Progress | None = None) -> Facts:
+    """Read everything from the torch that this Python has; takes some seconds, imports all of it."""
+    # Syntax trees are millions of objects and no garbage: collecting while they grow doubles the time.
+    collecting_garbage = gc.isenabled()
+    gc.disable()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # looking at a deprecated object is not using it
+            return _read(progress)
+    finally:
+        if collecting_garbage:
+            gc.enable()
+
+
+def _read(progress: Progress | None) -> Facts:
+    walked = walk(progress)
+    import torch
+    import torchgen  # type: ignore[import-untyped]
+
+    package = Path(torch.__file__).parent
+    table = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
+    if progress:
+        progress("operators", 0, 0)
+    operators = read_operators(table)
+    if progress:
+        progress("stubs", 0, 0)
+    origins = Origins()
+    builtins = Builtins(package, origins, operators)
+    collected = collecting.collect(walked, origins)
+    origins.canonical = {**builtins.aliases(collected), **collected.canonical}
+    builder = _Builder(origins, builtins, operators)
+    found = []
+    for done, item in enumerate(collected.members.values()):
+        if progress:
+            progress("members", done, len(collected.members))
+        found.append(builder.member(item))
+    if progress:
+        progress("methods", 0, 0)
+    methods = device_methods(list(collected.members.values()), builder.reader, builtins)
+    return Facts(
+        torch=normalise(torch.__version__),
+        modules=collected.modules,
+        members=tuple(found),
+        methods=methods,
+        operators=operators,
+        skipped=walked.skipped,
+        differences=differences(walked, collected, origins),
+    )
+
+
+class _Builder:
+    def __init__(
+        self, origins: Origins, builtins: Builtins, operators: tuple[Operator, ...]
+    ) -> None:
+        self.origins = origins
+        self.builtins = builtins
+        self.reader = builtins.reader
+        self.calls = Calls(self.reader, operators)
+
+    def member(self, found: Found) -> Member:
+        signatures, source = self._signatures(found)
+        value = found.value
+        inside = not found.helper and found.kind in ("class", "function", "builtin")
+        return Member(
+            name=found.name,
+            kind=found.kind,
+            signatures=signatures,
+            source=source if signatures else "none",
+            summary=docs.summary(docs.own_doc(value)) if inside else "",
+            deprecated=docs.deprecation(value) if inside else None,
+            exports=tuple(found.exports),
+            defined_in=self._defined_in(found),
+            helper=found.helper,
+            value=self._value(found),
+            bases=self._bases(found),
+            operators=self._operators(found),
+        )
+
+    def _signatures(self, found: Found) -> tuple[tuple[Signature, ...], Source]:
+        if found.helper:
+            return (), "none"
+        if found.kind == "builtin":
+            return self.builtins.function(found.value)
+        if found.kind == "function":
+            signatures = self.reader.function(found.value)
+            if all(_says_nothing(item) for item in signatures):
+                for path in found.exports:
+                    module, _, name = path.rpartition(".")
+                    signatures += self.builtins.beside(module, name)
+            return signatures, "live"
+        if found.kind == "class" and isinstance(found.value, type):
+            made = self.reader.constructor(found.value)
+            if isinstance(made, tuple):
+                return made, "live"
+            return self.builtins.constructor(made), "stub"
+        return (), "none"
+
+    def _defined_in(self, found: Found) -> str:
+        if found.helper and found.origin:
+            return found.origin.rpartition(".")[0]
+        if found.kind in ("class", "function", "builtin"):
+            module = getattr(found.value, "__module__", None)
+            if isinstance(module, str):
+                return module
+        return (found.origin or found.name).rpartition(".")[0]
+
+    def _bases(self, found: Found) -> tuple[str, ...]:
+        if found.kind != "class" or found.helper or not isinstance(found.value, type):
+            return ()
+        bases = []
+        for base in found.value.__mro__[1:]:
+            path = f"{base.__module__}.{base.__qualname__}"
+            # Private bases differ between builds (torch._C._CudaStreamBase or a dummy of it).
+            if is_torch(base) and self.origins.canonical.get(self.origins.resolve(path)):
+                bases.append(self.origins.resolve(path))
+        return tuple(bases)
+
+    def _value(self, found: Found) -> str | None:
+        if found.kind not in ("constant", "type_alias"):
+            return None
+        if found.kind == "constant" and not isinstance(
+            found.value, (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
+        ):
+            return notation.value_text(found.value, self.origins.resolve)
+        if found.helper:
+            # torch.inf and torch.pi are math's; the rest are facts about another package.
+            return found.origin if (found.origin or "").startswith("math.") else None
+        module, _, name = (found.origin or "").rpartition(".")
+        source = self.origins.source(module)
+        bindings = source.assignments.get(name, []) if source else []
+        if source is None or len(bindings) != 1 or module in BUILD_MODULES:
+            return None
+        value = bindings[0].value
+        if value is None or bindings[0].condition is not None:
+            return None
+        if found.kind == "type_alias":
+            return notation.from_node(value, self.reader.resolver(module))
+        try:
+            literal = ast.literal_eval(value)
+        except (ValueError, TypeError, SyntaxError):
+            return None
+        return repr(literal)
+
+    def _operators(self, found: Found) -> tuple[str, ...]:
+        if found.helper:
+            return ()
+        if found.kind == "builtin":
+            name = self.builtins.operator_name(found.value)
+            return (name,) if name else ()
+        return self.calls.operators(found.value) if found.kind == "function" else ()
+
+
+def _says_nothing(signature: Signature) -> bool:
+    kinds = [item.kind for item in signature.parameters]
+    return kinds == ["var_positional", "var_keyword"] and not any(
+        item.annotation for item in signature.parameters
+    )

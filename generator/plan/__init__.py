@@ -1,0 +1,1 @@
+"""From facts and curated routes to the catalog: every decision is made here."""

@@ -1,0 +1,70 @@
+"""The four columns of the catalog, and ``sim`` beside them: route, evidence and note of each cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generator.facts.model import Facts, Member
+from generator.plan.emission import own_backend
+from generator.plan.evidence import Evidence
+from generator.plan.routes import BACKENDS, Capability
+
+__all__ = ["Columns", "columns_of_routed", "columns_of_same", "columns_of_translated"]
+
+Columns = dict[str, dict[str, str]]
+_PLAIN = ("cpu", "cuda", "mps", "mlx")
+
+
+def columns_of_routed(capability: Capability, spelling: str, evidence: Evidence) -> Columns:
+    """The columns of one spelling of a capability."""
+    columns: Columns = {}
+    for backend in (*_PLAIN, "sim"):
+        cell = capability.cells[backend]
+        route = "native" if backend == own_backend(spelling) else cell.route
+        note = cell.note
+        if cell.route == "unsupported" and route == "unsupported":
+            note = f"{cell.why}; instead: {cell.instead}"
+        columns[backend] = {
+            "route": route,
+            "evidence": evidence.of(spelling, backend),
+            "note": "" if route == "native" and cell.route != "native" else note,
+        }
+    return columns
+
+
+def columns_of_translated(member: Member, facts: Facts, evidence: Evidence) -> Columns:
+    """A function whose device arguments are translated: torch's own runs on the target."""
+    return {
+        backend: {
+            "route": "native",
+            "evidence": evidence.of(member.name, backend),
+            "note": "device arguments are translated, then torch's own function runs",
+        }
+        for backend in _PLAIN
+    }
+
+
+def columns_of_same(member: Member, facts: Facts, evidence: Evidence) -> Columns:
+    """A member that the mirror hands out as it is."""
+    support = _support(member, facts)
+    columns: Columns = {}
+    for backend in _PLAIN:
+        note = support.get(backend, "")
+        columns[backend] = {
+            "route": "same",
+            "evidence": evidence.of(member.name, backend),
+            "note": note,
+        }
+    return columns
+
+
+def _support(member: Member, facts: Facts) -> dict[str, str]:
+    return {}
+
+
+assert set(_PLAIN) | {"sim"} == set(BACKENDS)
+
+
+def cell(route: str, evidence: str, note: str = "") -> dict[str, Any]:
+    """One cell as the catalog writes it."""
+    return {"route": route, "evidence": evidence, "note": note}

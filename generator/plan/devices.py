@@ -1,0 +1,53 @@
+"""Which parameters of a function are devices."""
+
+from __future__ import annotations
+
+from generator.errors import GenerationError
+from generator.facts.devices import is_device_parameter
+from generator.facts.model import Member
+from generator.plan.routes import DeviceRoute, Routes
+
+__all__ = ["device_parameters", "undecided_error"]
+
+
+def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the parameters of ``member`` that are devices, and of those nobody has decided.
+
+    Only functions are asked: constructors are shims' business.
+    """
+    if member.kind not in ("function", "builtin") or member.helper:
+        return (), ()
+    curated = _curated(member, routes)
+    if curated is not None:
+        return curated.devices, ()
+    known: dict[str, bool | None] = {}
+    for signature in member.signatures:
+        for parameter in signature.parameters:
+            verdict = is_device_parameter(member, parameter)
+            # One overload that says so is enough; "undecided" only stands if none does.
+            if verdict or known.get(parameter.name) is not True:
+                known[parameter.name] = verdict
+    return (
+        tuple(name for name, verdict in known.items() if verdict),
+        tuple(name for name, verdict in known.items() if verdict is None),
+    )
+
+
+def _curated(member: Member, routes: Routes) -> DeviceRoute | None:
+    """The entry of ``devices.toml`` with the longest dotted prefix of one of the member's names."""
+    best: tuple[int, DeviceRoute] | None = None
+    for path in member.exports:
+        parts = path.split(".")
+        for cut in range(len(parts), 1, -1):
+            found = routes.devices.get(".".join(parts[:cut]))
+            if found is not None and (best is None or cut > best[0]):
+                best = (cut, found)
+    return best[1] if best else None
+
+
+def undecided_error(parameters: list[str]) -> GenerationError:
+    """What to say when the facts leave it open whether parameters are devices."""
+    return GenerationError(
+        f"{len(parameters)} parameters may or may not be devices: {', '.join(sorted(parameters))}. "
+        "Decide each in generator/routes/devices.toml."
+    )

@@ -1,0 +1,284 @@
+"""What is emitted for one routed function: signature, arms and bodies, as finished text.
+
+Templates only lay these out; they decide nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from generator.errors import GenerationError
+from generator.facts.model import Member, Parameter, Signature
+from generator.plan.expressions import annotation, bind, literal_default
+from generator.plan.routes import BACKENDS, Capability, Cell
+
+__all__ = ["Arm", "Emitted", "emit_bound", "emit_routed", "emit_translated", "own_backend"]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One ``case`` of the match on the backend: which backends, and the statements."""
+
+    backends: tuple[str, ...]
+    body: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """One definition in an emitted module.
+
+    ``kind`` is ``translated`` (device arguments translated, torch's own function called), ``routed``
+    (a match on the backend) or ``bound`` (a class or value picked at import). ``modules`` are the
+    ``tdev_core`` modules that the bodies use.
+    """
+
+    name: str
+    kind: str
+    torch_name: str
+    summary: str
+    signature: str
+    arms: tuple[Arm, ...]
+    modules: tuple[str, ...]
+    script: str = ""
+
+
+def own_backend(dotted: str) -> str | None:
+    """The backend on which ``dotted`` is torch's own answer, where the mirror gives way to it."""
+    if dotted.startswith("torch.mps."):
+        return "mps"
+    if dotted.startswith(("torch.xpu.", "torch.mtia.")):
+        return None
+    return "cuda"
+
+
+# Parameters that torch names so are not one plain device.
+_TRANSLATORS = {
+    "device_type": "_translate_type",
+    "device_types": "_translate_type",
+    "device_ids": "_translate_each",
+    "devices": "_translate_each",
+}
+
+_ANY = "(*args: Any, **kwargs: Any) -> Any"
+
+
+def _signature_text(signature: Signature | None, where: str) -> str:
+    if signature is None:
+        return _ANY
+    parts: list[str] = []
+    last = ""
+    parameters = signature.parameters
+    for number, parameter in enumerate(parameters):
+        kind = parameter.kind
+        if last == "positional_only" and kind != "positional_only":
+            parts.append("/")
+        if kind == "keyword_only" and last not in ("keyword_only", "var_positional"):
+            parts.append("*")
+        parts.append(_parameter_text(parameter, where))
+        last = kind
+        if kind == "positional_only" and number == len(parameters) - 1:
+            parts.append("/")
+    return f"({', '.join(parts)}) -> {annotation(signature.returns)}"
+
+
+def _parameter_text(parameter: Parameter, where: str) -> str:
+    star = {"var_positional": "*", "var_keyword": "**"}.get(parameter.kind, "")
+    if star:
+        return f"{star}{parameter.name}: Any"
+    note = annotation(parameter.annotation)
+    if parameter.default is None:
+        return f"{parameter.name}: {note}"
+    default = literal_default(parameter.default_expr or parameter.default)
+    if default is None:
+        raise GenerationError(
+            f"{where}: the default of {parameter.name!r} ({parameter.default}) cannot be written "
+            "into an emitted module."
+        )
+    if default == "None" and note != "Any" and "None" not in note and not note.endswith("Device"):
+        note = f"{note} | None"
+    return f"{parameter.name}: {note} = {default}"
+
+
+def _pass_through(signature: Signature | None) -> str:
+    """The argument list that hands every parameter on."""
+    if signature is None:
+        return "*args, **kwargs"
+    parts = []
+    for parameter in signature.parameters:
+        match parameter.kind:
+            case "positional_only" | "positional_or_keyword":
+                parts.append(parameter.name)
+            case "var_positional":
+                parts.append(f"*{parameter.name}")
+            case "keyword_only":
+                parts.append(f"{parameter.name}={parameter.name}")
+            case "var_keyword":
+                parts.append(f"**{parameter.name}")
+    return ", ".join(parts)
+
+
+def emit_routed(
+    capability: Capability, dotted: str, member: Member, core: frozenset[str]
+) -> Emitted:
+    """The function ``dotted`` answered by the cells of ``capability``."""
+    signature = member.signatures[0] if member.signatures else None
+    returns_none = signature is not None and signature.returns == "None"
+    names = frozenset(p.name for p in signature.parameters) if signature else frozenset({"args", "kwargs"})
+    modules: set[str] = set()
+    bodies: dict[str, tuple[str, ...]] = {}
+    for backend in BACKENDS:
+        cell = capability.cells[backend]
+        where = f"{capability.where} {backend}"
+        if backend == own_backend(dotted) or cell.route in ("same", "native"):
+            bodies[backend] = _returning(f"{dotted}({_pass_through(signature)})", returns_none)
+            continue
+        bodies[backend] = _body(
+            cell, dotted, names, capability.spellings[dotted], core, where, modules, returns_none
+        )
+    return Emitted(
+        dotted.rpartition(".")[2],
+        "routed",
+        dotted,
+        member.summary,
+        _signature_text(signature, capability.where),
+        _merged(bodies),
+        tuple(sorted(modules)),
+    )
+
+
+def _body(
+    cell: Cell,
+    dotted: str,
+    names: frozenset[str],
+    renames: Mapping[str, str],
+    core: frozenset[str],
+    where: str,
+    modules: set[str],
+    returns_none: bool,
+) -> tuple[str, ...]:
+    if cell.route == "unsupported":
+        modules.add("unsupported")
+        return (f"_unsupported({dotted!r}, {cell.why!r}, {cell.instead!r})",)
+    text = cell.value if cell.route == "noop" else cell.call
+    if text is None:
+        raise GenerationError(f"{where}: {dotted} is a function; give call, not object.")
+    bound = bind(text, parameters=names, renames=renames, core=core, where=where)
+    modules |= bound.modules - {"mx"}
+    if cell.route == "noop":
+        # The note is the reason why doing nothing is right; a reader of the emitted module wants it.
+        comment = f"  # {cell.note}"
+        return (("return" if bound.text == "None" else f"return {bound.text}") + comment,)
+    return (*_mlx_import(bound.modules), *_returning(bound.text, returns_none))
+
+
+def _mlx_import(modules: frozenset[str]) -> tuple[str, ...]:
+    # In the arm, not at the top: MLX is optional, and only its own backend has it for certain.
+    return ("import mlx.core as _mx",) if "mx" in modules else ()
+
+
+def _returning(expression: str, returns_none: bool) -> tuple[str, ...]:
+    return (expression,) if returns_none else (f"return {expression}",)
+
+
+def _merged(bodies: Mapping[str, tuple[str, ...]]) -> tuple[Arm, ...]:
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for backend in BACKENDS:
+        groups.setdefault(bodies[backend], []).append(backend.upper())
+    return tuple(Arm(tuple(backends), body) for body, backends in groups.items())
+
+
+def emit_bound(
+    capability: Capability, dotted: str, member: Member, core: frozenset[str]
+) -> Emitted:
+    """The class or value ``dotted``, picked once at import by the cells of ``capability``."""
+    name = dotted.rpartition(".")[2]
+    modules: set[str] = set()
+    bodies: dict[str, tuple[str, ...]] = {}
+    for backend in BACKENDS:
+        cell = capability.cells[backend]
+        where = f"{capability.where} {backend}"
+        if backend == own_backend(dotted) or cell.route in ("same", "native"):
+            bodies[backend] = (f"{name} = {dotted}",)
+            continue
+        text = cell.object
+        if text is None:
+            raise GenerationError(
+                f"{where}: {dotted} is a {member.kind}; give object, not route {cell.route!r} alone."
+            )
+        bound = bind(
+            text,
+            parameters=frozenset(),
+            renames=capability.spellings[dotted],
+            core=core,
+            where=where,
+        )
+        modules |= bound.modules - {"mx"}
+        bodies[backend] = (*_mlx_import(bound.modules), f"{name} = {bound.text}")
+    return Emitted(
+        name, "bound", dotted, member.summary, "", _merged(bodies), tuple(sorted(modules))
+    )
+
+
+def emit_translated(dotted: str, member: Member, devices: tuple[str, ...]) -> Emitted:
+    """``dotted`` with its device arguments translated and everything else handed on."""
+    name = dotted.rpartition(".")[2]
+    script = f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
+    if member.kind == "builtin" or len(member.signatures) != 1:
+        return _translated_anyhow(dotted, member, devices, script)
+    signature = member.signatures[0]
+    body = [f"{device} = {_TRANSLATORS.get(device, '_translate')}({device})" for device in devices]
+    body.append(f"return {dotted}({_pass_through(signature)})")
+    return Emitted(
+        name,
+        "translated",
+        dotted,
+        member.summary,
+        _signature_text(signature, dotted),
+        (Arm((), tuple(body)),),
+        (),
+        script,
+    )
+
+
+def _translated_anyhow(
+    dotted: str, member: Member, devices: tuple[str, ...], script: str
+) -> Emitted:
+    """A builtin or an overloaded function: whatever the arguments, the device among them."""
+    body: list[str] = []
+    for device in devices:
+        translate = _TRANSLATORS.get(device, "_translate")
+        body.append(f"if {device!r} in kwargs:")
+        body.append(f"    kwargs[{device!r}] = {translate}(kwargs[{device!r}])")
+        position = _one_position(dotted, member, device)
+        if position is not None:
+            rest = f", *args[{position + 1}:]"
+            before = f"*args[:{position}], " if position else ""
+            body.append(f"elif len(args) > {position}:")
+            body.append(f"    args = ({before}{translate}(args[{position}]){rest})")
+    body.append(f"return {dotted}(*args, **kwargs)")
+    return Emitted(
+        dotted.rpartition(".")[2],
+        "translated",
+        dotted,
+        member.summary,
+        _ANY,
+        (Arm((), tuple(body)),),
+        (),
+        script,
+    )
+
+
+def _one_position(dotted: str, member: Member, device: str) -> int | None:
+    positions = {
+        None if parameter.kind == "keyword_only" else number
+        for signature in member.signatures
+        for number, parameter in enumerate(signature.parameters)
+        if parameter.name == device
+    }
+    if len(positions) > 1:
+        raise GenerationError(
+            f"{dotted}: {device!r} stands at different places in its overloads; curate the function "
+            "as a capability."
+        )
+    return positions.pop() if positions else None

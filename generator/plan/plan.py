@@ -1,0 +1,275 @@
+"""Join facts and routes into the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from generator.errors import GenerationError
+from generator.facts.model import Facts, Member
+from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
+from generator.plan.devices import device_parameters, undecided_error
+from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
+from generator.plan.evidence import Evidence
+from generator.plan.routes import Capability, Routes
+from generator.plan.shims import plan_shims
+from generator.plan.visible import visible_names
+
+SCHEMA = 1
+
+# Names of the root that are tdev's own; the template defines them.
+_CALLABLE = frozenset({"function", "builtin"})
+
+
+def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
+    """Decide how every member of torch is answered.
+
+    Args:
+        facts: what was introspected.
+        routes: what was curated.
+        evidence: what tests have executed.
+        core: the folder of ``tdev_core``, whose modules the routes' expressions may use.
+
+    Returns:
+        The catalog, made of JSON types only.
+
+    Raises:
+        GenerationError: a route names something torch does not have, a function that needs a route
+            has none, or a route cannot be emitted.
+    """
+    return _Planner(facts, routes, evidence, core).catalog()
+
+
+class _Planner:
+    def __init__(self, facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> None:
+        self.facts = facts
+        self.routes = routes
+        self.evidence = evidence
+        self.core = frozenset(
+            path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+        )
+        self.modules = {module.name: module for module in facts.modules if module.error is None}
+        self.members = {member.name: member for member in facts.members}
+        self.by_export = {path: member for member in facts.members for path in member.exports}
+        self.capability_of: dict[str, tuple[Capability, str]] = {}
+        self.emitted: dict[str, Emitted] = {}
+        self.columns: dict[str, Columns] = {}
+        self.devices: dict[str, tuple[str, ...]] = {}
+        self.visible = visible_names(self.modules)
+
+    def catalog(self) -> dict[str, Any]:
+        self._resolve_spellings()
+        self._check_scope()
+        self._decide_members()
+        return {
+            "schema": SCHEMA,
+            "torch": self.facts.torch,
+            "modules": {name: self._module(name) for name in sorted(self.modules)},
+            "mirrors": self._mirrors(),
+            "shims": self._shims(),
+            "members": {name: self._member(name) for name in sorted(self.members)},
+            "skipped": [list(pair) for pair in self.facts.skipped],
+            "differences": list(self.facts.differences),
+        }
+
+    # -- decisions ---------------------------------------------------------------------------------
+
+    def _resolve_spellings(self) -> None:
+        for capability in self.routes.capabilities:
+            for spelling in capability.spellings:
+                member = self.by_export.get(spelling)
+                if member is None:
+                    raise GenerationError(
+                        f"{capability.where}: torch {self.facts.torch} has no {spelling!r}. Correct "
+                        "the spelling, or delete it if torch dropped the name."
+                    )
+                other = self.capability_of.get(member.name)
+                if other is not None:
+                    raise GenerationError(
+                        f"{capability.where}: {spelling!r} is {member.name}, which "
+                        f"{other[0].where} already answers as {other[1]!r}; list one of the names."
+                    )
+                self.capability_of[member.name] = (capability, spelling)
+
+    def _check_scope(self) -> None:
+        """Every function of the modules in scope has a route; a new one in torch announces itself."""
+        lacking: list[str] = []
+        for member in self.facts.members:
+            if member.helper or member.kind not in (*_CALLABLE, "class"):
+                continue
+            if member.name in self.capability_of or member.name in self.routes.devices:
+                continue
+            if any(path.rpartition(".")[0] in self.routes.scope for path in member.exports):
+                if not _defined_outside(member, self.routes.scope):
+                    lacking.append(member.name)
+        if lacking:
+            raise GenerationError(
+                f"{len(lacking)} members of modules in scope.toml have no route: "
+                f"{', '.join(sorted(lacking))}. Add each as a spelling of a capability in "
+                "generator/routes/."
+            )
+
+    def _decide_members(self) -> None:
+        undecided: list[str] = []
+        for name, member in self.members.items():
+            if name in self.capability_of:
+                capability, spelling = self.capability_of[name]
+                self.columns[name] = columns_of_routed(capability, spelling, self.evidence)
+                if all(cell.route == "same" for cell in capability.cells.values()):
+                    continue
+                self.emitted[name] = self._emit_capability(capability, spelling, member)
+                continue
+            devices, open_ = device_parameters(member, self.routes)
+            undecided += [f"{name}({parameter})" for parameter in open_]
+            if devices:
+                self.devices[name] = devices
+                self.emitted[name] = emit_translated(self._home_name(member), member, devices)
+                self.columns[name] = columns_of_translated(member, self.facts, self.evidence)
+            else:
+                self.columns[name] = columns_of_same(member, self.facts, self.evidence)
+        for dotted, route in self.routes.devices.items():
+            if dotted not in self.by_export and dotted not in self.modules:
+                raise GenerationError(
+                    f"{route.where}: torch {self.facts.torch} has no {dotted!r}. Delete the entry if "
+                    "torch dropped the name."
+                )
+        if undecided:
+            raise undecided_error(undecided)
+
+    def _emit_capability(self, capability: Capability, spelling: str, member: Member) -> Emitted:
+        dotted = self._home_name(member)
+        renamed = Capability(
+            capability.id,
+            capability.where,
+            {dotted: capability.spellings[spelling]},
+            capability.cells,
+        )
+        if member.kind in _CALLABLE and not _binds(capability):
+            return emit_routed(renamed, dotted, member, self.core)
+        return emit_bound(renamed, dotted, member, self.core)
+
+    def _home_name(self, member: Member) -> str:
+        """The path at which the mirror defines ``member``; every other export hands it on."""
+        return member.name
+
+    # -- what is emitted ---------------------------------------------------------------------------
+
+    def _mirrors(self) -> dict[str, Any]:
+        """The modules that need a module of their own: those that export a routed member, and their
+        ancestors, since the import system binds a submodule on its package."""
+        own: set[str] = {"torch"}
+        for name in self.emitted:
+            for path in self.members[name].exports:
+                parts = path.split(".")[:-1]
+                own |= {".".join(parts[:cut]) for cut in range(1, len(parts) + 1)}
+        return {name: self._mirror(name, own) for name in sorted(own & set(self.modules))}
+
+    def _mirror(self, module: str, own: set[str]) -> dict[str, Any]:
+        here: list[Emitted] = []
+        elsewhere: dict[str, str] = {}
+        for name, emitted in self.emitted.items():
+            for path in self.members[name].exports:
+                home, _, attribute = path.rpartition(".")
+                if home != module:
+                    continue
+                if path == emitted.torch_name:
+                    here.append(emitted)
+                else:
+                    owner, _, original = emitted.torch_name.rpartition(".")
+                    elsewhere[attribute] = f"tdev{owner[len('torch'):]}:{original}"
+        here.sort(key=lambda emitted: emitted.name)
+        backend = own_backend(module + ".")
+        return {
+            "package": self.modules[module].is_package or module == "torch",
+            "summary": self.modules[module].summary,
+            "home": backend.upper() if backend else None,
+            "modules": sorted({name for emitted in here for name in emitted.modules}),
+            "kinds": sorted({emitted.kind for emitted in here}),
+            "definitions": [_as_json(emitted) for emitted in here],
+            "elsewhere": dict(sorted(elsewhere.items())),
+        }
+
+    def _shims(self) -> list[dict[str, Any]]:
+        return plan_shims(self.facts, self.routes, self.by_export)
+
+    # -- the catalog's rows ------------------------------------------------------------------------
+
+    def _module(self, name: str) -> dict[str, Any]:
+        module = self.modules[name]
+        visible = self.visible[name]
+        return {
+            "summary": module.summary,
+            "package": module.is_package,
+            "names": list(module.names),
+            "modules": [list(pair) for pair in module.modules],
+            "typed": sorted(visible & {*module.names, *module.declared}),
+            "missing": list(module.missing),
+        }
+
+    def _member(self, name: str) -> dict[str, Any]:
+        member = self.members[name]
+        category, priority = _category(name, member, self.routes.categories)
+        row: dict[str, Any] = {
+            "kind": member.kind,
+            "signatures": [
+                {
+                    "parameters": [
+                        {
+                            "name": parameter.name,
+                            "kind": parameter.kind,
+                            "default": parameter.default,
+                            "annotation": parameter.annotation,
+                        }
+                        for parameter in signature.parameters
+                    ],
+                    "returns": signature.returns,
+                }
+                for signature in member.signatures
+            ],
+            "source": member.source,
+            "summary": member.summary,
+            "deprecated": member.deprecated,
+            "category": category,
+            "priority": priority,
+            "exports": list(member.exports),
+            "helper": member.helper,
+            "mirror": self.emitted[name].kind if name in self.emitted else "same",
+            "devices": list(self.devices.get(name, ())),
+        }
+        if member.value is not None:
+            row["value"] = member.value
+        row.update(self.columns[name])
+        return row
+
+
+def _binds(capability: Capability) -> bool:
+    return any(cell.object is not None for cell in capability.cells.values())
+
+
+def _defined_outside(member: Member, scope: Iterable[str]) -> bool:
+    """Whether ``member`` only passes through the modules in scope: torch defines it elsewhere."""
+    home = member.name.rpartition(".")[0]
+    return home not in scope
+
+
+def _category(
+    name: str, member: Member, categories: Mapping[str, tuple[str, str]]
+) -> tuple[str, str]:
+    """Category and priority by the longest prefix in ``categories.toml``."""
+    if member.helper and "helpers" in categories:
+        return categories["helpers"]
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        found = categories.get(".".join(parts[:cut]))
+        if found is not None:
+            return found
+    raise GenerationError(f"categories.toml: no category for {name}; it needs an entry for 'torch'.")
+
+
+def _as_json(emitted: Emitted) -> dict[str, Any]:
+    row = asdict(emitted)
+    row["arms"] = [{"backends": list(arm.backends), "body": list(arm.body)} for arm in emitted.arms]
+    row["modules"] = list(emitted.modules)
+    return row

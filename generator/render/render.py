@@ -1,0 +1,87 @@
+"""Render the templates for a catalog; needs no torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import black
+import jinja2
+
+from generator.errors import GenerationError
+from generator.facts.cache import folder
+from generator.memo import Memo, digest
+from generator.render.views import module_view, root_view, stub_view
+
+__all__ = ["render"]
+
+_MODE = black.Mode(line_length=100, target_versions={black.TargetVersion.PY310})
+_STUB_MODE = black.Mode(
+    line_length=100, target_versions={black.TargetVersion.PY310}, is_pyi=True
+)
+
+
+def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
+    """Every file of ``generated/`` with its text, by path relative to it, in POSIX form.
+
+    Raises:
+        GenerationError: a template asks for something the catalog does not have, or emits text that
+            black cannot parse.
+    """
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(templates),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    formatted = Memo(folder() / "formatted.json")
+    files: dict[str, str] = {}
+    for path, template, view in _jobs(catalog, templates):
+        if path in files:
+            raise GenerationError(f"two templates write {path}.")
+        try:
+            text = environment.get_template(template).render(view)
+        except jinja2.TemplateError as error:
+            raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
+        key = digest(black.__version__, path, text)
+        files[path] = formatted.get(key, lambda path=path, text=text: _formatted(path, text))
+    formatted.save()
+    return files
+
+
+def _jobs(
+    catalog: dict[str, Any], templates: Path
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for name in catalog["modules"]:
+        mirror = catalog["mirrors"].get(name)
+        stem = "tdev" + name[len("torch") :].replace(".", "/")
+        package = catalog["modules"][name]["package"] or name == "torch"
+        if mirror is not None and not package and _has_children(name, catalog):
+            package = True
+        target = f"{stem}/__init__" if package else stem
+        if name != "torch":
+            yield f"{target}.pyi", "tdev/_stub.pyi.j2", stub_view(name, catalog)
+            if mirror is not None:
+                yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
+    view = root_view(catalog)
+    for path in sorted(templates.rglob("*.j2")):
+        if not path.name.startswith("_") or path.name.startswith("__"):
+            template = path.relative_to(templates).as_posix()
+            yield template.removesuffix(".j2"), template, view
+        elif path.name == "_shims.py.j2":
+            yield "tdev/_shims.py", path.relative_to(templates).as_posix(), view
+
+
+def _has_children(name: str, catalog: dict[str, Any]) -> bool:
+    return any(other.startswith(name + ".") for other in catalog["mirrors"])
+
+
+def _formatted(path: str, text: str) -> str:
+    if not path.endswith((".py", ".pyi")):
+        return text
+    try:
+        return black.format_str(text, mode=_STUB_MODE if path.endswith(".pyi") else _MODE)
+    except black.InvalidInput as error:
+        raise GenerationError(f"the templates emit invalid Python for {path}: {error}.") from None

@@ -1,0 +1,68 @@
+"""What each template gets to see: plain dictionaries cut out of the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+__all__ = ["module_view", "root_view", "stub_view"]
+
+
+def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
+    """The view of one mirror module."""
+    mirror = catalog["mirrors"][name]
+    return {
+        "torch_version": catalog["torch"],
+        "torch_name": name,
+        "core_modules": mirror["modules"],
+        "uses": _uses(mirror),
+        **{key: mirror[key] for key in ("summary", "home", "definitions", "elsewhere")},
+        "script": {row["name"]: row["script"] for row in mirror["definitions"] if row["script"]},
+    }
+
+
+def _uses(mirror: dict[str, Any]) -> dict[str, bool]:
+    """Which imports the module's bodies need."""
+    rows = mirror["definitions"]
+    text = "\n".join(line for row in rows for arm in row["arms"] for line in arm["body"])
+    return {
+        "match": any(len(row["arms"]) > 1 for row in rows),
+        "translators": [
+            name for name in ("translate", "translate_each", "translate_type") if f"_{name}(" in text
+        ],
+        "unsupported": "_unsupported(" in text,
+        "any": any("Any" in row["signature"] or row["kind"] == "bound" for row in rows),
+    }
+
+
+def root_view(catalog: dict[str, Any]) -> dict[str, Any]:
+    """The view of the templates that are not per module: the root, the tools, the list of shims."""
+    own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
+    return {
+        **module_view("torch", catalog),
+        **stub_view("torch", catalog),
+        "own": own,
+        "shims": catalog["shims"],
+    }
+
+
+def stub_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
+    """The view of one user-facing stub: names that a checker sees in torch's module, and modules."""
+    module = catalog["modules"][name]
+    submodules = dict(module["modules"])
+    modules = []
+    for attribute, target in sorted(submodules.items()):
+        if attribute not in module["typed"] and target != f"{name}.{attribute}":
+            continue
+        known = target in catalog["modules"]
+        parent, _, leaf = target.rpartition(".")
+        if not parent:
+            continue
+        root = "tdev" + parent[len("torch") :] if known else parent
+        modules.append({"from": root, "name": leaf, "as": attribute})
+    return {
+        "torch_version": catalog["torch"],
+        "torch_name": name,
+        "summary": module["summary"],
+        "names": [item for item in module["typed"] if item not in submodules],
+        "modules": modules,
+    }

@@ -1,0 +1,108 @@
+"""What streams, memory and random-number emulation need to know of a backend.
+
+CUDA and MPS answer through torch's own modules; the three backends that tdev keeps itself (``cpu``,
+``sim``, ``mlx``) answer through one :class:`Accelerator` each.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import lru_cache
+
+import torch
+
+from tdev_core.backend import Backend, current
+from tdev_core.errors import TdevError
+
+__all__ = ["Accelerator", "accelerator"]
+
+
+class Accelerator(ABC):
+    """One backend's devices. Indices count from 0; memory is in bytes; RNG states are uint8 tensors."""
+
+    type: str
+    """The torch device type."""
+
+    @abstractmethod
+    def device_count(self) -> int:
+        """How many devices there are; at least 1, also on ``cpu``, whose one device is the host."""
+
+    @abstractmethod
+    def current_device(self) -> int:
+        """Index of the calling thread's current device."""
+
+    @abstractmethod
+    def set_device(self, index: int) -> None:
+        """Make ``index`` the calling thread's current device."""
+
+    @abstractmethod
+    def synchronize(self, index: int) -> None:
+        """Return when all work queued on device ``index`` is done."""
+
+    @abstractmethod
+    def allocated(self, index: int) -> int:
+        """Bytes that live tensors hold now."""
+
+    @abstractmethod
+    def peak(self, index: int) -> int:
+        """Most bytes held at once since the start or the last :meth:`reset_peak`."""
+
+    @abstractmethod
+    def reset_peak(self, index: int) -> None:
+        """Let the peak start again from what is held now."""
+
+    @abstractmethod
+    def total(self, index: int) -> int:
+        """Capacity of the device."""
+
+    @abstractmethod
+    def free(self, index: int) -> int:
+        """What could still be allocated."""
+
+    @abstractmethod
+    def manual_seed(self, seed: int, index: int) -> None:
+        """Seed the device's default generator."""
+
+    @abstractmethod
+    def seed(self, index: int) -> int:
+        """Seed the device's default generator from entropy; returns the seed."""
+
+    @abstractmethod
+    def initial_seed(self, index: int) -> int:
+        """The seed that the device's default generator started from."""
+
+    @abstractmethod
+    def get_rng_state(self, index: int) -> torch.Tensor:
+        """State of the device's default generator."""
+
+    @abstractmethod
+    def set_rng_state(self, state: torch.Tensor, index: int) -> None:
+        """Restore what :meth:`get_rng_state` gave."""
+
+    @abstractmethod
+    def generator(self, index: int) -> torch.Generator:
+        """The device's default generator."""
+
+
+@lru_cache(maxsize=1)
+def accelerator() -> Accelerator:
+    """The :class:`Accelerator` of the active backend.
+
+    Raises:
+        TdevError: the active backend is CUDA or MPS, which torch itself answers for.
+    """
+    match current():
+        case Backend.CPU:
+            from tdev_core.cpu.accelerator import CpuAccelerator
+
+            return CpuAccelerator()
+        case Backend.SIM:
+            from tdev_core.sim.accelerator import SimAccelerator
+
+            return SimAccelerator()
+        case Backend.MLX:
+            from tdev_core.mlx.accelerator import MlxAccelerator
+
+            return MlxAccelerator()
+        case Backend.CUDA | Backend.MPS:
+            raise TdevError(f"torch answers for {current().value} itself; this is a bug in tdev")

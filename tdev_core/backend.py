@@ -1,0 +1,122 @@
+"""Which hardware answers: picked once, from ``TDEV_BACKEND`` or from what is there."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from functools import lru_cache
+
+import torch
+
+from tdev_core.errors import ConfigError
+
+__all__ = ["Backend", "availability", "current", "device_type", "forced", "is_accelerator", "reason"]
+
+
+class Backend(str, Enum):
+    """The five backends; the value is the torch device type that the backend's tensors have."""
+
+    CUDA = "cuda"
+    MPS = "mps"
+    MLX = "mlx"
+    SIM = "sim"
+    CPU = "cpu"
+
+
+def forced() -> Backend | None:
+    """The backend that ``TDEV_BACKEND`` names, or None where it is unset or empty.
+
+    Raises:
+        ConfigError: the variable holds anything but one of the five names.
+    """
+    name = os.environ.get("TDEV_BACKEND", "").strip().lower()
+    if not name:
+        return None
+    try:
+        return Backend(name)
+    except ValueError:
+        names = ", ".join(backend.value for backend in Backend)
+        raise ConfigError(
+            f"TDEV_BACKEND={name!r} is not a backend. Set it to one of {names}, "
+            "or unset it to have the best one picked."
+        ) from None
+
+
+def _missing(backend: Backend) -> str | None:
+    """Why ``backend`` cannot be used in this process, with what to do; None where it can."""
+    if backend is Backend.CUDA and not torch.cuda.is_available():
+        if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
+            return f"torch {torch.__version__} is built without CUDA; install a CUDA build of torch"
+        return "torch finds no usable CUDA device; check the driver and CUDA_VISIBLE_DEVICES"
+    if backend is Backend.MPS and not torch.backends.mps.is_available():
+        if not torch.backends.mps.is_built():
+            return "this build of torch has no MPS; MPS needs macOS on Apple silicon"
+        return "torch finds no MPS device; MPS needs macOS 14 or newer on Apple silicon"
+    if backend is Backend.MLX:
+        from importlib.util import find_spec
+
+        if find_spec("mlx") is None:
+            return "MLX is not installed; run: pip install 'tdev[mlx]'"
+    return None
+
+
+@lru_cache(maxsize=1)
+def _pick() -> tuple[Backend, str]:
+    asked = forced()
+    if asked is not None:
+        why_not = _missing(asked)
+        if why_not is not None:
+            raise ConfigError(
+                f"TDEV_BACKEND={asked.value} cannot be honoured: {why_not}. "
+                "Unset TDEV_BACKEND to have an available backend picked."
+            )
+        return asked, f"TDEV_BACKEND={asked.value}"
+    for backend in (Backend.CUDA, Backend.MPS):
+        if _missing(backend) is None:
+            return backend, f"torch finds {backend.value}"
+    return Backend.CPU, "torch finds neither CUDA nor MPS"
+
+
+def current() -> Backend:
+    """The active backend; the same for the whole life of the process.
+
+    Raises:
+        ConfigError: ``TDEV_BACKEND`` is not a backend, or names one that is not usable here.
+    """
+    return _pick()[0]
+
+
+def reason() -> str:
+    """Why the active backend is the active one, in a few words."""
+    return _pick()[1]
+
+
+def device_type() -> str:
+    """The torch device type of the active backend: ``"cuda"``, ``"mps"``, …, ``"cpu"``."""
+    return current().value
+
+
+def is_accelerator() -> bool:
+    """Whether the active backend is anything but the CPU."""
+    return current() is not Backend.CPU
+
+
+def availability() -> bool:
+    """What ``tdev.cuda.is_available()`` answers: ``TDEV_CUDA_AVAILABLE``, or whether an accelerator
+    is active.
+
+    Raises:
+        ConfigError: ``TDEV_CUDA_AVAILABLE`` is not ``auto``, ``true`` or ``false``.
+    """
+    wish = os.environ.get("TDEV_CUDA_AVAILABLE", "auto").strip().lower()
+    match wish:
+        case "auto" | "":
+            return is_accelerator()
+        case "true" | "1":
+            return True
+        case "false" | "0":
+            return False
+        case _:
+            raise ConfigError(
+                f"TDEV_CUDA_AVAILABLE={wish!r} is not understood. Set it to auto, true or false."
+            )

@@ -1,0 +1,205 @@
+"""Device translation: the one function that says which device a specification means here."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from tdev_core.backend import Backend, current, forced
+from tdev_core.errors import DeviceWarning, warn_once
+
+__all__ = [
+    "ACCELERATORS",
+    "device_index",
+    "is_foreign",
+    "translate",
+    "translate_each",
+    "translate_type",
+]
+
+ACCELERATORS = frozenset({"cuda", "mps", "xpu", "mtia", "mlx", "sim"})
+"""Device types that stand for "the accelerator" in a program; all others are taken literally."""
+
+_SPEC = re.compile(r"(?P<type>[a-z]+)(?::(?P<index>\d+))?\Z")
+
+# Results by specification. Only strings and devices go in: an int would share its slot with a bool.
+_known: dict[Any, torch.device] = {}
+
+
+def translate(spec: Any) -> Any:
+    """The device that ``spec`` means in this process.
+
+    ``cpu``, ``meta`` and every type that is not an accelerator's mean themselves, and ``None`` stays
+    ``None`` (torch's default). An accelerator's type is honoured if it is usable in this process, and
+    becomes the active backend's device otherwise. An index that the target lacks becomes 0, with one
+    warning. A bare ``int`` is that index of the accelerator. Anything that is not a device
+    specification is handed back, for torch to refuse in its own words.
+
+    Returns:
+        A ``torch.device``, ``None``, or the unusable ``spec`` itself.
+
+    Source: ``torch.device`` documentation, "A torch.device can be constructed…".
+    """
+    if spec is None:
+        return None
+    if isinstance(spec, (str, torch.device)):
+        found = _known.get(spec)
+        if found is not None:
+            return found
+        return _translate(spec)
+    if isinstance(spec, int) and not isinstance(spec, bool):
+        return _on_target(current(), spec, f"index {spec}")
+    return spec
+
+
+def translate_type(spec: Any) -> Any:
+    """Like :func:`translate`, for parameters that are a device *type*: a string without an index.
+
+    ``"cuda"`` becomes the active backend's type; of a list or tuple each item does, in a copy; what
+    is neither is handed back.
+    """
+    if isinstance(spec, (list, tuple)):
+        return type(spec)(translate_type(item) for item in spec)
+    if not isinstance(spec, str):
+        return spec
+    device = translate(spec)
+    return device.type if isinstance(device, torch.device) else spec
+
+
+def translate_each(specs: Any) -> Any:
+    """Like :func:`translate`, for parameters that hold several devices; the caller's list stays as
+    it is."""
+    if isinstance(specs, (list, tuple)):
+        return type(specs)(translate(spec) for spec in specs)
+    return translate(specs)
+
+
+def _translate(spec: str | torch.device) -> Any:
+    if isinstance(spec, torch.device):
+        kind = spec.type
+        index: int | None = spec.index
+    else:
+        parts = _SPEC.match(spec)
+        if parts is None:
+            return spec
+        kind = parts["type"]
+        index = None if parts["index"] is None else int(parts["index"])
+    if kind not in ACCELERATORS:
+        return spec if isinstance(spec, torch.device) else _literal(spec)
+    if is_foreign(kind):
+        result = _on_target(current(), index, f"device {str(spec)!r}")
+    elif kind == current().value:
+        result = _on_target(current(), index, f"device {str(spec)!r}")
+    else:
+        result = torch.device(kind, index) if index is not None else torch.device(kind)
+    _known[spec] = result
+    return result
+
+
+def _literal(spec: str) -> Any:
+    try:
+        result = torch.device(spec)
+    except RuntimeError:
+        return spec
+    _known[spec] = result
+    return result
+
+
+@lru_cache(maxsize=None)
+def is_foreign(kind: str) -> bool:
+    """Whether the accelerator type ``kind`` (``"cuda"``, ``"mps"``, …) has to be translated here.
+
+    It has not where it is the active backend's own, nor where torch finds such a device beside the
+    active one. A backend forced by ``TDEV_BACKEND`` is the only accelerator that counts.
+    """
+    if kind == current().value:
+        return False
+    if forced() is not None or kind in ("mlx", "sim"):
+        return True
+    match kind:
+        case "cuda":
+            return not torch.cuda.is_available()
+        case "mps":
+            return not torch.backends.mps.is_available()
+        case "xpu":
+            return not torch.xpu.is_available()
+        case "mtia":
+            return not torch.mtia.is_available()
+        case _:
+            return False
+
+
+def _on_target(backend: Backend, index: int | None, what: str) -> torch.device:
+    """``index`` on ``backend``, folded to 0 where there is no such device."""
+    if backend is Backend.CPU:
+        if index:
+            _warn_folded(what, "cpu")
+        return torch.device("cpu")
+    if index is None:
+        return torch.device(backend.value)
+    # Real CUDA is never folded: torch raises its own error, as the program's author would expect.
+    if backend is not Backend.CUDA and not 0 <= index < _count(backend):
+        _warn_folded(what, f"{backend.value}:0")
+        index = 0
+    return torch.device(backend.value, index)
+
+
+def _count(backend: Backend) -> int:
+    if backend is Backend.MPS:
+        return torch.mps.device_count()
+    from tdev_core.accelerator import accelerator
+
+    return accelerator().device_count()
+
+
+def _warn_folded(what: str, target: str) -> None:
+    warn_once(
+        f"{what} does not exist here; {target} is used for it",
+        DeviceWarning,
+        key=("folded", what),
+        stacklevel=5,
+    )
+
+
+def device_index(spec: Any = None) -> int:
+    """The index on the accelerator that a ``torch.cuda``-style ``device`` argument means.
+
+    ``None`` is the current device; a device without an index likewise. Ints, strings and devices are
+    translated first. On the ``cpu`` backend, where a translated device *is* ``cpu``, that is index 0.
+
+    Raises:
+        ValueError: ``spec`` names the CPU (or any other device than the accelerator) while an
+            accelerator is active, as torch.cuda does.
+        TypeError: ``spec`` is no device specification.
+
+    Source: ``torch.cuda._utils._get_device_index``.
+    """
+    device = translate(spec)
+    if device is None:
+        return _current_index()
+    if not isinstance(device, torch.device):
+        if isinstance(device, str):
+            device = torch.device(device)  # raises torch's own error
+        else:
+            raise TypeError(f"expected a device, an int or a string, got {type(spec).__name__}")
+    backend = current()
+    if device.type != backend.value:
+        raise ValueError(f"Expected a {backend.value} device, but got: {device}")
+    if device.index is None or backend is Backend.CPU:
+        return _current_index()
+    return device.index
+
+
+def _current_index() -> int:
+    match current():
+        case Backend.CUDA:
+            return torch.cuda.current_device()
+        case Backend.MPS | Backend.CPU:
+            return 0
+        case Backend.MLX | Backend.SIM:
+            from tdev_core.accelerator import accelerator
+
+            return accelerator().current_device()

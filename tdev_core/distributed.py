@@ -1,0 +1,423 @@
+"""``torch.distributed`` for programs written for NCCL, on hosts without CUDA.
+
+A request for NCCL is granted through gloo (see :mod:`tdev_core.distributed_names`). Collectives need
+no help: the tensors are the host's own, and so are torch's functions. What does is everything that
+names a backend or a device. ``get_backend`` answers what the program asked for, because programs
+compare it to ``"nccl"``; torch itself, and libraries that ask torch, are told the truth.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import torch
+import torch.distributed as dist
+from torch.distributed import device_mesh
+
+from tdev_core.backend import Backend, current
+from tdev_core.devices import ACCELERATORS, translate
+from tdev_core.distributed_names import adopt_interface, available, host_name
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+    from torch.distributed.device_mesh import DeviceMesh
+
+__all__ = [
+    "barrier",
+    "bound_device",
+    "get_backend",
+    "get_backend_config",
+    "get_default_backend_for_device",
+    "init_device_mesh",
+    "init_process_group",
+    "is_backend_available",
+    "is_nccl_available",
+    "is_own_cpu",
+    "mesh_device_type",
+    "mesh_override",
+    "new_group",
+    "new_subgroups",
+    "new_subgroups_by_enumeration",
+    "remember_mesh",
+    "split_group",
+]
+
+# What the program called each group's backend. Groups made without naming one inherit the default's.
+_asked: WeakKeyDictionary[ProcessGroup, str] = WeakKeyDictionary()
+
+
+def init_process_group(
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: timedelta | None = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: torch.device | int | None = None,
+    _ranks: list[int] | None = None,
+) -> None:
+    """Make the default process group on this host's own backend, whatever device library is named.
+
+    ``pg_options`` of a library that is not here are not used. ``device_id`` is translated, and
+    dropped where the device is the CPU, which needs no binding. Raises what
+    ``torch.distributed.init_process_group`` raises.
+    """
+    asked = backend
+    if asked is None and device_id is not None:
+        asked = _default_library(device_id)
+    if asked is None and current() is not Backend.CPU:
+        asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
+    adopt_interface()
+    dist.init_process_group(
+        None if asked is None else host_name("nccl" if asked == "undefined" else asked),
+        init_method,
+        timeout,
+        world_size,
+        rank,
+        store,
+        group_name,
+        _own_options(asked, pg_options),
+        bound_device(device_id),
+        _ranks,
+    )
+    if asked is not None:
+        _remember(dist.group.WORLD, asked)
+
+
+def _default_library(device_id: torch.device | int) -> str | None:
+    """What torch picks where ``device_id`` exists; an int is a CUDA device to the program."""
+    kind = "cuda" if isinstance(device_id, int) else str(getattr(device_id, "type", None))
+    library: str | None = dist.Backend.default_device_backend_map.get(kind)
+    return library
+
+
+def _own_options(asked: str | None, options: Any) -> Any:
+    """Options reach the backend they were made for, and no other."""
+    if asked is not None and host_name(asked) != asked:
+        return None
+    return options
+
+
+def bound_device(device_id: torch.device | int | None) -> torch.device | None:
+    """The device to bind a process group to: translated, with an index; None for the CPU."""
+    if is_own_cpu(device_id):
+        return None
+    device = translate(device_id)
+    if not isinstance(device, torch.device):
+        return device_id  # type: ignore[return-value]  # for torch to refuse
+    if device.type == "cpu":
+        return None
+    return device if device.index is not None else torch.device(device.type, 0)
+
+
+def is_own_cpu(device: Any) -> bool:
+    """Whether ``device`` means the CPU of a host that computes on nothing else.
+
+    Every rank names a device of its own there, and they all are the CPU: no index is folded that
+    anybody should be warned of.
+    """
+    if current() is not Backend.CPU or device is None or isinstance(device, bool):
+        return False
+    if isinstance(device, int):
+        return True
+    kind = device.type if isinstance(device, torch.device) else str(device).partition(":")[0]
+    return kind == "cpu" or kind in ACCELERATORS
+
+
+def _remember(group: Any, asked: str) -> None:
+    # Ranks outside a new group get a sentinel instead of a group.
+    if isinstance(group, dist.ProcessGroup):
+        _asked[group] = asked.lower()
+
+
+def _asked_for(group: ProcessGroup | None) -> str | None:
+    """The backend that the program named for ``group``, or None where torch's own answer is it."""
+    world = dist.group.WORLD
+    if group is None or group is world:
+        return None if world is None else _asked.get(world)
+    named = _asked.get(group)
+    if named is not None or world is None or world not in _asked:
+        return named
+    # Made without tdev (a DeviceMesh does): inherited, if it is what the default group really has.
+    return _asked[world] if dist.get_backend(group) == dist.get_backend(world) else None
+
+
+def get_backend(group: ProcessGroup | None = None) -> str:
+    """The backend of ``group`` as the program asked for it (``"nccl"``), else as torch has it.
+
+    Raises:
+        ValueError: no default process group, or this rank is not in ``group``.
+    """
+    truth = dist.get_backend(group)
+    asked = _asked_for(group)
+    return truth if asked is None else dist.Backend(asked)
+
+
+def get_backend_config(group: ProcessGroup | None = None) -> str:
+    """The ``device:backend`` pairs of ``group``, in the words in which it was asked for.
+
+    Raises:
+        ValueError: no default process group, or this rank is not in ``group``.
+    """
+    truth = dist.get_backend_config(group)
+    asked = _asked_for(group)
+    if asked is None or asked == "undefined":
+        return truth
+    return str(dist.distributed_c10d.BackendConfig(dist.Backend(asked)))
+
+
+def is_nccl_available() -> bool:
+    """Whether ``init_process_group("nccl")`` works here, which it does wherever gloo is."""
+    return available("nccl")
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether a process group can be made for ``backend``, a name or ``device:backend`` pairs.
+
+    Raises:
+        ValueError: pairs that are malformed.
+    """
+    if ":" not in backend:
+        return available(backend)
+    pairs = dist.distributed_c10d.BackendConfig(dist.Backend(backend)).get_device_backend_map()
+    return all(available(str(name)) for name in pairs.values())
+
+
+def get_default_backend_for_device(device: str | torch.device) -> str:
+    """The backend for tensors on ``device``, by the name that a CUDA program knows.
+
+    Raises:
+        ValueError: a device type for which no backend is registered.
+    """
+    kind = device.type if isinstance(device, torch.device) else device.partition(":")[0]
+    if kind in ACCELERATORS and kind not in dist.Backend.default_device_backend_map:
+        return "nccl"
+    return dist.get_default_backend_for_device(device)
+
+
+def barrier(
+    group: ProcessGroup | None = None,
+    async_op: bool = False,
+    device_ids: Sequence[int] | None = None,
+    timeout: timedelta | None = None,
+) -> Any:
+    """Wait until every rank of ``group`` has come here; ``device_ids`` are devices of this host.
+
+    Returns:
+        The work to wait for with ``async_op``, else None.
+    """
+    own = None
+    if device_ids and current() is not Backend.CPU:
+        own = [translate(index).index or 0 for index in device_ids]
+    return dist.barrier(group, async_op, own, timeout)
+
+
+def new_group(
+    ranks: list[int] | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+    device_id: torch.device | None = None,
+    sort_ranks: bool = True,
+) -> Any:
+    """Make a group of some ranks; every rank calls this, unless ``use_local_synchronization``.
+
+    Returns:
+        The group, or torch's sentinel for ranks outside it.
+    """
+    group = dist.new_group(
+        ranks,
+        timeout,
+        None if backend is None else host_name(backend),
+        _own_options(backend or _asked_for(None), pg_options),
+        use_local_synchronization,
+        group_desc,
+        bound_device(device_id),
+        sort_ranks,
+    )
+    asked = backend or _asked_for(None)
+    if asked is not None:
+        _remember(group, asked)
+    return group
+
+
+def new_subgroups(
+    group_size: int | None = None,
+    group: ProcessGroup | None = None,
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Divide ``group`` into subgroups of ``group_size`` ranks.
+
+    Without a size, torch takes the number of CUDA devices as that of the ranks on each machine. Here
+    that number is what the launcher says (``LOCAL_WORLD_SIZE``, set by torchrun).
+
+    Returns:
+        This rank's subgroup, and all of them.
+
+    Raises:
+        ValueError: a size that does not divide the group's, or none and no launcher to ask.
+    """
+    if group_size is None and "LOCAL_WORLD_SIZE" in os.environ:
+        group_size = int(os.environ["LOCAL_WORLD_SIZE"])
+    mine, subgroups = dist.new_subgroups(
+        group_size,
+        group,
+        timeout,
+        None if backend is None else host_name(backend),
+        _own_options(backend or _asked_for(None), pg_options),
+        group_desc,
+    )
+    _remember_all(subgroups, backend)
+    return mine, subgroups
+
+
+def new_subgroups_by_enumeration(
+    ranks_per_subgroup_list: Sequence[list[int]],
+    timeout: timedelta | None = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+) -> tuple[Any, list[Any]]:
+    """Make one subgroup for each list of global ranks; the lists share no rank.
+
+    Returns:
+        This rank's subgroup or None, and all of them.
+
+    Raises:
+        ValueError: no lists, or a rank in two of them.
+    """
+    mine, subgroups = dist.new_subgroups_by_enumeration(
+        ranks_per_subgroup_list,
+        timeout,
+        None if backend is None else host_name(backend),
+        _own_options(backend or _asked_for(None), pg_options),
+        group_desc,
+    )
+    _remember_all(subgroups, backend)
+    return mine, subgroups
+
+
+def _remember_all(groups: list[Any], backend: str | None) -> None:
+    asked = backend or _asked_for(None)
+    if asked is not None:
+        for group in groups:
+            _remember(group, asked)
+
+
+def split_group(
+    parent_pg: ProcessGroup | None = None,
+    split_ranks: list[list[int]] | None = None,
+    timeout: timedelta | None = None,
+    pg_options: Any = None,
+    group_desc: str | None = None,
+    backend: str | None = None,
+) -> ProcessGroup | None:
+    """Divide ``parent_pg`` along ``split_ranks``, lists of ranks *within the parent*.
+
+    gloo cannot split a communicator; a group is made for each list instead, by its members alone, so
+    that ranks outside the parent need not take part. ``pg_options`` belong to the library that is
+    not here and are not used.
+
+    Returns:
+        The group that this rank is in, or None.
+
+    Raises:
+        ValueError: no lists, an empty one, one with duplicates, or ranks that the parent lacks.
+    """
+    if not split_ranks:
+        raise ValueError("split_ranks cannot be None or empty")
+    parent_ranks = dist.get_process_group_ranks(parent_pg)
+    me = dist.get_rank()
+    if me not in parent_ranks:
+        raise ValueError(f"Global rank {me} is not part of the parent group {parent_pg}")
+    mine: list[int] | None = None
+    for split in split_ranks:
+        _check_split(split, len(parent_ranks))
+        members = [parent_ranks[rank] for rank in sorted(split)]
+        if mine is None and me in members:
+            mine = members
+    if mine is None:
+        return None
+    asked = backend or _asked_for(parent_pg)
+    group: ProcessGroup = new_group(
+        mine,
+        timeout,
+        asked or dist.get_backend(parent_pg),
+        use_local_synchronization=True,
+        group_desc=group_desc,
+    )
+    return group
+
+
+def _check_split(split: list[int], parent_size: int) -> None:
+    if not split:
+        raise ValueError("the split group cannot be empty")
+    if len(split) != len(set(split)):
+        raise ValueError("the split group cannot have duplicate ranks")
+    strangers = [rank for rank in split if not 0 <= rank < parent_size]
+    if strangers:
+        raise ValueError(f"split_ranks holds {strangers}, but the parent has {parent_size} ranks")
+
+
+def mesh_device_type(device_type: str) -> str:
+    """The device type of a mesh that the program wants on ``device_type``; no index is allowed."""
+    if device_type in ACCELERATORS:
+        kind: str = translate(device_type).type
+        return kind
+    return device_type
+
+
+def init_device_mesh(
+    device_type: str,
+    mesh_shape: tuple[int, ...],
+    *,
+    mesh_dim_names: tuple[str, ...] | None = None,
+    backend_override: Mapping[int | str, Any] | None = None,
+) -> DeviceMesh:
+    """Make a mesh of ``mesh_shape`` over all ranks, on this host's device of that kind.
+
+    Raises:
+        RuntimeError: names that do not match the shape, or a device type with an index.
+    """
+    override = None
+    if backend_override is not None:
+        override = {key: mesh_override(value) for key, value in backend_override.items()}
+    mesh = device_mesh.init_device_mesh(
+        mesh_device_type(device_type),
+        mesh_shape,
+        mesh_dim_names=mesh_dim_names,
+        backend_override=override,
+    )
+    if backend_override is not None:
+        remember_mesh(mesh, backend_override)
+    return mesh
+
+
+def remember_mesh(mesh: DeviceMesh, overrides: Mapping[int | str, Any]) -> None:
+    """Note the backends that the program named for dimensions of ``mesh``, by index or name."""
+    for dimension, value in overrides.items():
+        name = value[0] if isinstance(value, tuple) else value
+        if isinstance(name, str):
+            _remember(mesh.get_group(dimension), name)
+
+
+def mesh_override(value: Any) -> Any:
+    """One dimension's backend override: a name, options, or both, made fit for this host."""
+    match value:
+        case str():
+            return host_name(value)
+        case (str() as name, options):
+            return (host_name(name), _own_options(name, options))
+        case _:
+            return value

@@ -1,0 +1,96 @@
+"""Errors and warnings of tdev, and the one place that says how they are worded and how often."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import NoReturn
+
+__all__ = [
+    "ConfigError",
+    "DeviceWarning",
+    "FallbackWarning",
+    "TdevError",
+    "UnsupportedError",
+    "exit_with",
+    "unsupported",
+    "warn_once",
+]
+
+
+class TdevError(RuntimeError):
+    """Base of every error that tdev raises itself."""
+
+
+class ConfigError(TdevError):
+    """A setting (``TDEV_BACKEND``, ``TDEV_CUDA_AVAILABLE``, …) that cannot be honoured."""
+
+
+class UnsupportedError(TdevError, NotImplementedError):
+    """A function that has no true answer on the active backend.
+
+    Programs that probe for a feature catch ``NotImplementedError`` or ``RuntimeError``; both work.
+    """
+
+
+class FallbackWarning(UserWarning):
+    """An operation left the accelerator, ran on the CPU and came back."""
+
+
+class DeviceWarning(UserWarning):
+    """A device was not taken literally: an index was folded, or a CUDA-only option does nothing."""
+
+
+def unsupported(function: str, why: str, instead: str) -> NoReturn:
+    """Raise :class:`UnsupportedError` for ``function`` on the active backend.
+
+    ``why`` and ``instead`` are clauses without a final full stop; they become the message's second
+    and third sentence.
+    """
+    from tdev_core.backend import current
+
+    raise UnsupportedError(
+        f"{function} is not supported on the '{current().value}' backend: {why}. Instead: {instead}."
+    )
+
+
+_warned: set[object] = set()
+
+
+def warn_once(
+    message: str, category: type[Warning], *, key: object = None, stacklevel: int = 2
+) -> None:
+    """Warn once for each ``key``; without a key, once for each call site.
+
+    Python's own once-per-location registry is reset by every change to the filters (which test
+    runners make for each test), and it keys by message text; ours does neither. ``stacklevel``
+    counts as in :func:`warnings.warn`, seen from the caller of this function.
+    """
+    if key is None:
+        frame = sys._getframe(min(stacklevel, _depth()))
+        key = (frame.f_code.co_filename, frame.f_lineno)
+    mark = (category, key)
+    if mark in _warned:
+        return
+    # Warn first: under `-W error` the warning raises, and is due again at the next call.
+    warnings.warn(message, category, stacklevel=stacklevel + 1)
+    _warned.add(mark)
+
+
+def _depth() -> int:
+    frame, depth = sys._getframe(1), 0
+    while frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
+def exit_with(error: TdevError) -> NoReturn:
+    """End the program with one paragraph on stderr and status 2; at a prompt, raise instead.
+
+    A wrong environment variable is the user's slip, not a bug: a traceback through our import
+    machinery would bury the one line that helps.
+    """
+    if hasattr(sys, "ps1"):
+        raise error
+    print(f"tdev: {error}", file=sys.stderr)
+    raise SystemExit(2) from None

@@ -1,0 +1,242 @@
+"""``torch.cuda.Event`` for backends whose device works through one queue in issue order.
+
+Times are real. On ``cpu`` the clock is read when the event is recorded, because everything issued
+before it has finished by then. On ``mlx`` and ``sim`` a timing event drains the queue first, for the
+same reason. On ``mps`` the event is a ``torch.mps.Event``, whose times the driver takes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tdev_core.backend import Backend, current
+from tdev_core.builds import has_cuda_classes
+from tdev_core.devices import device_index
+from tdev_core.queues import device_of_index, drain
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["Event"]
+
+_numbers = itertools.count(1)
+_clock_lock = threading.Lock()
+_last_tick = 0
+
+# An IPC handle has the size of CUDA's: magic, backend, event number, padding.
+_HANDLE = struct.Struct("<8s8sQ40x")
+_MAGIC = b"tdev-evt"
+
+
+def _tick() -> int:
+    """Nanoseconds of a monotonic clock, later than every earlier tick of this process.
+
+    The clock's resolution is 100 ns on some systems; a program divides by elapsed times.
+    """
+    global _last_tick
+    with _clock_lock:
+        now = time.perf_counter_ns()
+        while now <= _last_tick:
+            now = time.perf_counter_ns()
+        _last_tick = now
+    return now
+
+
+class _Detached:
+    """Base of :class:`Event` where torch has real CUDA events; see ``streams._Detached``."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        return torch.cuda.Event
+
+
+if TYPE_CHECKING:
+    _Base = torch.cuda.Event
+elif has_cuda_classes():
+    _Base = _Detached
+else:
+    _Base = type("_EventBase", (torch.cuda.Event, torch.Event), {"__doc__": None})
+
+
+class Event(_Base):
+    """A mark in a stream; also an instance of ``torch.cuda.Event``.
+
+    Args:
+        enable_timing: whether :meth:`elapsed_time` may be asked.
+        blocking: accepted; waiting never spins here.
+        interprocess: whether :meth:`ipc_handle` may be asked. Excludes timing, as in CUDA.
+        external: accepted; it concerns the nodes of a CUDA graph.
+
+    Raises:
+        RuntimeError: ``interprocess`` together with ``enable_timing``.
+
+    Source: ``torch.cuda.Event``; ``cudaEventCreateWithFlags`` for the excluded combination.
+    """
+
+    _timed: bool
+    _shared: bool
+    _recorded: int | None  # the clock's nanoseconds; on MPS only whether it was recorded
+    _index: int | None
+    _number: int
+    _metal: Any
+
+    def __new__(
+        cls,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> Self:
+        if interprocess and enable_timing:
+            raise RuntimeError(
+                "an event cannot be both interprocess and timed (CUDA refuses this combination); "
+                "drop enable_timing=True or interprocess=True"
+            )
+        if has_cuda_classes():
+            self = object.__new__(cls)
+        else:
+            self = torch.Event.__new__(cls, "cpu")
+        self._timed = bool(enable_timing)
+        self._shared = bool(interprocess)
+        self._recorded = None
+        self._index = None
+        self._number = 0
+        self._metal = torch.mps.Event(self._timed) if current() is Backend.MPS else None
+        return self
+
+    def __init__(
+        self,
+        enable_timing: bool = False,
+        blocking: bool = False,
+        interprocess: bool = False,
+        external: bool = False,
+    ) -> None:
+        pass  # all is done in __new__, as in torch
+
+    @classmethod
+    def from_ipc_handle(cls, device: Any, handle: bytes) -> Self:
+        """The event that another process gave the handle of.
+
+        Work on these backends is done, or queued in order, when a record returns to its process, so
+        that the event counts as complete here.
+
+        Raises:
+            RuntimeError: ``handle`` was not made by :meth:`ipc_handle` on the same backend.
+        """
+        backend = current().value.encode().ljust(8, b"\0")
+        try:
+            magic, origin, number = _HANDLE.unpack(bytes(handle))
+        except (struct.error, TypeError):
+            magic, origin, number = b"", b"", 0
+        if magic != _MAGIC or origin != backend:
+            raise RuntimeError(
+                "this is not the IPC handle of an event on the "
+                f"'{current().value}' backend; pass what Event.ipc_handle() returned"
+            )
+        event = cls(interprocess=True)
+        event._index = device_index(device)
+        event._number = number
+        return event
+
+    def record(self, stream: Any = None) -> None:
+        """Mark this point of ``stream``, or of the current stream; an earlier mark is forgotten."""
+        index = device_index(None) if stream is None else max(int(stream.device_index), 0)
+        if self._metal is not None:
+            self._metal.record()
+            self._recorded = 1
+        else:
+            if self._timed and current() is not Backend.CPU:
+                drain(index)
+            self._recorded = _tick()
+        self._index = index
+        self._number = self._number or next(_numbers)
+
+    def wait(self, stream: Any = None) -> None:
+        """Let later work on ``stream`` start after this mark; returns at once.
+
+        Other than on MPS there is one queue in issue order, in which later work waits anyway.
+        """
+        if self._metal is not None and self._recorded is not None:
+            self._metal.wait()
+
+    def query(self) -> bool:
+        """Whether all work before the mark is done; true for an event that was never recorded."""
+        if self._recorded is None:
+            return True
+        if self._metal is not None:
+            return bool(self._metal.query())
+        drain(self._index or 0)
+        return True
+
+    def synchronize(self) -> None:
+        """Return when all work before the mark is done."""
+        if self._recorded is None:
+            return
+        if self._metal is not None:
+            self._metal.synchronize()
+        else:
+            drain(self._index or 0)
+
+    def elapsed_time(self, end_event: Any) -> float:
+        """Milliseconds from this mark to ``end_event``'s.
+
+        Raises:
+            ValueError: one of the events has not ``enable_timing=True`` or was not recorded.
+        """
+        if not isinstance(end_event, Event) and not hasattr(end_event, "_timed"):
+            raise TypeError(f"end_event must be an Event, got {type(end_event).__name__}")
+        if not (self._timed and end_event._timed):
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._recorded is None or end_event._recorded is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if self._metal is not None:
+            return float(self._metal.elapsed_time(end_event._metal))
+        return float(end_event._recorded - self._recorded) / 1e6
+
+    def ipc_handle(self) -> bytes:
+        """Sixty-four bytes from which :meth:`from_ipc_handle` makes this event in another process.
+
+        Raises:
+            RuntimeError: the event was not made with ``interprocess=True``.
+        """
+        if not self._shared:
+            raise RuntimeError(
+                "this event cannot be shared between processes; create it with interprocess=True"
+            )
+        if self._index is None:
+            self._index = device_index(None)
+        self._number = self._number or next(_numbers)
+        return _HANDLE.pack(_MAGIC, current().value.encode().ljust(8, b"\0"), self._number)
+
+    @property
+    def device(self) -> torch.device | None:  # type: ignore[override]
+        """The device it was recorded on, None before that."""
+        return None if self._index is None else device_of_index(self._index)
+
+    @property
+    def cuda_event(self) -> int:  # type: ignore[override]
+        """A number in the place of a ``cudaEvent_t``, 0 before the first record."""
+        return self._number
+
+    @property
+    def event_id(self) -> int:  # type: ignore[override]
+        """Same as :attr:`cuda_event`."""
+        return self._number
+
+    @property
+    def _as_parameter_(self) -> ctypes.c_void_p:
+        return ctypes.c_void_p(self._number)
+
+    def __repr__(self) -> str:
+        return (
+            f"<torch.cuda.Event {self._number:#x}>"
+            if self._number
+            else ("<torch.cuda.Event uninitialized>")
+        )

@@ -1,0 +1,113 @@
+"""What was routed how, how often, and what fell back.
+
+Counting costs nothing while it is off: only with ``TDEV_REPORT=1`` do mirrors hand out counting
+wrappers. Fallbacks are always noted, since each is slow anyway.
+"""
+
+from __future__ import annotations
+
+import atexit
+import functools
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, TypeVar
+
+__all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_calls: Counter[str] = Counter()
+_fallbacks: Counter[str] = Counter()
+_routes: dict[str, str] = {}
+
+
+@functools.lru_cache(maxsize=1)
+def enabled() -> bool:
+    """Whether ``TDEV_REPORT`` asks for counting."""
+    return os.environ.get("TDEV_REPORT", "").strip().lower() in ("1", "true", "yes", "on")
+
+
+def counted(function: FunctionType, name: str) -> FunctionType:
+    """``function`` with its calls counted under ``name``."""
+
+    @functools.wraps(function)
+    def counting(*args: Any, **kwargs: Any) -> Any:
+        _calls[name] += 1
+        return function(*args, **kwargs)
+
+    return counting  # type: ignore[return-value]
+
+
+def note_shim(name: str) -> None:
+    """Count one translated call of the method ``name``; called only while counting is on."""
+    _calls[name] += 1
+
+
+def note_fallback(name: str) -> None:
+    """Count one operation that left the accelerator for the CPU."""
+    _fallbacks[name] += 1
+
+
+def describe_routes(routes: dict[str, str]) -> None:
+    """Tell the report by which route each function is answered on the active backend."""
+    _routes.update(routes)
+
+
+@dataclass(frozen=True)
+class Report:
+    """Calls through the mirror so far, as :func:`report` found them.
+
+    Attributes:
+        backend: the active backend.
+        counting: whether calls are counted (``TDEV_REPORT=1``).
+        calls: number of calls by function, most frequent first.
+        routes: the route by which each called function was answered.
+        fallbacks: number of operations that ran on the CPU instead, by operator.
+    """
+
+    backend: str
+    counting: bool
+    calls: dict[str, int]
+    routes: dict[str, str]
+    fallbacks: dict[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"tdev report: backend '{self.backend}'"]
+        if not self.counting:
+            lines.append("  calls are not counted; set TDEV_REPORT=1 before the program starts")
+        width = max((len(name) for name in (*self.calls, *self.fallbacks)), default=0)
+        for name, count in self.calls.items():
+            lines.append(f"  {name:<{width}}  {count:>9,}  {self.routes.get(name, '')}".rstrip())
+        if self.counting and not self.calls:
+            lines.append("  no routed function was called")
+        if self.fallbacks:
+            lines.append("  fell back to the CPU:")
+            lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.fallbacks.items()]
+        return "\n".join(lines)
+
+
+def report() -> Report:
+    """What was routed how and how often in this process, and what fell back.
+
+    Returns:
+        A :class:`Report`; ``print(tdev.report())`` shows it as a table.
+    """
+    from tdev_core.backend import current
+
+    calls = dict(_calls.most_common())
+    return Report(
+        backend=current().value,
+        counting=enabled(),
+        calls=calls,
+        routes={name: _routes[name] for name in calls if name in _routes},
+        fallbacks=dict(_fallbacks.most_common()),
+    )
+
+
+def print_at_exit() -> None:
+    """Arrange for the report to be printed on stderr when the interpreter ends."""
+    atexit.register(lambda: print(report(), file=sys.stderr))

@@ -1,0 +1,68 @@
+"""Where loaded storages go: ``map_location`` with device translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from tdev_core.devices import ACCELERATORS, translate
+
+__all__ = ["map_location"]
+
+Storage = Any
+Locate = Callable[[Storage, str], Any]
+
+
+def map_location(spec: Any) -> Any:
+    """A ``map_location`` for :func:`torch.load` that means here what ``spec`` means on CUDA.
+
+    Strings and devices are translated, the values of a dictionary likewise (in a copy). With
+    ``None``, and for tags that a dictionary or a callable leaves open, storages that were saved from
+    an accelerator this process lacks go to the active backend's device.
+
+    Source: ``torch.load`` documentation, "map_location".
+    """
+    if spec is None:
+        return _by_tag
+    if isinstance(spec, (str, torch.device)):
+        return translate(spec)
+    if isinstance(spec, Mapping):
+        return _by_table(spec)
+    if callable(spec):
+        return _by_callable(spec)
+    return spec
+
+
+def _by_tag(storage: Storage, tag: str) -> Any:
+    """Restore by the tag in the file; None leaves it to torch."""
+    if tag.partition(":")[0] not in ACCELERATORS:
+        return None
+    target = translate(tag)
+    if target.type == "cpu":
+        return storage  # torch reads every storage into host memory first
+    return torch.serialization.default_restore_location(storage, str(target))
+
+
+def _by_table(table: Mapping[str, Any]) -> Locate:
+    def locate(storage: Storage, tag: str) -> Any:
+        wanted = translate(table.get(tag, tag))
+        return _restored(storage, str(wanted))
+
+    return locate
+
+
+def _by_callable(function: Locate) -> Locate:
+    def locate(storage: Storage, tag: str) -> Any:
+        result = function(storage, tag)
+        return _by_tag(storage, tag) if result is None else result
+
+    return locate
+
+
+def _restored(storage: Storage, tag: str) -> Any:
+    result = _by_tag(storage, tag)
+    if result is None:
+        return torch.serialization.default_restore_location(storage, tag)
+    return result

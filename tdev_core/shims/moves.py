@@ -1,0 +1,189 @@
+"""Shims for what moves: tensors, modules, packed sequences and storages.
+
+On CUDA a move gives a CPU tensor a second life, and programs rely on it. On the ``cpu`` backend a
+*translated* move (``"cuda"`` that became ``cpu``) therefore copies, except for a leaf that requires
+grad, whose gradient the program wants to find on the very object it holds. ``TDEV_CPU_ALIAS=1`` opts
+out. Moves that name the CPU stay torch's own, and modules move in place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from tdev_core.backend import Backend, current
+from tdev_core.devices import ACCELERATORS, translate
+
+__all__ = [
+    "module_cuda",
+    "module_to",
+    "packed_cuda",
+    "pin_memory",
+    "storage_cuda",
+    "tensor_cuda",
+    "tensor_record_stream",
+    "tensor_to",
+    "tensor_type",
+]
+
+Method = Callable[..., Any]
+
+_HERE = frozenset({"cpu", torch.device("cpu")})
+
+
+@lru_cache(maxsize=1)
+def _copies() -> bool:
+    """Whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
+    return current() is Backend.CPU and os.environ.get("TDEV_CPU_ALIAS", "").strip() != "1"
+
+
+def _names_accelerator(spec: Any) -> bool:
+    if isinstance(spec, torch.device):
+        return spec.type in ACCELERATORS
+    if isinstance(spec, str):
+        return spec.partition(":")[0] in ACCELERATORS
+    return isinstance(spec, int) and not isinstance(spec, bool)
+
+
+def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
+    return (
+        _copies() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
+    )
+
+
+def tensor_to(original: Method) -> Method:
+    """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
+
+    def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            spec = args[0]
+            if spec in _HERE if isinstance(spec, (str, torch.device)) else not isinstance(spec, int):
+                return original(self, *args, **kwargs)
+            args = (translate(spec), *args[1:])
+        elif "device" in kwargs:
+            spec = kwargs["device"]
+            kwargs["device"] = translate(spec)
+        else:
+            return original(self, *args, **kwargs)
+        if _must_copy(self, spec):
+            # to(device, dtype, non_blocking, copy): copy is positional in very old code
+            if len(args) > 3:
+                args = (*args[:3], True, *args[4:])
+            else:
+                kwargs["copy"] = True
+        return original(self, *args, **kwargs)
+
+    return to
+
+
+def tensor_cuda(original: Method) -> Method:
+    """``Tensor.cuda(device=None, non_blocking=False, memory_format=torch.preserve_format)``."""
+
+    def cuda(
+        self: torch.Tensor,
+        device: Any = None,
+        non_blocking: bool = False,
+        memory_format: torch.memory_format = torch.preserve_format,
+    ) -> torch.Tensor:
+        target = translate("cuda" if device is None else device)
+        return self.to(
+            target,
+            non_blocking=non_blocking,
+            copy=_must_copy(self, "cuda"),
+            memory_format=memory_format,
+        )
+
+    return cuda
+
+
+def tensor_type(original: Method) -> Method:
+    """``Tensor.type``: ``"torch.cuda.FloatTensor"`` is a dtype on the active device."""
+
+    def type_(self: torch.Tensor, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
+        name = dtype if isinstance(dtype, str) else _legacy_name(dtype)
+        if name is None or not name.startswith("torch.cuda."):
+            return original(self, *(() if dtype is None else (dtype,)), *args, **kwargs)
+        plain = getattr(torch, name.rpartition(".")[2], None)
+        if plain is None:
+            return original(self, dtype, *args, **kwargs)
+        return self.to(
+            translate("cuda"), dtype=plain.dtype, copy=_must_copy(self, "cuda"), **kwargs
+        )
+
+    return type_
+
+
+def _legacy_name(dtype: Any) -> str | None:
+    """``"torch.cuda.FloatTensor"`` for that legacy class, whichever torch or tdev object it is."""
+    if not isinstance(dtype, type):
+        return None
+    module, name = dtype.__module__, dtype.__name__
+    return f"{module}.{name}" if module in ("torch.cuda",) else None
+
+
+def pin_memory(original: Method) -> Method:
+    """``pin_memory`` of tensors and storages: page-locked memory speeds copies to CUDA, and means
+    nothing elsewhere."""
+
+    def pin(self: Any, device: Any = None) -> Any:
+        return self
+
+    return pin
+
+
+def tensor_record_stream(original: Method) -> Method:
+    """``Tensor.record_stream``: without a caching allocator that reuses memory across streams, no
+    block can be handed out too early."""
+
+    def record_stream(self: torch.Tensor, s: Any) -> None:
+        return None
+
+    return record_stream
+
+
+def module_cuda(original: Method) -> Method:
+    """``Module.cuda``: parameters and buffers move in place; nothing is copied on the CPU."""
+
+    def cuda(self: torch.nn.Module, device: Any = None) -> torch.nn.Module:
+        target = translate("cuda" if device is None else device)
+        return self._apply(lambda tensor: tensor.to(target))
+
+    return cuda
+
+
+def module_to(original: Method) -> Method:
+    """``Module.to`` and ``PackedSequence.to``: both take what ``Tensor.to`` takes."""
+
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and not isinstance(args[0], (torch.Tensor, torch.dtype)):
+            args = (translate(args[0]), *args[1:])
+        elif "device" in kwargs:
+            kwargs["device"] = translate(kwargs["device"])
+        return original(self, *args, **kwargs)
+
+    return to
+
+
+def packed_cuda(original: Method) -> Method:
+    """``PackedSequence.cuda``: torch builds a probe tensor on CUDA to find the target; name it."""
+
+    def cuda(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args and "device" not in kwargs:
+            kwargs["device"] = "cuda"
+        return self.to(*args, **kwargs)
+
+    return cuda
+
+
+def storage_cuda(original: Method) -> Method:
+    """``UntypedStorage.cuda`` and ``TypedStorage.cuda``: a copy of the bytes on the accelerator."""
+
+    def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
+        target = translate("cuda" if device is None else device)
+        return self.clone() if target.type == "cpu" else self.to(device=target, non_blocking=non_blocking)
+
+    return cuda

@@ -1,0 +1,130 @@
+"""Stand-ins for the C types of torch that take a device and cannot be patched.
+
+``torch.device``, ``torch.Generator``, ``torch.Stream`` and ``torch.Event`` are immutable types. Their
+stand-ins are called like them, return *their* instances, and count as them wherever Python asks:
+``isinstance``, ``issubclass``, ``==`` and ``hash`` (``torch.library.infer_schema`` looks annotations up
+in a dictionary). TorchScript is told of them where it keeps its own classes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tdev_core.devices import translate
+
+__all__ = ["Event", "Generator", "Stream", "device"]
+
+
+class _StandIn(type):
+    """Metaclass of a class that stands for ``real``, an immutable type of torch."""
+
+    real: type
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, cls.real)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        real = subclass.real if isinstance(subclass, _StandIn) else subclass
+        return issubclass(real, cls.real)
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls.real or other is cls
+
+    def __hash__(cls) -> int:
+        return hash(cls.real)
+
+    def __repr__(cls) -> str:
+        return repr(cls.real)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(cls.real, name)
+
+
+def _device_call(*args: Any, **kwargs: Any) -> torch.device:
+    if kwargs:
+        args = _device_arguments(*args, **kwargs)
+    if len(args) == 2:
+        kind, index = args
+        if index is None:
+            return _made(translate(kind), args)
+        if isinstance(kind, str) and isinstance(index, int) and ":" not in kind:
+            return _made(translate(f"{kind}:{index}") if index >= 0 else None, args)
+        return torch.device(kind, index)
+    if len(args) == 1:
+        return _made(translate(args[0]), args)
+    return torch.device(*args)  # raises torch's own error
+
+
+def _made(device: Any, args: tuple[Any, ...]) -> torch.device:
+    return device if isinstance(device, torch.device) else torch.device(*args)
+
+
+def _device_arguments(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """``device("cuda")``, ``device(device=…)``, ``device(type=…, index=…)`` as positional arguments."""
+    if "device" in kwargs and not args and len(kwargs) == 1:
+        return (kwargs["device"],)
+    if set(kwargs) <= {"type", "index"} and len(args) + len(kwargs) <= 2:
+        kind = args[0] if args else kwargs.get("type")
+        if kind is not None:
+            return (kind, kwargs.get("index"))
+    torch.device(*args, **kwargs)  # raises torch's own error
+    raise TypeError(f"unexpected arguments for device: {args} {kwargs}")
+
+
+class _DeviceMeta(_StandIn):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _device_call(*args, **kwargs)
+
+
+class device(metaclass=_DeviceMeta):
+    """``torch.device`` with the specification translated; calling it gives a real ``torch.device``.
+
+    Source: ``torch.device`` documentation.
+    """
+
+    real = torch.device
+
+
+class _TranslatingMeta(_StandIn):
+    """Calls ``real`` with its ``device`` argument, the first one, translated."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (translate(args[0]), *args[1:])
+        if "device" in kwargs:
+            kwargs["device"] = translate(kwargs["device"])
+        return cls.real(*args, **kwargs)
+
+
+class Generator(metaclass=_TranslatingMeta):
+    """``torch.Generator(device="cpu")`` on the translated device."""
+
+    real = torch.Generator
+
+
+class Stream(metaclass=_TranslatingMeta):
+    """``torch.Stream(device=None, priority=0)`` on the translated device."""
+
+    real = torch.Stream
+
+
+class Event(metaclass=_TranslatingMeta):
+    """``torch.Event(device=None, *, enable_timing=False, blocking=False, interprocess=False)``."""
+
+    real = torch.Event
+
+
+def teach_torchscript() -> None:
+    """Let TorchScript read the stand-ins, in annotations and calls, as what they stand for."""
+    import torch.jit._state as state
+    from torch.jit._builtins import _register_builtin
+
+    _register_builtin(device, "aten::device")
+    for stand_in, script_type in (
+        (device, torch._C.DeviceObjType.get()),
+        (Generator, torch._C._GeneratorType.get()),
+        (Stream, torch._C.StreamObjType.get()),
+    ):
+        state._script_classes[stand_in] = script_type

@@ -1,0 +1,178 @@
+"""``torch.cuda.FloatTensor`` and its kin: tensor types of the accelerator, and the storages.
+
+Long before dtypes and devices were separate, a type named both, and old code still makes tensors with
+``torch.cuda.FloatTensor(2, 3)``, asks ``isinstance(x, torch.cuda.FloatTensor)`` and passes the types
+to ``x.type()`` and ``set_default_tensor_type``. The objects here do the same on the active backend.
+
+Source: ``torch/csrc/tensor/python_tensor.cpp``; ``torch.cuda`` legacy storages.
+"""
+
+from __future__ import annotations
+
+import copyreg
+from typing import Any
+
+import torch
+
+from tdev_core.backend import Backend, current, device_type
+from tdev_core.devices import device_index
+from tdev_core.queues import device_of_index
+
+__all__ = ["SparseTensorType", "StorageType", "TensorType", "set_default_tensor_type"]
+
+
+class _Named(type):
+    """A dtype on the accelerator under its old name. A class, as in torch: annotations take it."""
+
+    dtype: torch.dtype
+    is_cuda = True
+
+    def __new__(mcls, name: str, dtype: torch.dtype) -> Any:
+        # Programs and shims recognise these types by module and name.
+        home = "torch.cuda.sparse" if mcls.__name__ == "SparseTensorType" else "torch.cuda"
+        return super().__new__(mcls, name, (), {"__module__": home, "dtype": dtype})
+
+    def __init__(cls, name: str, dtype: torch.dtype) -> None:
+        super().__init__(name)
+
+    def _here(cls, value: Any) -> bool:
+        return bool(value.dtype == cls.dtype and value.device.type == device_type())
+
+
+class TensorType(_Named):
+    """``torch.cuda.FloatTensor`` and the other dense types.
+
+    Calling it makes a tensor as torch's legacy constructors do: from sizes (uninitialised memory), a
+    sequence, a tensor, or nothing.
+    """
+
+    layout = torch.strided
+    is_sparse = False
+
+    def __call__(cls, *args: Any, device: Any = None) -> torch.Tensor:
+        made: torch.Tensor = getattr(torch, cls.__name__)(*args)
+        return made.to(device_of_index(device_index(device)))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.layout is cls.layout
+            and cls._here(instance)
+        )
+
+
+class SparseTensorType(_Named):
+    """``torch.cuda.sparse.FloatTensor`` and the other COO types.
+
+    Calling it takes indices, values and a size, or a size alone, or nothing.
+    """
+
+    layout = torch.sparse_coo
+    is_sparse = True
+
+    def __call__(cls, *args: Any, device: Any = None) -> torch.Tensor:
+        place = device_of_index(device_index(device))
+        if len(args) >= 2 and isinstance(args[0], torch.Tensor):
+            return torch.sparse_coo_tensor(*args, dtype=cls.dtype, device=place)
+        sizes = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args or (0,)
+        empty: Any = torch.sparse_coo_tensor  # the overload for a size alone is not in the stubs
+        made: torch.Tensor = empty(tuple(sizes), dtype=cls.dtype, device=place)
+        return made
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.layout is cls.layout
+            and cls._here(instance)
+        )
+
+
+class StorageType(_Named):
+    """``torch.cuda.FloatStorage`` and the other typed storages.
+
+    Calling it takes a number of elements, a sequence, or nothing.
+    """
+
+    def __call__(cls, *args: Any, device: Any = None) -> torch.TypedStorage:
+        place = device_of_index(device_index(device))
+        if len(args) == 1 and not isinstance(args[0], int):
+            values = torch.tensor(list(args[0]), dtype=cls.dtype, device=place)
+            return _typed(values)
+        count = args[0] if args else 0
+        return _typed(torch.empty(count, dtype=cls.dtype, device=place))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, torch.TypedStorage) and cls._here(instance)
+
+
+def _typed(tensor: torch.Tensor) -> torch.TypedStorage:
+    storage: torch.TypedStorage = tensor._typed_storage()
+    return storage
+
+
+def _find(kind: str, name: str) -> _Named:
+    prefix = "Sparse" if kind == "SparseTensorType" else ""
+    found: _Named = globals()[prefix + name]
+    return found
+
+
+def _reduce(named: _Named) -> tuple[Any, ...]:
+    return _find, (type(named).__name__, named.__name__)
+
+
+# pickle would look the class up in torch.cuda, where torch's own is.
+for _kind in (TensorType, SparseTensorType, StorageType):
+    copyreg.pickle(_kind, _reduce)
+
+BFloat16Tensor = TensorType("BFloat16Tensor", torch.bfloat16)
+BoolTensor = TensorType("BoolTensor", torch.bool)
+ByteTensor = TensorType("ByteTensor", torch.uint8)
+CharTensor = TensorType("CharTensor", torch.int8)
+DoubleTensor = TensorType("DoubleTensor", torch.float64)
+FloatTensor = TensorType("FloatTensor", torch.float32)
+HalfTensor = TensorType("HalfTensor", torch.float16)
+IntTensor = TensorType("IntTensor", torch.int32)
+LongTensor = TensorType("LongTensor", torch.int64)
+ShortTensor = TensorType("ShortTensor", torch.int16)
+
+SparseBFloat16Tensor = SparseTensorType("BFloat16Tensor", torch.bfloat16)
+SparseByteTensor = SparseTensorType("ByteTensor", torch.uint8)
+SparseCharTensor = SparseTensorType("CharTensor", torch.int8)
+SparseDoubleTensor = SparseTensorType("DoubleTensor", torch.float64)
+SparseFloatTensor = SparseTensorType("FloatTensor", torch.float32)
+SparseHalfTensor = SparseTensorType("HalfTensor", torch.float16)
+SparseIntTensor = SparseTensorType("IntTensor", torch.int32)
+SparseLongTensor = SparseTensorType("LongTensor", torch.int64)
+SparseShortTensor = SparseTensorType("ShortTensor", torch.int16)
+
+BFloat16Storage = StorageType("BFloat16Storage", torch.bfloat16)
+BoolStorage = StorageType("BoolStorage", torch.bool)
+ByteStorage = StorageType("ByteStorage", torch.uint8)
+CharStorage = StorageType("CharStorage", torch.int8)
+ComplexDoubleStorage = StorageType("ComplexDoubleStorage", torch.complex128)
+ComplexFloatStorage = StorageType("ComplexFloatStorage", torch.complex64)
+DoubleStorage = StorageType("DoubleStorage", torch.float64)
+FloatStorage = StorageType("FloatStorage", torch.float32)
+HalfStorage = StorageType("HalfStorage", torch.float16)
+IntStorage = StorageType("IntStorage", torch.int32)
+LongStorage = StorageType("LongStorage", torch.int64)
+ShortStorage = StorageType("ShortStorage", torch.int16)
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """``torch.set_default_tensor_type``: a type of the accelerator sets the default dtype, and the
+    accelerator as the device of new tensors.
+
+    Args:
+        t: a tensor type, or its name (``"torch.cuda.FloatTensor"``).
+    """
+    if isinstance(t, str) and t.startswith("torch.cuda."):
+        t = _find("TensorType", t.rpartition(".")[2])
+    elif getattr(t, "__module__", "") == "torch.cuda" and not isinstance(t, TensorType):
+        t = _find("TensorType", t.__name__)
+    if not isinstance(t, TensorType):
+        torch.set_default_tensor_type(t)
+        return
+    torch.set_default_dtype(t.dtype)
+    if current() is not Backend.CPU:
+        torch.set_default_device(device_type())

@@ -1,0 +1,69 @@
+"""What each of two ranks does in test_distributed.py: every function of torch.distributed, once.
+
+Run by torchrun as ``distributed_worker.py CASES MODE FILE``. In mode ``asked`` the program says NCCL
+and CUDA and goes through the mirror's functions; in mode ``plain`` it says gloo and CPU to torch
+itself. Each rank pickles a dictionary, case to result, into FILE plus its rank.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+MINUTE = timedelta(seconds=60)
+
+
+class Program:
+    """The names that a program reaches, and the words in which it says them."""
+
+    def __init__(self, mode: str, folder: str) -> None:
+        self.asked = mode == "asked"
+        self.library = "nccl" if self.asked else "gloo"
+        self.folder = folder
+        self.device = torch.device("cuda" if self.asked else "cpu")
+        self.dist: Any = importlib.import_module("tdev.distributed") if self.asked else dist
+
+    @property
+    def rank(self) -> int:
+        return dist.get_rank()
+
+    def tensor(self, count: int = 4) -> torch.Tensor:
+        """Different on each rank, the same in each run."""
+        return torch.arange(count, dtype=torch.float32) + 10 * self.rank
+
+
+Case = Callable[[Program], Any]
+
+
+def main() -> None:
+    cases, mode, file = sys.argv[1:]
+    torch.manual_seed(0)
+    program = Program(mode, f"{file}saved")
+    results: dict[str, Any] = {}
+    found: dict[str, Case] = importlib.import_module(cases).CASES
+    for name, case in found.items():
+        print(f"{mode} {name}", file=sys.stderr, flush=True)  # tells where a hang is
+        results[name] = plain(case(program))
+    with open(f"{file}{os.environ['RANK']}", "wb") as f:
+        pickle.dump(results, f)
+
+
+def plain(value: Any) -> Any:
+    """``value`` with tensors as lists, so that results compare with ``==``."""
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    return value
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Backend selection, in fresh processes, since it happens once per process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SHOW = "from tdev_core import backend as b; print(b.current().value, b.availability(), b.reason())"
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {key: value for key, value in os.environ.items() if not key.startswith("TDEV_")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**clean, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture(scope="module")
+def has_gpu() -> bool:
+    import torch
+
+    return torch.cuda.is_available() or torch.backends.mps.is_available()
+
+
+def test_cpu_can_be_forced() -> None:
+    done = run(SHOW, TDEV_BACKEND="cpu")
+    assert done.stdout.split() == ["cpu", "False", "TDEV_BACKEND=cpu"], done.stderr
+
+
+def test_availability_can_be_set() -> None:
+    assert run(SHOW, TDEV_BACKEND="cpu", TDEV_CUDA_AVAILABLE="true").stdout.split()[1] == "True"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("TDEV_BACKEND", "gpu", "cuda, mps, mlx, sim, cpu"),
+        ("TDEV_CUDA_AVAILABLE", "maybe", "auto, true or false"),
+    ],
+)
+def test_a_wrong_setting_ends_the_import_with_one_paragraph(
+    variable: str, value: str, words: str
+) -> None:
+    done = run("import tdev", **{variable: value})
+    assert done.returncode == 2
+    assert words in done.stderr and value in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_backend_that_is_not_there_says_why(has_gpu: bool) -> None:
+    if has_gpu:
+        pytest.skip("this machine has an accelerator; the test is about one that has none")
+    done = run("import tdev", TDEV_BACKEND="cuda")
+    assert done.returncode == 2
+    assert "built without CUDA" in done.stderr or "no usable CUDA device" in done.stderr
+    done = run("import tdev", TDEV_BACKEND="mps")
+    assert done.returncode == 2 and "MPS" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_library_is_silent_without_torch(tmp_path: object) -> None:
+    hide = "import sys; sys.modules['torch'] = None\nimport tdev_core, tdev_core.launch, tdev_core.errors"
+    assert run(hide).returncode == 0

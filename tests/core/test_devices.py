@@ -1,0 +1,99 @@
+"""Device specifications: what each means on the active backend."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+from tdev_core import devices
+from tdev_core.backend import Backend, current
+from tdev_core.devices import device_index, translate, translate_each, translate_type
+from tdev_core.errors import DeviceWarning
+
+HERE = torch.device(current().value)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each test sees its own first translation, and its own first warning."""
+    from tdev_core import errors
+
+    monkeypatch.setattr(devices, "_known", {})
+    monkeypatch.setattr(errors, "_warned", set())
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["cuda", "mps", "xpu", "mtia", "mlx", torch.device("cuda"), torch.device("mps")],
+    ids=str,
+)
+def test_accelerators_become_the_active_device(spec: object) -> None:
+    assert translate(spec).type == HERE.type
+    assert isinstance(translate(spec), torch.device)
+
+
+@pytest.mark.parametrize("spec", ["cpu", "meta", torch.device("cpu"), torch.device("meta")], ids=str)
+def test_cpu_and_meta_mean_themselves(spec: object) -> None:
+    assert translate(spec) == torch.device(spec)  # type: ignore[call-overload]
+
+
+@pytest.mark.skipif(current() is not Backend.CPU, reason="what an index becomes on the CPU")
+class TestOnCpu:
+    def test_index_zero_is_kept_without_a_warning(self) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert translate("cuda:0") == torch.device("cpu")
+            assert translate(0) == torch.device("cpu")
+
+    def test_a_missing_index_is_folded_with_one_warning(self) -> None:
+        with pytest.warns(DeviceWarning, match="'cuda:3' does not exist here") as caught:
+            assert translate("cuda:3") == torch.device("cpu")
+            assert translate("cuda:3") == torch.device("cpu")
+        assert len(caught) == 1
+
+    def test_device_index_takes_what_translation_gives(self) -> None:
+        assert device_index(translate("cuda")) == 0
+        assert device_index(None) == 0
+        assert device_index("cuda") == 0
+
+    def test_translation_is_idempotent(self) -> None:
+        assert translate(translate("cuda")) is translate("cuda")
+
+
+@pytest.mark.parametrize(
+    "value", [None, True, False, "not a device", "/data/cuda_runs/m.pt", 1.5, [], {"cuda": 1}], ids=repr
+)
+def test_what_is_no_device_is_handed_back(value: object) -> None:
+    assert translate(value) is value
+
+
+def test_a_bool_never_counts_as_an_index() -> None:
+    translate(1)
+    assert translate(True) is True
+
+
+def test_types_stay_strings() -> None:
+    assert translate_type("cuda") == HERE.type
+    assert translate_type("cpu") == "cpu"
+    assert translate_type(["cuda", "cpu"]) == [HERE.type, "cpu"]
+    assert translate_type(None) is None
+
+
+def test_lists_are_copied_not_changed() -> None:
+    given = ["cuda", "cpu"]
+    assert translate_each(given) == [HERE, torch.device("cpu")]
+    assert given == ["cuda", "cpu"]
+    assert translate_each(("cuda",)) == (HERE,)
+
+
+@pytest.mark.parametrize("bad", [1.5, object()], ids=["float", "object"])
+def test_device_index_refuses_what_is_no_device(bad: object) -> None:
+    with pytest.raises(TypeError, match="expected a device"):
+        device_index(bad)
+
+
+def test_device_index_passes_torchs_word_on_bad_strings() -> None:
+    with pytest.raises(RuntimeError, match="Invalid device string|Expected one of"):
+        device_index("nonsense")
