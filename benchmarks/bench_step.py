@@ -1,0 +1,102 @@
+"""A training step of a small GPT on the CPU: written for CUDA and run through tdev, against torch's own.
+
+Both models live in one process and step by turns, with the shims taken off for torch's turn, so that a
+busy machine slows both alike.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import time
+from typing import Any
+
+from benchmarks import children
+from benchmarks.rows import Row, ratio_of_medians, spread
+
+_STEPS = 80
+_WARM_UP = 8
+_VOCABULARY, _LENGTH, _WIDTH, _HEADS, _LAYERS, _BATCH = 70, 64, 128, 4, 3, 16
+
+
+def measure() -> list[Row]:
+    seconds = children.run_module("benchmarks.bench_step", TDEV_BACKEND="cpu")
+    ours, theirs = seconds["tdev"], seconds["torch"]
+    return [
+        Row(
+            "training step, tdev / torch",
+            ratio_of_medians(ours, theirs),
+            "x",
+            1.01,
+            f"{1e3 * statistics.median(ours):.1f} ms and {1e3 * statistics.median(theirs):.1f} ms, middle"
+            f" half of the ratio {spread([a / b for a, b in zip(ours, theirs, strict=True)])};"
+            f" {_STEPS} steps each, by turns",
+        )
+    ]
+
+
+class Trainer:
+    """A GPT with its optimizer, made and stepped through one namespace: torch's or the mirror's."""
+
+    def __init__(self, torch: Any, device: str) -> None:
+        nn = torch.nn
+        self.torch, self.device = torch, device
+        torch.manual_seed(0)
+        layer = nn.TransformerEncoderLayer(
+            _WIDTH,
+            _HEADS,
+            4 * _WIDTH,
+            dropout=0.0,
+            batch_first=True,
+            norm_first=True,
+            device=device,
+        )
+        self.embed = nn.Embedding(_VOCABULARY, _WIDTH, device=device)
+        self.blocks = nn.TransformerEncoder(layer, _LAYERS, enable_nested_tensor=False)
+        self.head = nn.Linear(_WIDTH, _VOCABULARY, device=device)
+        self.modules = nn.ModuleList([self.embed, self.blocks, self.head]).to(device)
+        self.optimizer = torch.optim.AdamW(self.modules.parameters(), lr=1e-3)
+
+    def step(self, ids: Any) -> float:
+        torch, device = self.torch, self.device
+        x = ids.to(device)
+        hidden = (_LENGTH, _LENGTH)
+        mask = torch.triu(torch.full(hidden, float("-inf"), device=device), diagonal=1)
+        logits = self.head(self.blocks(self.embed(x), mask=mask, is_causal=True))
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), x.flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.modules.parameters(), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return float(loss)
+
+
+def _alternate() -> dict[str, list[float]]:
+    import tdev
+    import torch
+
+    ids = torch.randint(_VOCABULARY, (_BATCH, _LENGTH))
+    tdev.shims.uninstall()
+    theirs = Trainer(torch, "cpu")
+    tdev.shims.install()
+    ours = Trainer(tdev, "cuda")
+    seconds: dict[str, list[float]] = {"tdev": [], "torch": []}
+    for step in range(_WARM_UP + _STEPS):
+        tdev.shims.uninstall()
+        start = time.perf_counter()
+        expected = theirs.step(ids)
+        middle = time.perf_counter()
+        tdev.shims.install()
+        again = time.perf_counter()
+        got = ours.step(ids)
+        end = time.perf_counter()
+        if got != expected:
+            raise RuntimeError(f"step {step}: loss {got} through tdev, {expected} through torch")
+        if step >= _WARM_UP:
+            seconds["torch"].append(middle - start)
+            seconds["tdev"].append(end - again)
+    return seconds
+
+
+if __name__ == "__main__":
+    print(json.dumps(_alternate()))

@@ -1,0 +1,240 @@
+"""One file under work: its analysis, and the edits and findings that the rules hand in."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule
+from tdev_core.codemod.engine.flow import Flow
+from tdev_core.codemod.engine.resolve import Reference, Resolver
+from tdev_core.codemod.engine.scopes import Binding, Scopes
+from tdev_core.codemod.engine.tree import Span, Tree
+
+_KEEP = re.compile(r"#\s*tdev:\s*keep\b")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A planned replacement of ``[start, end)``; ``inner`` is a span whose own edits survive."""
+
+    start: int
+    end: int
+    text: str
+    rule: str
+    inner: Span | None = None
+    tail: str = ""
+
+
+class File:
+    """What a rule works on.
+
+    ``uses`` holds the imports that rules need to come from tdev; ``shims`` the nodes that only
+    need tdev to be imported somewhere (methods that its shims answer).
+    """
+
+    def __init__(self, source: str, names: Names, options: Options, filename: str) -> None:
+        self.names = names
+        self.options = options
+        self.filename = filename
+        self.tree = Tree(source)
+        self.scopes = Scopes(self.tree)
+        self.resolver = Resolver(self.tree, self.scopes, names)
+        self.flow = Flow(self.resolver)
+        self.changes: dict[tuple[int, int], Change] = {}
+        self.findings: dict[tuple[str, int, str], Finding] = {}
+        self.edited_roots: set[cst.CSTNode] = set()
+        self.wanted: list[Binding] = []
+        """Imports of the module torch itself beside which (or instead of which) tdev is needed."""
+        self.repointed: list[Binding] = []
+        """Imports of something inside torch that have to come from tdev."""
+        self.predicates: list[cst.CSTNode] = []
+        """Nodes that need a name for tdev although they refer to no torch import."""
+        self.shims: list[cst.CSTNode] = []
+        self.keep_all, self._kept = self._read_keeps()
+        self.tdev = self._free_name()
+
+    # -- `# tdev: keep` -------------------------------------------------------------------
+
+    def _read_keeps(self) -> tuple[bool, set[int]]:
+        source = self.tree.source
+        if "tdev" not in source or not _KEEP.search(source):
+            return False, set()
+        strings = [self.tree.span(n) for n in self.tree.of(cst.SimpleString, cst.FormattedString)]
+        first = len(source)
+        for statement in self.tree.module.body:
+            if not _is_docstring(statement):
+                first = self.tree.span(statement)[0]
+                break
+        lines: set[int] = set()
+        everything = False
+        for found in _KEEP.finditer(source):
+            at = found.start()
+            if any(a <= at < b for a, b in strings):
+                continue
+            line = self.tree.position(at)[0]
+            alone = not source[self.tree.line_start(line) : at].strip()
+            if alone and at < first:
+                everything = True
+            lines.add(line)
+        return everything, lines
+
+    def kept(self, node: cst.CSTNode) -> bool:
+        """Whether ``# tdev: keep`` protects this node: on its lines, or those of its line."""
+        if self.keep_all:
+            return True
+        if not self._kept:
+            return False
+        statement = self.tree.statement(node)
+        spans = [self.tree.span(node)]
+        if isinstance(statement, cst.SimpleStatementLine):
+            spans.append(self.tree.span(statement))
+        for start, end in spans:
+            first, last = self.tree.position(start)[0], self.tree.position(end)[0]
+            if any(first <= line <= last for line in self._kept):
+                return True
+        return False
+
+    # -- names ----------------------------------------------------------------------------
+
+    def _free_name(self) -> str:
+        """``tdev``, or another name where the file uses that one for something else."""
+        taken = {"tdev": False, "_tdev": False}
+        for node in self.tree.of(cst.Name):
+            if node.value in taken:
+                parent = self.tree.parents.get(node)
+                if isinstance(parent, cst.Attribute) and parent.attr is node:
+                    continue
+                if isinstance(parent, (cst.Arg, cst.ImportAlias, cst.Attribute)) and not (
+                    isinstance(parent, cst.Attribute)
+                ):
+                    continue
+                bindings = self.scopes.of(node).lookup(node.value)
+                if any(b.target is None or b.target.split(".")[0] != "tdev" for b in bindings):
+                    taken[node.value] = True
+        for name in taken:
+            if not taken[name]:
+                return name
+        return "tdev__"
+
+    def here(self, node: cst.CSTNode) -> str:
+        """How tdev is spelled at ``node`` in this style, noting that it is needed there."""
+        scope = self.scopes.of(node)
+        for name in (self.tdev, "torch", "th"):
+            found = self.resolver.imported(scope, name)
+            if found is not None and found[0] == "tdev":
+                return name
+        if self.options.style == "alias":
+            for name in ("torch", *(b for b in self._torch_names())):
+                found = self.resolver.imported(scope, name)
+                if found is not None and found[0] == "torch":
+                    self.wanted.extend(found[1])
+                    return name
+        self.predicates.append(node)
+        return self.tdev
+
+    def _torch_names(self) -> list[str]:
+        return [
+            name
+            for name, bindings in self.scopes.top.bindings.items()
+            if any(b.target == "torch" for b in bindings)
+        ]
+
+    # -- what rules hand in ---------------------------------------------------------------
+
+    def replace(self, rule: Rule, start: int, end: int, text: str) -> None:
+        self.changes.setdefault((start, end), Change(start, end, text, rule.id))
+
+    def replace_node(self, rule: Rule, node: cst.CSTNode, text: str) -> None:
+        self.replace(rule, *self.tree.span(node), text)
+
+    def wrap(self, rule: Rule, span: Span, before: str, inner: Span, after: str) -> None:
+        """Replace ``span`` by ``before`` + what becomes of ``inner`` + ``after``."""
+        self.changes.setdefault(span, Change(*span, before, rule.id, inner, after))
+
+    def use(self, rule: Rule, reference: Reference) -> None:
+        """Make a reference to torch one to tdev, as this style does it."""
+        if reference.package == "tdev":
+            return
+        if reference.target == "torch":
+            self.wanted.extend(reference.bindings)
+            if self.options.style == "explicit":
+                self.replace_node(rule, reference.root, self.tdev)
+                self.edited_roots.add(reference.root)
+        else:
+            self.repointed.extend(b for b in reference.bindings if b.target != "torch")
+
+    def find(self, rule: Rule, node: cst.CSTNode, message: str, severity: str = "") -> None:
+        if self.kept(node):
+            return
+        line, column = self.tree.position(self.tree.span(node)[0])
+        level = severity or rule.severity or "note"
+        self.findings.setdefault(
+            (rule.id, self.tree.span(node)[0], message),
+            Finding(rule.id, line, column, message, level, f"{rule.id}.md"),  # type: ignore[arg-type]
+        )
+
+    # -- the result -----------------------------------------------------------------------
+
+    def result(self) -> Result:
+        source = self.tree.source
+        flat = self._flatten()
+        pieces: list[str] = []
+        at = 0
+        for change in flat:
+            pieces += [source[at : change.start], change.text]
+            at = change.end
+        pieces.append(source[at:])
+        edits = []
+        for change in flat:
+            line, column = self.tree.position(change.start)
+            end_line, end_column = self.tree.position(change.end)
+            before = source[change.start : change.end]
+            edits.append(Edit(change.rule, line, column, end_line, end_column, before, change.text))
+        findings = sorted(
+            self.findings.values(), key=lambda f: (f.line, f.column, f.rule, f.message)
+        )
+        code = ("\ufeff" if self.tree.bom else "") + "".join(pieces)
+        return Result(code, tuple(edits), tuple(findings))
+
+    def _flatten(self) -> list[Change]:
+        """The changes in order, with edits inside a wrapped span folded into the wrap."""
+        source = self.tree.source
+        todo = sorted(self.changes.values(), key=lambda c: (c.start, -c.end, c.text))
+        done: list[Change] = []
+        index = 0
+        while index < len(todo):
+            change = todo[index]
+            index += 1
+            if change.inner is None:
+                if done and change.start < done[-1].end:
+                    continue  # inside a span that a wider edit replaces whole
+                done.append(change)
+                continue
+            low, high = change.inner
+            inside: list[Change] = []
+            while (
+                index < len(todo) and todo[index].start < change.end and change.end > change.start
+            ):
+                if low <= todo[index].start and todo[index].end <= high:
+                    inside.append(todo[index])
+                index += 1
+            text, at = change.text, low
+            for part in inside:
+                if part.start < at or part.inner is not None:
+                    continue
+                text += source[at : part.start] + part.text
+                at = part.end
+            text += source[at:high] + change.tail
+            done.append(Change(change.start, change.end, text, change.rule))
+        return done
+
+
+def _is_docstring(statement: cst.CSTNode) -> bool:
+    return (
+        isinstance(statement, cst.SimpleStatementLine)
+        and isinstance(statement.body[0], cst.Expr)
+        and isinstance(statement.body[0].value, (cst.SimpleString, cst.ConcatenatedString))
+    )

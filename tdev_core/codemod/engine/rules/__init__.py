@@ -1,0 +1,67 @@
+"""The rules, in the order in which they look at a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tdev_core.codemod.engine.api import Rule, Style
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules import (
+    accelerator,
+    arms,
+    compare,
+    handed_on,
+    imports,
+    kernels,
+    moves,
+    references,
+    strings,
+)
+
+RULES: tuple[Rule, ...] = (
+    references.REFERENCE,
+    references.ARGUMENT,
+    compare.COMPARISON,
+    compare.IS_CUDA,
+    strings.STRINGS,
+    handed_on.FOREIGN,
+    handed_on.UNKNOWN,
+    moves.MOVES,
+    imports.IMPORT,
+    arms.ARMS,
+    references.PRIVATE,
+    kernels.CUDA_ONLY,
+    kernels.KERNEL,
+    kernels.POINTER,
+    kernels.TOOL,
+    kernels.STAR,
+    accelerator.ACCELERATOR,
+    accelerator.GAP,
+)
+
+Pass = Callable[[File], None]
+
+_TDEV: tuple[Pass, ...] = (
+    imports.collect_imports,
+    references.references,
+    strings.strings,
+    compare.comparisons,
+    compare.is_cuda_attributes,
+    handed_on.handed_on,
+    moves.moves,
+    kernels.kernels,
+    imports.imports,
+)
+_ACCELERATOR: tuple[Pass, ...] = (
+    accelerator.accelerator,
+    strings.strings,
+    compare.comparisons,
+    compare.is_cuda_attributes,
+    handed_on.handed_on,
+    kernels.kernels,
+)
+
+
+def passes(style: Style) -> tuple[Pass, ...]:
+    """What runs over a file in this style."""
+    return _ACCELERATOR if style == "accelerator" else _TDEV

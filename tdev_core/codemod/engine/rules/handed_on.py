@@ -1,0 +1,94 @@
+"""CUDA literals that are handed to functions the engine cannot see."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.flow import is_device_word
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.tree import dotted
+
+FOREIGN = rule(
+    "foreign-device",
+    "Devices handed to other libraries",
+    None,
+    """
+    Libraries such as transformers call torch itself, which tdev never patches, so they need a
+    device that exists: `pipeline("text-generation", device="cuda")` becomes
+    `pipeline("text-generation", device=str(tdev.device("cuda")))`. A string stays a string and a
+    keyword stays a keyword; on CUDA the value is the very same `"cuda"`.
+
+    Only for callables imported from libraries on a short list (transformers, diffusers,
+    accelerate, sentence_transformers, timm, open_clip, clip, whisper, ultralytics, torchvision,
+    torchaudio, safetensors, peft, kornia, lpips), only for keywords that say `device` or
+    `map_location`, and only for literals.
+    """,
+)
+
+UNKNOWN = rule(
+    "device-literal",
+    "Device literals handed to unknown functions",
+    "note",
+    """
+    `build(model, device="cuda")` gives the string to a function of another module. If that
+    module is part of the program it is migrated by the same rules, and a `str` has to stay a
+    `str`, so nothing is changed. If it belongs to a library that calls torch by itself, hand it
+    `str(tdev.device("cuda"))`. The engine cannot tell which, and lists the place.
+    """,
+)
+
+_LIBRARIES = frozenset(
+    "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
+    "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
+)
+_DEVICE_KEYWORD = re.compile(r"(^|_)(device|map_location)$|^device(_map|_type|_id)?$")
+
+
+def handed_on(file: File) -> None:
+    for node in file.tree.of(cst.Arg):
+        if node.star or not file.flow.names_cuda(node.value):
+            continue
+        call = file.tree.parents[node]
+        if not isinstance(call, cst.Call) or file.kept(node):
+            continue
+        if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
+            continue
+        library = _library(file, call.func)
+        if library in _LIBRARIES and file.options.style != "accelerator":
+            inner = file.tree.span(node.value)
+            here = file.here(node)
+            file.wrap(FOREIGN, inner, f"str({here}.device(", inner, "))")
+        elif library in _LIBRARIES or _unknown(file, call):
+            name = dotted(call.func) or "a call"
+            file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
+
+
+def _library(file: File, func: cst.BaseExpression) -> str:
+    """The top-level package that a callable was imported from, if any."""
+    root: cst.CSTNode = func
+    while isinstance(root, (cst.Attribute, cst.Call, cst.Subscript)):
+        root = root.func if isinstance(root, cst.Call) else root.value
+    if not isinstance(root, cst.Name):
+        return ""
+    targets = {(b.target or "").split(".")[0] for b in file.scopes.of(root).lookup(root.value)}
+    return targets.pop() if len(targets) == 1 else ""
+
+
+def _unknown(file: File, call: cst.Call) -> bool:
+    """Whether nothing is known of the callee: not torch's, not this file's, not a method tdev shims."""
+    if file.resolver.torch_name(call.func) is not None:
+        return False
+    func = call.func
+    if isinstance(func, cst.Name):
+        if func.value in ("str", "print", "dict", "device", "partial"):
+            return False
+        bindings = file.scopes.of(func).lookup(func.value)
+        return not any(b.kind == "definition" for b in bindings)
+    if isinstance(func, cst.Attribute):
+        if func.attr.value in file.names.device_methods or func.attr.value == "partial":
+            return False
+        return not is_device_word(func)
+    return True

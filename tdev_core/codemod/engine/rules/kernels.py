@@ -1,0 +1,243 @@
+"""What no backend but CUDA can do, reported."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.tree import dotted, string_value
+
+CUDA_ONLY = rule(
+    "cuda-only-import",
+    "Packages that exist for CUDA only",
+    "error",
+    """
+    cupy, pycuda, pynvml, apex, triton, numba.cuda, flash_attn, TensorRT, NVIDIA's DALI and
+    similar packages program the GPU themselves. No other backend can run them, so their imports
+    are errors; an import that is guarded by `try`/`except` is a warning, because the program
+    has a way without it.
+    """,
+)
+
+KERNEL = rule(
+    "cuda-kernel",
+    "Custom CUDA kernels",
+    "error",
+    """
+    `torch.utils.cpp_extension.load_inline` with CUDA sources, `CUDAExtension`, sources that end
+    in `.cu`, kernels compiled by `torch.cuda.jiterator` or launched through `@triton.jit`: the
+    kernel has to be written for the other backend, or replaced by torch operators.
+    """,
+)
+
+POINTER = rule(
+    "raw-pointer",
+    "Raw device pointers and handles",
+    "error",
+    """
+    `stream.cuda_stream`, `event.cuda_event`, `__cuda_array_interface__`, the cuBLAS handle and
+    `cudart()` are CUDA's own handles, and mean something to CUDA libraries only. `x.data_ptr()`
+    handed to a call is a warning: the callee may want a CUDA pointer.
+    """,
+)
+
+TOOL = rule(
+    "nvidia-tool",
+    "Calls of NVIDIA's command-line tools",
+    "warning",
+    """
+    A program that runs `nvidia-smi` or `nvcc` needs another source for what they print:
+    `tdev.cuda.get_device_properties` and `tdev.cuda.mem_get_info` answer on every backend.
+    """,
+)
+
+STAR = rule(
+    "star-import",
+    "`from torch import *`",
+    "warning",
+    """
+    Which names come from torch cannot be seen. Import the names, and run the codemod again.
+    Star imports of modules in which everything is device-dependent
+    (`from torch.cuda.amp import *`) are re-pointed by the rule `import`.
+    """,
+)
+
+_PACKAGES = {
+    "cupy": "NumPy for CUDA",
+    "cupyx": "NumPy for CUDA",
+    "pycuda": "CUDA driver bindings",
+    "pynvml": "NVIDIA's management library",
+    "py3nvml": "NVIDIA's management library",
+    "nvidia_smi": "NVIDIA's management library",
+    "apex": "NVIDIA's extensions",
+    "triton": "a GPU kernel language",
+    "numba.cuda": "CUDA kernels in numba",
+    "flash_attn": "CUDA attention kernels",
+    "tensorrt": "NVIDIA's inference engine",
+    "torch_tensorrt": "NVIDIA's inference engine",
+    "nvidia.dali": "NVIDIA's data loader",
+    "transformer_engine": "NVIDIA's fp8 kernels",
+    "cudf": "data frames on CUDA",
+    "bitsandbytes": "CUDA quantisation kernels",
+    "xformers": "CUDA attention kernels",
+    "fused_layer_norm_cuda": "an apex kernel",
+    "cuda": "NVIDIA's Python bindings",
+    "tilelang": "a GPU kernel language",
+    "deep_ep": "CUDA communication kernels",
+    "causal_conv1d": "a CUDA kernel",
+    "mamba_ssm": "CUDA kernels",
+}
+_HANDLES = {
+    "cuda_stream",
+    "cuda_event",
+    "__cuda_array_interface__",
+    "current_blas_handle",
+    "current_solver_handle",
+    "cudart",
+}
+_EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load"}
+_TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
+
+
+def kernels(file: File) -> None:
+    _imports(file)
+    _extensions(file)
+    _pointers(file)
+    _tools(file)
+
+
+def _imports(file: File) -> None:
+    for node in file.tree.of(cst.Import):
+        for alias in node.names:
+            _import(file, node, dotted(alias.name) or "")
+    for node in file.tree.of(cst.ImportFrom):
+        if node.relative or node.module is None:
+            continue
+        base = dotted(node.module) or ""
+        if isinstance(node.names, cst.ImportStar):
+            if base == "torch" and not file.kept(node):
+                file.find(STAR, node, "names of torch that cannot be seen")
+            _import(file, node, base)
+            continue
+        for alias in node.names:
+            if base == "numba" and dotted(alias.name) == "cuda":
+                _import(file, node, "numba.cuda")
+        _import(file, node, base)
+
+
+def _import(file: File, node: cst.CSTNode, module: str) -> None:
+    parts = module.split(".")
+    for length in (2, 1):
+        package = ".".join(parts[:length])
+        if len(parts) >= length and package in _PACKAGES:
+            guarded = _guarded(file, node)
+            what = f"{package} ({_PACKAGES[package]}) exists for CUDA only"
+            file.find(CUDA_ONLY, node, what, "warning" if guarded else "error")
+            return
+
+
+def _guarded(file: File, node: cst.CSTNode) -> bool:
+    """Inside ``try``, a condition or a function: the program can do without."""
+    return any(isinstance(p, (cst.Try, cst.If, cst.FunctionDef)) for p in file.tree.ancestors(node))
+
+
+def _extensions(file: File) -> None:
+    for node in file.tree.of(cst.Call):
+        name = file.resolver.torch_name(node.func) or ""
+        last = name.rpartition(".")[2]
+        if name.startswith("torch.cuda.jiterator."):
+            file.find(KERNEL, node, "a kernel compiled by torch.cuda.jiterator")
+        if not name.startswith("torch.utils.cpp_extension.") or last not in _EXTENSIONS:
+            continue
+        if last == "CUDAExtension" or _has_cuda_sources(file, node):
+            file.find(KERNEL, node, f"{last} builds a CUDA kernel")
+        elif last in ("load_inline", "load"):
+            file.find(KERNEL, node, f"{last} builds an extension; does it call CUDA?", "warning")
+    for node in file.tree.of(cst.Decorator):
+        expression = node.decorator
+        if isinstance(expression, cst.Call):
+            expression = expression.func
+        if dotted(expression) in ("triton.jit", "triton.autotune", "cuda.jit"):
+            file.find(KERNEL, node, f"@{dotted(expression)} compiles a GPU kernel")
+
+
+def _has_cuda_sources(file: File, call: cst.Call) -> bool:
+    text = file.tree.text(call)
+    return (
+        "cuda_sources" in text
+        or re.search(r"\.cuh?[\"']", text) is not None
+        or "with_cuda=True" in text
+    )
+
+
+def _pointers(file: File) -> None:
+    for node in file.tree.of(cst.Attribute):
+        attr = node.attr.value
+        if attr in _HANDLES:
+            file.find(POINTER, node, f"{attr} is a handle of CUDA itself")
+        elif attr == "data_ptr":
+            call = file.tree.parents[node]
+            arg = file.tree.parents.get(call)
+            if isinstance(call, cst.Call) and call.func is node and isinstance(arg, cst.Arg):
+                outer = file.tree.parents[arg]
+                func = dotted(outer.func) if isinstance(outer, cst.Call) else None
+                if func is None or func.rpartition(".")[2] not in _HARMLESS:
+                    file.find(POINTER, node, "a raw pointer is handed to a call", "warning")
+
+
+_HARMLESS = frozenset(
+    {
+        "print",
+        "hex",
+        "str",
+        "id",
+        "add",
+        "append",
+        "assertEqual",
+        "assertNotEqual",
+        "int",
+        "hash",
+        "format",
+        "info",
+        "debug",
+        "assertTrue",
+        "set",
+        "repr",
+    }
+)
+
+
+def _tools(file: File) -> None:
+    for node in file.tree.of(cst.SimpleString):
+        parent = file.tree.parents[node]
+        if isinstance(parent, cst.Expr):
+            continue
+        text = string_value(node)
+        if text is not None and len(text) < 200 and _TOOL.search(text):
+            if _in_call(file, node):
+                file.find(TOOL, node, f"runs {(_TOOL.search(text) or [''] * 3)[2]}")
+
+
+def _in_call(file: File, node: cst.CSTNode) -> bool:
+    """Whether a string goes, directly or in a list, into something that starts programs."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Call):
+            name = (dotted(parent.func) or "").rpartition(".")[2]
+            return name in (
+                "run",
+                "Popen",
+                "check_output",
+                "check_call",
+                "call",
+                "system",
+                "popen",
+                "getoutput",
+                "which",
+                "split",
+            )
+        if not isinstance(parent, (cst.Arg, cst.Element, cst.List, cst.Tuple, cst.BinaryOperation)):
+            return False
+    return False

@@ -1,0 +1,73 @@
+"""Moves and constructors that tdev's shims answer: the file only has to import tdev."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.arguments import Call
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.flow import Kind
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.tree import string_value
+
+MOVES = rule(
+    "tdev-import",
+    "Files whose only CUDA is in methods and constructors",
+    "note",
+    """
+    `x.to("cuda")`, `model.cuda()`, `x.new_zeros(3, device="cuda")`, `nn.Linear(4, 4,
+    device="cuda")` and `x.type("torch.cuda.FloatTensor")` cannot be reached by a name. Where
+    CUDA is not native, importing tdev puts shims on exactly these attributes, so the calls are
+    right as they stand and the tdev styles do not edit them. Writing
+    `.to(tdev.device("cuda"))` instead would even be wrong: on the CPU a move of a tensor that
+    says `"cuda"` has to make a copy, as it does on CUDA, and torch's own move to a device the
+    tensor is on already makes none.
+
+    A file that has such calls and nothing else gets the import that installs the shims:
+    `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
+    of torch. A file that imports no torch at all is reported.
+    """,
+)
+
+_TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
+_COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
+
+
+def moves(file: File) -> None:
+    """Collect the calls that need the shims."""
+    for node in file.tree.of(cst.Call):
+        if _needs_shim(file, node) and not file.kept(node):
+            file.shims.append(node)
+
+
+def _needs_shim(file: File, node: cst.Call) -> bool:
+    func = node.func
+    call = Call(tuple(node.args))
+    if isinstance(func, cst.Attribute):
+        method = func.attr.value
+        if file.resolver.reference(func) is None:
+            if method == "cuda":
+                return not any(a.star for a in node.args) or len(node.args) < 3
+            if method in file.names.device_methods:
+                return _gets_cuda(file, call, method)
+    name = file.resolver.torch_name(func)
+    if name is None or not (name in file.names.classes or name.startswith("torch.nn.")):
+        return False
+    value = call.argument("device", None)
+    if value is None and name == "torch.Generator":
+        value = call.argument("device", 0)
+    return value is not None and Kind.CUDA in file.flow.kinds(value)
+
+
+def _gets_cuda(file: File, call: Call, method: str) -> bool:
+    for parameter, position in file.names.device_methods[method]:
+        value = call.argument(parameter, position)
+        if value is None:
+            continue
+        text = string_value(value)
+        if text is not None and _TENSOR_TYPE.match(text):
+            return True
+        return Kind.CUDA in file.flow.kinds(value)
+    return False

@@ -1,0 +1,208 @@
+"""References to torch: ``torch.cuda.*``, other device-dependent names, calls that take a device."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tdev_core.codemod.engine.arguments import Call, device_argument
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.flow import in_default
+from tdev_core.codemod.engine.resolve import Reference
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
+
+REFERENCE = rule(
+    "cuda-reference",
+    "References to `torch.cuda` and other device-dependent names",
+    None,
+    """
+    A name whose behaviour depends on the device is taken from tdev instead of torch:
+    everything public in `torch.cuda`, and functions such as
+    `torch.distributed.init_process_group` or `torch.load` that act on CUDA without saying so.
+
+    Only the first name of the reference changes (`torch.cuda.synchronize` becomes
+    `tdev.cuda.synchronize`), wherever it stands: called, passed as a value, in a decorator, an
+    annotation, a default, an `except` clause. The arguments stay as they are, because tdev's
+    function has the same signature. Names that start with an underscore are not mirrored and
+    are reported.
+
+    Import forms: `import torch`, `import torch as th`, `import torch.cuda` (the reference
+    changes); `import torch.cuda as tc`, `from torch import cuda`, `from torch.cuda import
+    Stream as S`, `from torch.cuda.amp import *`, `import torch.distributed as dist` (the import
+    changes, see the rule `import`); each of them also inside a function, a condition,
+    `try`/`except ImportError` and `if TYPE_CHECKING`. A name that the file binds to something
+    else (`torch = FakeTorch()`) is not torch and is left alone.
+
+    In the alias style the reference stays and only the import changes.
+    """,
+)
+
+ARGUMENT = rule(
+    "device-argument",
+    "Torch functions that are given a device",
+    None,
+    """
+    `torch.zeros(3, device="cuda")` asks for CUDA whatever there is, and tdev never patches
+    torch's own functions, so the call goes through tdev's: `tdev.zeros(3, device="cuda")`.
+    The device is translated when the call is made. The literal therefore stays what it is, a
+    `str`, and so does every variable, parameter default, dataclass field and argparse default
+    that holds it: nothing is decided at import, f-strings print what they printed, and a
+    function that expects a string still gets one.
+
+    A call is left alone when its device cannot be CUDA as far as the file tells: no device,
+    `None`, `"cpu"`, `"meta"`, a tensor's own `.device`, a name annotated `torch.device`, or
+    the result of `torch.device(...)`, which is a real device once that call is tdev's. A
+    device that comes in from elsewhere (an unannotated parameter, `args.device`) may be the
+    string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
+    the call it will be.
+
+    `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`. Not in
+    the default of a parameter or of a class attribute, though: that would choose the device when
+    the module is imported. There it stays, and the calls that are given it go through tdev.
+
+    Methods and constructors, `.to("cuda")`, `.cuda()`, `x.new_zeros(device="cuda")`,
+    `nn.Linear(4, 4, device="cuda")`, are not touched by the tdev styles: see `tdev-import`.
+    """,
+)
+
+PRIVATE = rule(
+    "private-name",
+    "Private names of `torch.cuda`",
+    "warning",
+    """
+    `torch.cuda._lazy_init` and other names that start with an underscore (also
+    `torch._C._cuda_*`) belong to torch and are not mirrored. Left alone and reported.
+    """,
+)
+
+
+def references(file: File) -> None:
+    """Visit every name that an import of torch gave."""
+    seen: set[cst.CSTNode] = set()
+    for name in file.tree.of(cst.Name):
+        chain = _chain(file, name)
+        if chain is None or chain in seen:
+            continue
+        seen.add(chain)
+        found = file.resolver.reference(chain)
+        if found is not None and found.package == "torch" and not file.kept(chain):
+            _one(file, found)
+
+
+def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
+    """The whole attribute chain that starts at ``name``; None if it is no reference."""
+    parents = file.tree.parents
+    parent = parents[name]
+    if isinstance(parent, cst.Attribute) and parent.attr is name:
+        return None
+    if isinstance(parent, cst.Arg) and parent.keyword is name:
+        return None
+    if isinstance(
+        parent,
+        (
+            cst.ImportAlias,
+            cst.AsName,
+            cst.Param,
+            cst.FunctionDef,
+            cst.ClassDef,
+            cst.NameItem,
+            cst.ImportFrom,
+            cst.AssignTarget,
+            cst.Del,
+            cst.MatchKeywordElement,
+        ),
+    ):
+        if isinstance(parent, cst.Param) and parent.name is not name:
+            pass
+        elif isinstance(parent, (cst.FunctionDef, cst.ClassDef)) and parent.name is not name:
+            pass
+        else:
+            return None
+    node: cst.BaseExpression = name
+    while isinstance(parent, cst.Attribute) and parent.value is node:
+        node, parent = parent, parents[parent]
+    top = parents[node]
+    while isinstance(top, cst.Attribute):
+        top = parents[top]
+    return None if isinstance(top, (cst.ImportAlias, cst.ImportFrom)) else node
+
+
+def _one(file: File, found: Reference) -> None:
+    names = file.names
+    name = found.name
+    call = _call_of(file, found.node)
+    if name in names.device_params:
+        _device_call(file, found, call)
+        return
+    routed = _routed(name, names.routed)
+    if routed is None:
+        if "._cuda_" in name or name.startswith("torch._C._cuda"):
+            file.find(PRIVATE, found.node, f"{name} is private to torch")
+        return
+    rest = name[len(routed) + 1 :]
+    if routed == "torch.cuda" and rest.startswith("_"):
+        file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
+        return
+    if name in ("torch.cuda.is_available", "torch.cuda.device_count"):
+        if decides_beside_other_arms(file, found.node):
+            file.find(ARMS, found.node, f"{name} chooses between backends; left as it is")
+            return
+    file.use(REFERENCE, found)
+
+
+def _routed(name: str, routed: frozenset[str]) -> str | None:
+    """The longest prefix of ``name`` that is routed."""
+    while name:
+        if name in routed:
+            return name
+        name = name.rpartition(".")[0]
+    return None
+
+
+def _call_of(file: File, node: cst.CSTNode) -> Call | None:
+    """The call whose function is ``node``, or which ``functools.partial`` will make of it."""
+    parent = file.tree.parents[node]
+    if isinstance(parent, cst.Call) and parent.func is node:
+        return Call(tuple(parent.args))
+    if isinstance(parent, cst.Arg) and parent.keyword is None:
+        outer = file.tree.parents[parent]
+        if isinstance(outer, cst.Call) and outer.args and outer.args[0] is parent:
+            func = outer.func
+            last = func.attr if isinstance(func, cst.Attribute) else func
+            if isinstance(last, cst.Name) and last.value == "partial":
+                return Call(tuple(outer.args[1:]))
+    return None
+
+
+def _device_call(file: File, found: Reference, call: Call | None) -> None:
+    name = found.name
+    always = _routed(name, file.names.routed) == name
+    if call is None:
+        if always or (name == "torch.device" and _handed_on(file, found.node)):
+            file.use(REFERENCE, found)
+        return
+    if name == "torch.device" and in_default(file.tree, found.node):
+        return  # stays torch's: a default is not the place to decide, its uses are
+    argument = device_argument(file, call, name)
+    if argument == "may be cuda" or (argument == "absent" and always):
+        file.use(REFERENCE if argument == "absent" else ARGUMENT, found)
+
+
+_CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})
+
+
+def _handed_on(file: File, node: cst.CSTNode) -> bool:
+    """Whether ``torch.device`` itself is given to something that will call it."""
+    parent = file.tree.parents[node]
+    if not isinstance(parent, cst.Arg):
+        return False
+    call = file.tree.parents[parent]
+    if not isinstance(call, cst.Call):
+        return False
+    func = call.func
+    last = func.attr if isinstance(func, cst.Attribute) else func
+    if isinstance(last, cst.Name) and last.value in _CHECKS:
+        return False
+    if isinstance(last, cst.Name) and last.value == "map":
+        return True
+    return parent.keyword is not None and parent.keyword.value in ("type", "converter", "factory")

@@ -1,0 +1,128 @@
+"""What is known about a file after the codemod looked at it.
+
+Everything here is frozen and picklable: the records are made in worker processes and read in the
+main one. Lines and columns are counted from 1, columns in code points, as editors count them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+SEVERITIES = ("error", "warning", "note")
+"""From worst to mildest; a ``note`` informs and never makes a run fail."""
+
+
+class Kind(str, Enum):
+    """How the bytes of a file are to be understood."""
+
+    PYTHON = "python"
+    NOTEBOOK = "notebook"
+    DOCS = "docs"
+
+
+class Status(str, Enum):
+    """What happened, or would happen, to a file."""
+
+    UNCHANGED = "unchanged"
+    CHANGED = "changed"
+    SKIPPED = "skipped"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A span of a file; ``cell`` is the notebook cell (from 1) that the lines are counted in."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    cell: int | None = None
+
+    def __str__(self) -> str:
+        cell = "" if self.cell is None else f"cell {self.cell}:"
+        return f"{cell}{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """One span that the codemod rewrites: ``before`` is the source text, ``after`` what replaces it."""
+
+    rule: str
+    place: Place
+    before: str
+    after: str
+
+    @property
+    def message(self) -> str:
+        """One line saying what is rewritten into what."""
+        before, after = _one_line(self.before), _one_line(self.after)
+        if not before:
+            return f"add `{after}`"
+        if not after:
+            return f"remove `{before}`"
+        return f"`{before}` becomes `{after}`"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something a person has to look at; ``docs`` is the address of the page about it, or empty."""
+
+    rule: str
+    place: Place
+    message: str
+    severity: str
+    docs: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What rewriting one file's bytes came to; ``new`` is what a changed file is to hold."""
+
+    status: Status
+    message: str = ""
+    new: bytes | None = None
+    changes: tuple[Change, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.new is not None and self.status is not Status.CHANGED:
+            raise ValueError(f"an outcome that is {self.status.value} and has new bytes")
+
+
+@dataclass(frozen=True)
+class FileResult:
+    """The outcome for the file shown to the user as ``path``; ``old`` is what was read, where it matters."""
+
+    path: str
+    outcome: Outcome
+    old: bytes | None = None
+
+    @property
+    def status(self) -> Status:
+        """The status of the outcome."""
+        return self.outcome.status
+
+    def light(self) -> FileResult:
+        """The same without the file's bytes, to be kept for a report."""
+        return FileResult(self.path, replace(self.outcome, new=None))
+
+    def items(self, *, changes: bool = True) -> list[Change | Remark]:
+        """What is to be said about the file, in the order of its lines."""
+        said: list[Change | Remark] = [*self.outcome.remarks]
+        if changes:
+            said += self.outcome.changes
+        return sorted(said, key=lambda i: (i.place.cell or 0, i.place.line, i.place.column, i.rule))
+
+    def failed(self, message: str) -> FileResult:
+        """The same file, with an error instead of a change (what was found in it still holds)."""
+        return replace(
+            self, outcome=replace(self.outcome, status=Status.ERROR, message=message, new=None)
+        )
+
+
+def _one_line(text: str) -> str:
+    """``text`` with every run of white space made one space, cut to a readable length."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 80 else flat[:77] + "..."

@@ -1,0 +1,94 @@
+"""What a run came to, in numbers, and the exit status that follows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from tdev_core.codemod.model import SEVERITIES, FileResult, Status
+
+CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+
+@dataclass
+class Summary:
+    """Counts, filled one result at a time."""
+
+    writes: bool
+    files: Counter[Status] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    remarks: dict[str, Counter[str]] = field(default_factory=dict)
+    interrupted: bool = False
+
+    def add(self, result: FileResult) -> None:
+        """Count one file. Changes count where they were, or would be, made."""
+        self.files[result.status] += 1
+        if result.status is Status.CHANGED:
+            self.changes.update(change.rule for change in result.outcome.changes)
+        for remark in result.outcome.remarks:
+            self.remarks.setdefault(remark.rule, Counter())[remark.severity] += 1
+
+    def remarked(self, rule: str) -> list[int]:
+        """How many remarks a rule made, by severity from worst to mildest."""
+        counts = self.remarks.get(rule, Counter())
+        return [counts[name] for name in SEVERITIES]
+
+    def severity(self, name: str) -> int:
+        """How many remarks have this severity."""
+        return sum(counter[name] for counter in self.remarks.values())
+
+    @property
+    def exit_status(self) -> int:
+        """2 after an error, 1 where something is left to do, 0 otherwise (130 when interrupted).
+
+        Left to do is a file that would change (a run that wrote it has done it) and a remark that is
+        more than a note.
+        """
+        if self.interrupted:
+            return INTERRUPTED
+        if self.files[Status.ERROR]:
+            return FAILED
+        pending = self.files[Status.CHANGED] and not self.writes
+        to_look_at = any(self.severity(name) for name in SEVERITIES if name != "note")
+        return FOUND if pending or to_look_at else CLEAN
+
+    def table(self) -> str:
+        """The numbers by rule as a table, and one line about the files."""
+        rules = sorted({*self.changes, *self.remarks})
+        verb = "rewritten" if self.writes else "to rewrite"
+        head = ("rule", verb, "errors", "warnings", "notes")
+        rows = [(rule, self.changes[rule], *self.remarked(rule)) for rule in rules]
+        total = ("all", sum(self.changes.values()), *(self.severity(s) for s in SEVERITIES))
+        text = [_aligned([head, *rows, total])] if rows else []
+        return "\n".join([*text, self.sentence()])
+
+    def sentence(self) -> str:
+        """The files in one line."""
+        changed = "rewritten" if self.writes else "would be rewritten"
+        counts = [
+            (self.files[Status.CHANGED], changed),
+            (self.files[Status.UNCHANGED], "unchanged"),
+            (self.files[Status.SKIPPED], "skipped"),
+            (self.files[Status.ERROR], "could not be handled"),
+        ]
+        parts = [f"{_files(count)} {what}" for count, what in counts if count]
+        stopped = "interrupted; " if self.interrupted else ""
+        return stopped + (", ".join(parts) or "no files to look at") + "."
+
+
+def _files(count: int) -> str:
+    return "1 file" if count == 1 else f"{count:,} files"
+
+
+def _aligned(rows: list[tuple[object, ...]]) -> str:
+    cells = [[str(cell) if cell != 0 else "-" for cell in row] for row in rows]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
+    lines = [
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in cells
+    ]
+    rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
+    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1]])

@@ -1,0 +1,96 @@
+"""The process's MLX stream, the work that is still unevaluated, and the guards around both.
+
+MLX streams belong to threads and torch runs backward on threads of its own; therefore the process has one
+thread-unsafe stream, which every thread adopts at its first operation, and explicit evaluation is serialised
+by a lock.  MLX's worker threads do not survive a fork: a child that touches the device gets an error.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+from tdev_core.errors import UnsupportedError
+from tdev_core.mlx import dtypes
+from tdev_core.mlx.lazy import mx
+
+__all__ = ["PENDING_LIMIT", "evaluate", "lock", "pending", "ready", "start", "synchronize"]
+
+PENDING_LIMIT = 400
+"""Unevaluated results are handed to MLX at this many, which bounds the graph and overlaps building and running."""
+
+lock = threading.RLock()
+pending: list[weakref.ref[Any]] = []
+_local = threading.local()
+_stream: Any = None
+_process = 0
+
+
+def start() -> None:
+    """Make the stream; once for each process."""
+    global _stream, _process
+    if _stream is None:
+        dtypes.load()
+        _stream = mx.new_thread_unsafe_stream(mx.default_device())
+        _process = os.getpid()
+        os.register_at_fork(after_in_child=_forked)
+    ready()
+
+
+def _forked() -> None:
+    global _local
+    _local = threading.local()
+
+
+def ready() -> None:
+    """Adopt the process's stream on this thread; every operation calls this first.
+
+    Raises:
+        UnsupportedError: in a forked child of a process that has used the device.
+    """
+    try:
+        _local.adopted  # noqa: B018 - an attribute test is the cheapest "first time on this thread"
+    except AttributeError:
+        _adopt()
+
+
+def in_bad_fork() -> bool:
+    """Whether this process is a fork of one that used the device."""
+    return _process != 0 and os.getpid() != _process
+
+
+def _adopt() -> None:
+    if in_bad_fork():
+        raise UnsupportedError(
+            "an operation on device 'mlx' in a forked process is not supported: MLX's threads do not survive fork() "
+            "and the call would hang. Instead: start workers with multiprocessing.set_start_method('spawn'), or keep "
+            "the device out of them (DataLoader workers return CPU tensors)."
+        )
+    mx.set_default_stream(_stream)
+    _local.adopted = True
+
+
+def drain() -> None:
+    """Hand everything pending to MLX without waiting."""
+    global pending
+    with lock:
+        arrays = [a for a in (ref() for ref in pending) if a is not None]
+        pending.clear()
+        if arrays:
+            mx.async_eval(arrays)
+
+
+def evaluate(*arrays: Any) -> None:
+    """Compute `arrays` now."""
+    with lock:
+        mx.eval(*arrays)
+
+
+def synchronize() -> None:
+    """Return when all work queued so far is done."""
+    ready()
+    drain()
+    with lock:
+        mx.synchronize(_stream)

@@ -1,0 +1,78 @@
+"""Registration of the device: kernels for every row of the table and what is derived from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdev_core.mlx import derive, dispatch, fallback, runtime, table
+from tdev_core.mlx.lazy import torch
+from tdev_core.mlx.registry import OPERATORS, Row
+from tdev_core.privateuse import torch_api
+
+__all__ = ["register", "registered"]
+
+registered: set[str] = set()
+"""Overloads that have a kernel of the device, derived ones included."""
+
+
+def register() -> None:
+    """Register the device type, its kernels and the fallback. Called once, by ``tdev_core.mlx.activate``."""
+    from tdev_core.mlx.accelerator import MlxAccelerator
+    from tdev_core.mlx.storages import MlxStorages
+    from tdev_core.privateuse.registration import DeviceSpec
+    from tdev_core.privateuse.registration import register as register_device
+
+    runtime.start()
+    table.load()
+    register_device(DeviceSpec("mlx", MlxAccelerator(), MlxStorages()))
+    torch_api.set_fallback(fallback.boxed)
+    for row in list(OPERATORS.values()):
+        if row.eager:
+            _register_row(row)
+
+
+def _operator(name: str, overload: str) -> Any:
+    return getattr(getattr(torch.ops.aten, name), overload)
+
+
+def _differentiates_by_parts(full: str) -> bool:
+    """Whether torch differentiates the operator through the ones it is composed of.
+
+    A kernel would hide those from autograd; compiled graphs, in which autograd has run, still use the row.
+    ``linear`` is composed too, but has a derivative of its own.
+    """
+    name = f"aten::{full}".removesuffix(".default")
+    return full not in _OWN_DERIVATIVE and torch_api.has_kernel(name, "CompositeImplicitAutograd")
+
+
+_OWN_DERIVATIVE = frozenset({"linear.default"})
+
+
+def find(name: str, overload: str) -> Any:
+    """torch's operator, or None where this torch does not have it (the table knows several versions)."""
+    return getattr(getattr(torch.ops.aten, name, None), overload, None)
+
+
+def _implement(name: str, kernel: Any) -> None:
+    if name in registered:
+        return
+    registered.add(name)
+    torch_api.implement(f"aten::{name}".removesuffix(".default"), kernel)
+
+
+def _register_row(row: Row) -> None:
+    name, overload = row.overload.split(".", 1)
+    operator = find(name, overload)
+    if operator is None or _differentiates_by_parts(row.overload):
+        return
+    if row.raw:
+        _implement(row.overload, dispatch.raw(operator, row.kernel))
+        return
+    _implement(row.overload, dispatch.functional(operator, row.kernel))
+    inplace, outs = derive.derived(name, overload)
+    for full in inplace:
+        if full not in OPERATORS and not _differentiates_by_parts(full):
+            _implement(full, dispatch.inplace(_operator(*full.split(".", 1)), row.kernel))
+    for full, names in outs:
+        if full not in OPERATORS and not _differentiates_by_parts(full):
+            _implement(full, dispatch.out_variant(_operator(*full.split(".", 1)), row.kernel, names))

@@ -1,0 +1,32 @@
+"""The one operator table, for readers that have neither torch nor MLX."""
+
+from __future__ import annotations
+
+import importlib
+
+from tdev_core.mlx.registry import OPERATORS
+
+__all__ = ["FAMILIES", "load", "operators"]
+
+FAMILIES = (
+    "pointwise", "compare", "reduce", "memory", "matmul", "index", "shape", "create", "activation", "loss", "conv",
+    "pool", "norm", "sort", "random", "optim", "recurrent",
+)  # fmt: skip
+"""The modules of ``tdev_core.mlx.ops``; each holds the rows and kernels of one family."""
+
+
+def load() -> None:
+    """Read all families; imports neither torch nor MLX."""
+    for family in FAMILIES:
+        importlib.import_module(f"tdev_core.mlx.ops.{family}")
+
+
+def operators() -> dict[str, tuple[str, str, str]]:
+    """aten overload -> (route, MLX functions, note), sorted by overload.
+
+    Keys are written ``add.Tensor`` or ``exp.default``.  Routes are ``mapped`` (one MLX function means the same) and
+    ``emulated`` (several do, or a kernel of ours).  In-place and ``out=`` forms are derived from these rows and are
+    not listed; an aten overload that is not here runs through the fallback, unless torch composes it from ones that are.
+    """
+    load()
+    return {row.overload: (row.route, row.mlx, row.note) for _, row in sorted(OPERATORS.items())}

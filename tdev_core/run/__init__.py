@@ -1,0 +1,22 @@
+"""``python -m tdev run``: an untouched script runs as if it had been migrated.
+
+The codemod's rules (style ``alias``) are applied when the script and the modules beside it are
+imported. Nothing is written beside the source, and line numbers stay those of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run ``[options] script.py [args …]`` or ``[options] -m module [args …]``.
+
+    Returns the exit status where the program ended by itself or by an exception that was printed;
+    its ``SystemExit`` passes through.
+    """
+    from tdev_core.run.cli import main as run
+
+    return run(argv)

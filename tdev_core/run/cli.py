@@ -1,0 +1,139 @@
+"""The command line of ``python -m tdev run``, and the run itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from types import ModuleType
+
+from tdev_core.run import failing, mainmodule, state
+
+USAGE = """\
+usage: python -m tdev run [--root DIR] [--no-cache] SCRIPT [ARGS ...]
+       python -m tdev run [--root DIR] [--no-cache] -m MODULE [ARGS ...]
+
+Runs a program written for CUDA as if the codemod had rewritten it. Its source, and
+that of the modules beside it, is rewritten as it is imported; no file is changed.
+
+  --root DIR   also rewrite modules below this directory (may be repeated)
+  --no-cache   do not keep compiled code in the user's cache directory
+"""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the command line asks for; ``target`` is a module's name or a script's path."""
+
+    target: str
+    is_module: bool
+    arguments: tuple[str, ...]
+    roots: tuple[str, ...]
+    cached: bool
+
+
+def main(argv: Sequence[str]) -> int:
+    """See :func:`tdev_core.run.main`."""
+    request = _parse(argv)
+    if isinstance(request, str):
+        return _refuse(f"{request}\n\n{USAGE}")
+    if request is None:
+        print(USAGE, end="")
+        return 0
+    if find_spec("libcst") is None:  # asked for, not imported: a cached program never needs it
+        return _refuse("it needs libcst, which is not installed: pip install 'tdev[codemod]'\n")
+    return _run(request)
+
+
+def _parse(argv: Sequence[str]) -> Request | str | None:
+    """The request, or what is wrong with the command line, or None when help is asked for."""
+    rest = list(argv)
+    roots: list[str] = []
+    cached = True
+    while rest:
+        word = rest.pop(0)
+        name, is_set, value = word.partition("=")
+        if word in ("-h", "--help"):
+            return None
+        if word == "--no-cache":
+            cached = False
+        elif name == "--root":
+            if not is_set and not rest:
+                return "--root needs a directory"
+            root = value if is_set else rest.pop(0)
+            if not os.path.isdir(root):
+                return f"--root {root}: no such directory"
+            roots.append(root)
+        elif word == "-m" or (word.startswith("-m") and not word.startswith("--")):
+            target = word[2:] or (rest.pop(0) if rest else "")
+            if not target:
+                return "-m needs the name of a module"
+            return Request(target, True, tuple(rest), tuple(roots), cached)
+        elif word == "--":
+            continue
+        elif word.startswith("-"):
+            return f"unknown option {word}"
+        else:
+            return Request(word, False, tuple(rest), tuple(roots), cached)
+    return "no script and no module given"
+
+
+def _run(request: Request) -> int:
+    script = None if request.is_module else request.target
+    if script is not None and not os.path.exists(script):
+        return _refuse(f"can't open file {os.path.abspath(script)!r}: no such file or directory\n")
+    entry = mainmodule.first_path_entry(script)
+    set_up = state.State(
+        roots=(entry, *map(os.path.abspath, request.roots)),
+        cached=request.cached,
+        mirror="tdev" in sys.modules,
+    )
+    compiler = state.set_up(set_up)
+    mainmodule.set_first_path_entry(entry)
+    sys.argv[:] = [request.target, *request.arguments]
+    try:
+        if script is None:
+            sys.argv[0] = "-m"  # what Python has there while it looks for the module
+            found = mainmodule.by_name(request.target)
+            sys.argv[0] = found.path
+        else:
+            found = mainmodule.by_path(script, compiler)
+    except mainmodule.NotFound as error:
+        return _refuse(f"{error}\n")
+    except SyntaxError as error:
+        failing.show(error)
+        return 2
+    except Exception as error:  # a package above the module failed as it was imported
+        failing.show(error)
+        return 1
+    return _execute(found)
+
+
+def _execute(found: mainmodule.Main) -> int:
+    module = ModuleType("__main__")
+    # The module that was __main__ until now stays alive: this very call is made by its code.
+    before = sys.modules["__main__"]
+    sys.modules["__main__"] = module
+    module.__dict__["__builtins__"] = __import__("builtins")
+    try:
+        found.execute(module.__dict__)
+    except Exception as error:
+        if sys.gettrace() is not None:
+            raise  # a debugger wants to see it itself
+        failing.show(error)
+        return 1
+    except KeyboardInterrupt as error:
+        failing.show(error)
+        # It goes on, unseen, so that the interpreter ends as it does on an interrupt.
+        sys.excepthook = lambda *_: None
+        raise
+    finally:
+        del before
+    return 0
+
+
+def _refuse(message: str) -> int:
+    print(f"tdev run: {message}", end="", file=sys.stderr)
+    return 2

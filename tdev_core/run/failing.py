@@ -1,0 +1,42 @@
+"""A program's exception, shown as if Python had run the program itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_IMPORTLIB = "<frozen importlib"
+
+
+def show(error: BaseException) -> None:
+    """Call the exception hook (the program may have set its own) without our frames.
+
+    ``sys.last_traceback`` and its siblings are set as the interpreter sets them.
+    """
+    trace = without_own_frames(error)
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
+    sys.last_exc = error  # type: ignore[attr-defined, unused-ignore]
+    sys.excepthook(type(error), error.with_traceback(trace), trace)
+
+
+def without_own_frames(error: BaseException) -> TracebackType | None:
+    """The traceback of ``error`` without frames of the runner.
+
+    A syntax error is raised while a module is compiled, below the import system's own frames, which
+    Python leaves out too.
+    """
+    kept = []
+    trace = error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        import_system = isinstance(error, SyntaxError) and name.startswith(_IMPORTLIB)
+        if not name.startswith(_OWN) and not import_system:
+            kept.append(trace)
+        trace = trace.tb_next
+    result: TracebackType | None = None
+    for entry in reversed(kept):
+        entry.tb_next = result
+        result = entry
+    return result

@@ -1,0 +1,86 @@
+"""What a process has to know to rewrite as its parent does, handed on in the environment.
+
+Only a child that ``multiprocessing`` starts reads it (:mod:`.spawned`); a program that is started in
+any other way is nobody's child in this sense.
+"""
+
+from __future__ import annotations
+
+import json
+import multiprocessing.spawn
+import os
+from dataclasses import asdict, dataclass, replace
+from typing import Any, cast
+
+from tdev_core.run.cache import CodeCache, directory
+from tdev_core.run.compiling import Compiler
+from tdev_core.run.importer import Finder, Roots, install
+
+VARIABLE = "TDEV_RUN_STATE"
+_CHILD = "tdev_core.run.spawned"
+
+
+@dataclass(frozen=True)
+class State:
+    """Directories to rewrite in, and the main module: by path, by name, or none to be run again."""
+
+    roots: tuple[str, ...]
+    cached: bool = True
+    mirror: bool = False
+    main_path: str | None = None
+    main_name: str | None = None
+
+    def compiler(self) -> Compiler:
+        """A compiler for modules, with the cache unless that is off."""
+        return Compiler(CodeCache(directory() if self.cached else None))
+
+
+def set_up(state: State) -> Compiler:
+    """Rewrite imports in this process, and see to it that its children do."""
+    compiler = state.compiler()
+    install(Finder(Roots(state.roots), compiler))
+    hand_on(state)
+    return compiler
+
+
+def hand_on(state: State) -> None:
+    """Make children that ``multiprocessing`` spawns set themselves up as this process is.
+
+    A spawned child first imports its parent's main module, before anything else of the program. The
+    name that the parent gives for it is replaced by :mod:`.spawned`, which does the set-up and then
+    runs the real main module in its own place.
+    """
+    prepare = multiprocessing.spawn.get_preparation_data
+    original = getattr(prepare, "tdev_original", prepare)
+
+    def get_preparation_data(name: str) -> dict[str, Any]:
+        data = cast("dict[str, Any]", original(name))
+        main_name = data.pop("init_main_from_name", None)
+        main_path = data.pop("init_main_from_path", None)
+        if main_name is not None and main_name.rpartition(".")[2] == "__main__":
+            main_name = None  # multiprocessing does not run these again, as they have no guard
+        child = replace(state, main_name=main_name, main_path=main_path)
+        os.environ[VARIABLE] = json.dumps(asdict(child))
+        data["init_main_from_name"] = _CHILD
+        return data
+
+    get_preparation_data.tdev_original = original  # type: ignore[attr-defined]
+    multiprocessing.spawn.get_preparation_data = get_preparation_data
+
+
+def take_back() -> None:
+    """Undo :func:`hand_on`."""
+    prepare = multiprocessing.spawn.get_preparation_data
+    original = getattr(prepare, "tdev_original", None)
+    if original is not None:
+        multiprocessing.spawn.get_preparation_data = original
+        os.environ.pop(VARIABLE, None)
+
+
+def inherited() -> State:
+    """The state that the parent handed on; raises ``RuntimeError`` where there is none."""
+    text = os.environ.get(VARIABLE)
+    if text is None:
+        raise RuntimeError(f"{VARIABLE} is not set: this process was not started by tdev run")
+    data = json.loads(text)
+    return State(**{**data, "roots": tuple(data["roots"])})

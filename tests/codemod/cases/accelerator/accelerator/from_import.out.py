@@ -1,0 +1,4 @@
+from torch.accelerator import is_available, synchronize
+
+if is_available():
+    synchronize()

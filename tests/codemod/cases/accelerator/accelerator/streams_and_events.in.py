@@ -1,0 +1,7 @@
+import torch
+
+s = torch.cuda.Stream()
+start = torch.cuda.Event(enable_timing=True)
+with torch.cuda.stream(s):
+    start.record()
+torch.cuda.current_stream().wait_stream(s)

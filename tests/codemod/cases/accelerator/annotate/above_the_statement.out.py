@@ -1,0 +1,9 @@
+import torch
+# tdev: cuda-only-import: cupy (NumPy for CUDA) exists for CUDA only
+import cupy
+
+
+def f(x):
+    # tdev: is-cuda: is_cuda of x has no generic spelling
+    if x.is_cuda:
+        return torch.ones(1)

@@ -1,0 +1,10 @@
+import torch
+
+def f(backend, name, items, device):
+    a = backend == "cuda"
+    b = "cuda" in name
+    c = device == "cuda:0"
+    d = device.type in ("cuda", "cpu")
+    match device.type:
+        case "cuda":
+            return torch.ones(1)

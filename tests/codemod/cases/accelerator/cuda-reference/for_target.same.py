@@ -1,0 +1,4 @@
+import torch
+
+for torch in modules:
+    torch.cuda.synchronize()

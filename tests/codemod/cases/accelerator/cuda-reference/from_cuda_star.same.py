@@ -1,0 +1,3 @@
+from torch.cuda.amp import *
+
+scaler = GradScaler()

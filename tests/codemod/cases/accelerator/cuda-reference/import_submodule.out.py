@@ -1,0 +1,5 @@
+import torch
+import torch.cuda
+
+torch.accelerator.empty_cache()
+model = torch.nn.Linear(1, 1)

@@ -1,0 +1,5 @@
+import jax.torch as jt
+from mypkg.torch import cuda
+
+cuda.synchronize()
+jt.cuda.synchronize()

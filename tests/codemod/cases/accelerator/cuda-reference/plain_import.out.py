@@ -1,0 +1,5 @@
+import torch
+
+x = torch.ones(2)
+torch.accelerator.synchronize()
+print(torch.accelerator.memory_allocated())

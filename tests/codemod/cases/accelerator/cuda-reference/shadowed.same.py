@@ -1,0 +1,3 @@
+import fake_torch as torch
+
+torch.cuda.synchronize()

@@ -1,0 +1,5 @@
+import torch
+
+cuda = torch.ones(3)
+cuda += 1
+total = cuda.sum() + cuda.mean()

@@ -1,0 +1,5 @@
+# tdev: keep
+import torch
+
+torch.cuda.synchronize()
+x.is_cuda

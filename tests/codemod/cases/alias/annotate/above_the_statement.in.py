@@ -1,0 +1,7 @@
+import torch
+import cupy
+
+
+def f(x):
+    if x.is_cuda:
+        return torch.ones(1)

@@ -1,0 +1,4 @@
+import tdev
+
+def is_gpu(device):
+    return tdev.is_accelerator(device.type)

@@ -1,0 +1,7 @@
+class Fake:
+    torch = object()
+    flag = torch.cuda
+
+import torch
+
+x = torch.ones(1)

@@ -1,0 +1,5 @@
+import torch
+from tdev.distributed.device_mesh import init_device_mesh
+
+mesh = init_device_mesh("cuda", (2, 2))
+y = torch.ones(1)

@@ -1,0 +1,3 @@
+from tdev.cuda.amp import *
+
+scaler = GradScaler()

@@ -1,0 +1,3 @@
+from torch import nn, optim, cuda
+
+cuda.synchronize()

@@ -1,0 +1,3 @@
+from tdev import nn, optim, cuda
+
+cuda.synchronize()

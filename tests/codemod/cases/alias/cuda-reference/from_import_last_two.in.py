@@ -1,0 +1,4 @@
+from torch import nn, load, cuda
+
+cuda.synchronize()
+x = load("m.pt")

@@ -1,0 +1,4 @@
+from tdev import nn, load, cuda
+
+cuda.synchronize()
+x = load("m.pt")

@@ -1,0 +1,8 @@
+torch = None
+
+def load():
+    global torch
+    import tdev as torch
+
+def sync():
+    torch.cuda.synchronize()

@@ -1,0 +1,3 @@
+import tdev as torch, tdev.cuda
+
+torch.cuda.empty_cache()

@@ -1,0 +1,7 @@
+import tdev as torch
+from torch.profiler import ProfilerActivity, profile
+
+torch.cuda.nvtx.range_push("step")
+with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as prof:
+    torch.ones(1)
+print(prof.key_averages().table(sort_by="cuda_time_total"))

@@ -1,0 +1,1 @@
+import tdev as torch; torch.cuda.synchronize(); print(torch.ones(1))

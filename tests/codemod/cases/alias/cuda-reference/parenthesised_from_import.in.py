@@ -1,0 +1,8 @@
+from torch import (
+    cuda,  # device
+    nn,
+    optim,
+)
+
+cuda.synchronize()
+net = nn.Linear(1, 1)

@@ -1,0 +1,8 @@
+from tdev import (
+    nn,
+    optim,
+    cuda
+)
+
+cuda.synchronize()
+net = nn.Linear(1, 1)

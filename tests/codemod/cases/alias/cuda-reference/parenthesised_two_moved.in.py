@@ -1,0 +1,10 @@
+from torch import (
+    nn, cuda,  # both
+    device,
+    load,
+)
+
+cuda.synchronize()
+x = load("m.pt")
+net = nn.Linear(1, 1)
+y: device = None

@@ -1,0 +1,5 @@
+from . import torch
+from .torch import cuda
+
+torch.cuda.synchronize()
+cuda.synchronize()

@@ -1,0 +1,2 @@
+def f():
+    if True: import tdev as torch; torch.cuda.synchronize(); return torch.ones(1)

@@ -1,0 +1,5 @@
+import tdev as torch
+
+tdev = "test device"
+torch.cuda.synchronize()
+print(tdev, torch.ones(1))

@@ -1,0 +1,6 @@
+try:
+    import tdev as torch
+except ImportError:
+    torch = None
+
+HAS_CUDA = torch is not None and torch.cuda.is_available()

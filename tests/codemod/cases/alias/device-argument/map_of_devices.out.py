@@ -1,0 +1,4 @@
+import tdev as torch
+
+devices = list(map(torch.device, ["cuda:0", "cuda:1"]))
+types = [torch.device]

@@ -1,0 +1,4 @@
+import tdev as torch
+
+def f(*args, **kwargs):
+    return torch.load(*args, **kwargs), torch.zeros(*args, **kwargs)

@@ -1,0 +1,5 @@
+import torch
+
+torch.cuda._lazy_init()
+torch._C._cuda_getDevice()
+torch.cuda.init()

@@ -1,0 +1,5 @@
+import tdev as torch
+
+torch.cuda._lazy_init()
+torch._C._cuda_getDevice()
+torch.cuda.init()

@@ -1,0 +1,3 @@
+from torch import *
+
+cuda.synchronize()

@@ -1,0 +1,6 @@
+from unittest import mock
+
+import tdev as torch
+
+with mock.patch.object(torch.cuda, "is_available", return_value=True):
+    x = torch.ones(1)

@@ -1,0 +1,12 @@
+import os
+
+import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)
+import torch.nn as nn
+from torch.utils.data import DataLoader
+
+
+def train(loader):
+    model = nn.Linear(2, 2)
+    model.cuda()
+    for batch in loader:
+        model(batch.cuda(non_blocking=True))

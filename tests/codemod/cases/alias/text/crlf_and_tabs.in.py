@@ -1,0 +1,5 @@
+import torch
+
+def f():
+	torch.cuda.synchronize()	# wait
+	return torch.ones(1)

@@ -1,0 +1,4 @@
+import tdev as torch
+
+größe = "größer als cuda 🚀"; torch.cuda.synchronize()  # 测试
+x = torch.zeros(3, device="cuda")

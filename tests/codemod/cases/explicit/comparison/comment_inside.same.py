@@ -1,0 +1,7 @@
+import torch
+
+def f(device):
+    return (
+        device.type  # the type
+        == "cuda"
+    ), torch.ones(1)

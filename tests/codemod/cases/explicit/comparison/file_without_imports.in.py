@@ -1,0 +1,2 @@
+def is_gpu(device):
+    return device.type == "cuda"

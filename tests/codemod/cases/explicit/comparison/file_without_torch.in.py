@@ -1,0 +1,7 @@
+import os
+
+import numpy as np
+
+
+def is_gpu(device):
+    return device.type == "cuda"

@@ -1,0 +1,5 @@
+import torch
+
+DEV = "cuda" if torch.cuda.is_available() else "cpu"
+if DEV == "cuda":
+    x = torch.ones(1)

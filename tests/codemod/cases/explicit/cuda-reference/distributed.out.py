@@ -1,0 +1,10 @@
+import tdev
+import torch
+import tdev.distributed as dist
+
+def setup(rank, world):
+    dist.init_process_group("nccl", rank=rank, world_size=world)
+    tdev.cuda.set_device(rank)
+    if dist.get_backend() == "nccl":
+        dist.barrier(device_ids=[rank])
+    return torch.ones(1)

@@ -1,0 +1,8 @@
+import torch
+
+try:
+    y = x @ x
+except torch.cuda.OutOfMemoryError:
+    torch.cuda.empty_cache()
+except (RuntimeError, torch.cuda.OutOfMemoryError) as error:
+    print(error, torch.ones(1))

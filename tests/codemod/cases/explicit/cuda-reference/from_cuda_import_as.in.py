@@ -1,0 +1,5 @@
+from torch.cuda import amp, Stream as S
+
+s = S()
+with amp.autocast():
+    pass

@@ -1,0 +1,5 @@
+from tdev.cuda import amp, Stream as S
+
+s = S()
+with amp.autocast():
+    pass

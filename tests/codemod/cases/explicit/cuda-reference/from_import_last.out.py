@@ -1,0 +1,4 @@
+from tdev import cuda
+from torch import nn, optim
+
+cuda.synchronize()

@@ -1,0 +1,5 @@
+from tdev import load, cuda
+from torch import nn
+
+cuda.synchronize()
+x = load("m.pt")

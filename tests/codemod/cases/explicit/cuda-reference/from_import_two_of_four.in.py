@@ -1,0 +1,4 @@
+from torch import nn, cuda, optim, device
+
+d = device("cuda")
+cuda.synchronize()

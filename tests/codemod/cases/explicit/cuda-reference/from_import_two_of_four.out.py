@@ -1,0 +1,5 @@
+from tdev import cuda, device
+from torch import nn, optim
+
+d = device("cuda")
+cuda.synchronize()

@@ -1,0 +1,8 @@
+torch = None
+
+def load():
+    global torch
+    import torch
+
+def sync():
+    torch.cuda.synchronize()

@@ -1,0 +1,9 @@
+torch = None
+
+def load():
+    global torch
+    import tdev
+    import torch
+
+def sync():
+    tdev.cuda.synchronize()

@@ -1,0 +1,6 @@
+import torch
+
+g = torch.cuda.CUDAGraph()
+with torch.cuda.graph(g):
+    y = torch.matmul(a, b)
+g.replay()

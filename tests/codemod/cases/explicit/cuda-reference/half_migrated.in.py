@@ -1,0 +1,6 @@
+import tdev
+import torch
+
+tdev.cuda.synchronize()
+torch.cuda.empty_cache()
+y = torch.ones(1)

@@ -1,0 +1,6 @@
+import tdev
+import torch as th
+
+def used() -> float:
+    x = th.ones(1)
+    return tdev.cuda.memory_allocated() / 2**20

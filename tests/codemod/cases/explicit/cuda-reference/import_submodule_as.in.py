@@ -1,0 +1,4 @@
+import torch.cuda as tc
+
+tc.synchronize()
+s = tc.Stream()

@@ -1,0 +1,4 @@
+import tdev.cuda as tc
+
+tc.synchronize()
+s = tc.Stream()

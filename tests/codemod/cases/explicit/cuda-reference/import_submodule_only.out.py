@@ -1,0 +1,3 @@
+import tdev.cuda
+
+tdev.cuda.empty_cache()

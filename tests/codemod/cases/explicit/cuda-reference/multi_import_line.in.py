@@ -1,0 +1,4 @@
+import os, torch, sys
+
+torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+print(torch.ones(1), sys.argv)

@@ -1,0 +1,1 @@
+import torch; torch.cuda.synchronize(); print(torch.ones(1))

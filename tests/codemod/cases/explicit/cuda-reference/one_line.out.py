@@ -1,0 +1,2 @@
+import tdev
+import torch; tdev.cuda.synchronize(); print(torch.ones(1))

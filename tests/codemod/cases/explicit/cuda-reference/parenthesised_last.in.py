@@ -1,0 +1,8 @@
+from torch import (
+    nn,
+    optim,
+    cuda
+)
+
+cuda.synchronize()
+net = nn.Linear(1, 1)

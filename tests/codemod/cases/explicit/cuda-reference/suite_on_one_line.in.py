@@ -1,0 +1,2 @@
+def f():
+    if True: import torch; torch.cuda.synchronize(); return torch.ones(1)

@@ -1,0 +1,2 @@
+def f():
+    if True: import tdev; import torch; tdev.cuda.synchronize(); return torch.ones(1)

@@ -1,0 +1,5 @@
+import torch
+
+tdev = "test device"
+torch.cuda.synchronize()
+print(tdev, torch.ones(1))

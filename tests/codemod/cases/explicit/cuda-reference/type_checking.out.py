@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import tdev
+    import torch
+
+
+def wait(stream: tdev.cuda.Stream, x: torch.Tensor) -> None:
+    stream.synchronize()

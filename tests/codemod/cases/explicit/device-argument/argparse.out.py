@@ -1,0 +1,10 @@
+import argparse
+
+import tdev
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", default="cuda", choices=["cuda", "cpu"], help="cuda or cpu")
+args = parser.parse_args()
+x = tdev.zeros(3, device=args.device)
+y = torch.zeros(3).to(args.device)

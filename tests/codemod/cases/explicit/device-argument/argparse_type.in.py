@@ -1,0 +1,7 @@
+import argparse
+
+import torch
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--device", type=torch.device, default="cuda")
+x = torch.ones(3)

@@ -1,0 +1,3 @@
+import tdev
+
+state = tdev.load("model.pt", weights_only=True)

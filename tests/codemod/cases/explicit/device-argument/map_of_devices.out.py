@@ -1,0 +1,5 @@
+import tdev
+import torch
+
+devices = list(map(tdev.device, ["cuda:0", "cuda:1"]))
+types = [torch.device]

@@ -1,0 +1,6 @@
+from typing import Optional
+
+import torch
+
+def make(n, device: Optional[torch.device] = None):
+    return torch.empty(n, device=device)

@@ -1,0 +1,5 @@
+import torch
+
+def grid(n, device="cuda"):
+    device = torch.device(device)
+    return torch.arange(n, device=device)

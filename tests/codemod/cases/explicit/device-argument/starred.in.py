@@ -1,0 +1,4 @@
+import torch
+
+def f(*args, **kwargs):
+    return torch.load(*args, **kwargs), torch.zeros(*args, **kwargs)

@@ -1,0 +1,7 @@
+import tdev
+
+device = "cuda"
+x = tdev.randn(2, 2, device=device)
+print(f"running on {device}", str(device))
+log = {"device": device, "path": "/data/cuda_runs/" + device}
+build(device)

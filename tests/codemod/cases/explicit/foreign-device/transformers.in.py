@@ -1,0 +1,6 @@
+import torch
+from transformers import AutoModel, pipeline
+
+pipe = pipeline("text-generation", device="cuda:0")
+model = AutoModel.from_pretrained("x", device_map="cuda", torch_dtype=torch.float16)
+auto = AutoModel.from_pretrained("x", device_map="auto")

@@ -1,0 +1,7 @@
+import tdev
+import torch
+
+cuda = getattr(tdev, "cuda")
+has = hasattr(tdev, "cuda") and hasattr(torch, "compile")
+other = getattr(torch, "float16")
+dynamic = getattr(torch, args.name)

@@ -1,0 +1,4 @@
+import torch
+
+torch.cuda.set_device(0)
+x = torch.ones(2).cuda()

@@ -1,0 +1,5 @@
+import tdev
+import torch
+
+tdev.cuda.set_device(0)
+x = torch.ones(2).cuda()

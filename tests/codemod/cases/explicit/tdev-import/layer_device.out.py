@@ -1,0 +1,6 @@
+import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)
+import torch
+from torch import nn
+
+layer = nn.Linear(4, 4, device="cuda")
+x = torch.ones(4).new_zeros(4, device="cuda:0")

@@ -1,0 +1,6 @@
+import tdev
+import torch
+
+def f():
+	tdev.cuda.synchronize()	# wait
+	return torch.ones(1)

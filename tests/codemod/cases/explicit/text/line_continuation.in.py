@@ -1,0 +1,5 @@
+import torch
+
+n = torch.cuda \
+    .device_count()
+x = torch.ones(n)

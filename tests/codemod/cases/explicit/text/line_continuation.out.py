@@ -1,0 +1,6 @@
+import tdev
+import torch
+
+n = tdev.cuda \
+    .device_count()
+x = torch.ones(n)

@@ -1,0 +1,194 @@
+"""The engine's promises that no single case shows: spans, errors, laziness, the prefilter."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdev_core.codemod.engine.api import (
+    RULES,
+    STYLES,
+    Edit,
+    Names,
+    Options,
+    SyntaxError_,
+    may_concern,
+    rewrite,
+)
+from tdev_core.codemod.engine.triage import worth_a_look
+
+NAMES = Names.load()
+CASES = Path(__file__).parent / "cases"
+SOURCE = """\
+import torch
+
+
+def f(x, device):
+    if device.type == "cuda" and x.is_cuda:
+        torch.cuda.synchronize()
+    return torch.zeros(3, device=torch.device("cuda", torch.cuda.current_device()))
+"""
+
+
+def apply(source: str, edits: tuple[Edit, ...]) -> str:
+    """The edits' effect, from their lines and columns alone."""
+    lines = source.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    result, at = [], 0
+    for edit in edits:
+        start = starts[edit.line - 1] + edit.column - 1
+        end = starts[edit.end_line - 1] + edit.end_column - 1
+        assert source[start:end] == edit.before
+        assert start >= at
+        result += [source[at:start], edit.after]
+        at = end
+    return "".join([*result, source[at:]])
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_edits_say_exactly_what_changed(style: str) -> None:
+    result = rewrite(SOURCE, NAMES, Options(style=style))  # type: ignore[arg-type]
+    assert result.code != SOURCE
+    assert apply(SOURCE, result.edits) == result.code
+    assert all(e.rule in {r.id for r in RULES} for e in result.edits)
+
+
+def test_a_comparison_keeps_the_edits_inside_it() -> None:
+    source = 'import torch\nok = torch.device("cuda", torch.cuda.current_device()).type == "cuda"\n'
+    result = rewrite(source, NAMES, Options())
+    assert [e.rule for e in result.edits] == ["import", "comparison"]
+    assert "tdev.cuda.current_device()" in result.code and "torch" not in result.code
+
+
+def test_a_byte_order_mark_stays_first() -> None:
+    result = rewrite("\ufeffimport torch\ntorch.cuda.init()\n", NAMES, Options())
+    assert result.code == "\ufeffimport tdev\ntdev.cuda.init()\n"
+    assert result.edits[0].line == 1 and result.edits[0].column == 8
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+def test_added_lines_use_the_files_newline(newline: str) -> None:
+    source = newline.join(["import torch", "x = torch.ones(1)", "torch.cuda.init()", ""])
+    result = rewrite(source, NAMES, Options())
+    wanted = ["import tdev", "import torch", "x = torch.ones(1)", "tdev.cuda.init()", ""]
+    assert result.code == newline.join(wanted)
+
+
+def test_python_2_is_a_syntax_error_with_a_place() -> None:
+    with pytest.raises(SyntaxError_) as caught:
+        rewrite("import torch\nprint torch.cuda.is_available()\n", NAMES, Options())
+    assert caught.value.line == 2
+    assert caught.value.column >= 1
+    assert caught.value.message
+
+
+def test_what_does_not_parse_is_never_silent() -> None:
+    with pytest.raises(SyntaxError_):
+        rewrite("import torch\nx = torch.zeros(device=\n", NAMES, Options())
+
+
+def test_names_file_with_an_unknown_key(tmp_path: Path) -> None:
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps({"routed": [], "extra": 1}))
+    with pytest.raises(ValueError, match="names.json"):
+        Names.load(path)
+
+
+def test_names_file_of_another_shape(tmp_path: Path) -> None:
+    data = json.loads((Path(sys.modules[Names.__module__].__file__ or "")).with_name("names.json").read_text())
+    data["accelerator"] = {"torch.cuda.init": {"nam": "x"}}
+    path = tmp_path / "names.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(ValueError, match="not a names file"):
+        Names.load(path)
+
+
+def test_importing_the_interface_needs_neither_torch_nor_libcst() -> None:
+    code = (
+        "import sys; import tdev_core.codemod.engine.api as a; a.may_concern(b''); a.Names.load();"
+        "sys.exit(any(m.split('.')[0] in ('torch', 'libcst', 'tdev') for m in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_rewriting_needs_no_torch() -> None:
+    code = (
+        "import sys; sys.modules['torch'] = None\n"
+        "from tdev_core.codemod.engine.api import *\n"
+        "r = rewrite('import torch\\ntorch.cuda.init()\\n', Names.load(), Options())\n"
+        "sys.exit(r.code != 'import tdev\\ntdev.cuda.init()\\n')"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer"),
+    [
+        (b"", False),
+        (b"import numpy as np\nx = np.zeros(3)\n", False),
+        (b"import torch\nx = torch.zeros(3)\n", False),
+        (b"import torch\nx = torch.zeros(3, device=d)\n", True),
+        (b"import torch\nx = torch.load(p)\n", True),
+        (b"x.is_cuda\n", True),
+        (b"init(backend='nccl')\n", True),
+        (b"\xff\xfe\x00cuda", True),
+    ],
+)
+def test_prefilter(raw: bytes, answer: bool) -> None:
+    assert may_concern(raw) is answer
+
+
+@pytest.mark.parametrize(
+    ("source", "answer"),
+    [
+        ("import torch\nx = torch.zeros(3, device='cpu')\n", False),
+        ("import torch\nx = torch.zeros(3, device=None)\n", False),
+        ("import torch\nx = torch.zeros(3, device=device)\n", True),
+        ("import torch\nx = torch.zeros(3, **kw)\n", True),
+        ("import torch\nx = torch.load(p)\n", True),
+        ("import torch\nx = y.cuda()\n", True),
+        ("import numpy\nx = numpy.load(p)\n", False),
+        ("import torch\nx = (device\n", True),
+    ],
+)
+def test_triage(source: str, answer: bool) -> None:
+    assert worth_a_look(source) is answer
+
+
+def test_triage_never_hides_a_change() -> None:
+    """Whatever a case changes must get past the cheap look."""
+    for path in sorted(CASES.glob("*/*/*.in.py")):
+        assert worth_a_look(path.read_bytes().decode()), path
+
+
+def test_findings_point_into_the_docs() -> None:
+    result = rewrite("import torch\nimport cupy\nx.is_cuda\n", NAMES, Options())
+    known = {f"{rule.id}.md" for rule in RULES}
+    assert len(result.findings) == 2
+    assert all(f.docs in known for f in result.findings)
+
+
+def test_rules_are_told_apart_and_described() -> None:
+    ids = [rule.id for rule in RULES]
+    assert len(ids) == len(set(ids))
+    assert all(len(rule.doc.split()) > 15 and rule.title for rule in RULES)
+
+
+def test_init_files_keep_their_imports() -> None:
+    """Another module may import torch from a package's ``__init__``."""
+    source = "import torch\ntorch.cuda.init()\n"
+    result = rewrite(source, NAMES, Options(), filename="pkg/__init__.py")
+    assert result.code == "import tdev\nimport torch\ntdev.cuda.init()\n"
+
+
+def test_annotate_twice_says_it_once() -> None:
+    options = Options(annotate=True)
+    once = rewrite("import torch\nimport cupy\nif x.is_cuda: pass\n", NAMES, options).code
+    assert once.count("# tdev: ") == 2
+    assert rewrite(once, NAMES, options).code == once

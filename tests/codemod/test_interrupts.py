@@ -1,0 +1,145 @@
+"""Interrupts, two runs at once, and many files."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.codemod.conftest import AFTER, BEFORE, Ran
+
+MAIN = (
+    "import sys\nfrom tdev_core.codemod.cli import main\n"
+    "sys.exit(main(sys.argv[1:], engine='tests.codemod.small_engine'))\n"
+)
+
+
+def start(place: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    root = str(Path(__file__).resolve().parents[2])
+    return subprocess.Popen(
+        [sys.executable, "-c", MAIN, *arguments],
+        cwd=place,
+        env={**os.environ, "PYTHONPATH": root},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_an_interrupt_half_way_leaves_every_file_old_or_new(tmp_path: Path) -> None:
+    names = [f"f{index:02}.py" for index in range(30)]
+    for name in names:
+        (tmp_path / name).write_bytes(BEFORE)
+    (tmp_path / "f20.py").write_bytes(BEFORE + b"# SLEEP\n")
+    run = start(tmp_path, "--jobs", "1", ".")
+    wait_for(lambda: (tmp_path / "f19.py").read_bytes() == AFTER)
+    workers = psutil.Process(run.pid).children()
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert b"interrupted; 20 files rewritten" in err and b"Traceback" not in err
+    contents = [(tmp_path / name).read_bytes() for name in names]
+    assert contents[:20] == [AFTER] * 20 and contents[21:] == [BEFORE] * 9
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
+    assert len(workers) == 1 and not psutil.wait_procs(workers, timeout=5)[1]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_an_idle_worker_does_not_outlive_a_run_that_is_killed(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "a.py").write_bytes(BEFORE)
+    (tmp_path / "b.py").write_bytes(b"torch SLEEP")
+    run = start(tmp_path, "--jobs", "2", ".")
+    wait_for(lambda: (tmp_path / "a.py").read_bytes() == AFTER)
+    workers = psutil.Process(run.pid).children()
+    run.send_signal(number)
+    run.wait(timeout=20)
+    # The other one is in the middle of a file and would end with it.
+    wait_for(lambda: bool(psutil.wait_procs(workers, timeout=0)[0]))
+    ended, busy = psutil.wait_procs(workers, timeout=0)
+    for process in busy:
+        process.kill()
+    for pipe in (run.stdout, run.stderr):
+        assert pipe is not None
+        pipe.close()
+    assert (len(ended), len(busy)) == (1, 1)
+    assert (tmp_path / "b.py").read_bytes() == b"torch SLEEP"
+
+
+def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:
+    names = [f"f{index:03}.py" for index in range(150)]
+    for name in names:
+        (tmp_path / name).write_bytes(BEFORE)
+    runs = [start(tmp_path, "--jobs", "1", ".") for _ in range(2)]
+    said = [run.communicate(timeout=60)[1].decode() for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    assert [(tmp_path / name).read_bytes() for name in names] == [AFTER] * len(names)
+    assert sorted(p.name for p in tmp_path.iterdir()) == names
+
+
+def test_ten_thousand_files_in_order(place: Path, codemod: Callable[..., Ran]) -> None:
+    concerned = []
+    for index in range(10_000):
+        directory = place / f"d{index // 500:02}"
+        directory.mkdir(exist_ok=True)
+        name = f"{directory.name}/f{index:05}.py"
+        if index % 100 == 0:
+            concerned.append(name)
+        (place / name).write_bytes(BEFORE if index % 100 == 0 else b"x = 1\n")
+    ran = codemod("--check", ".")
+    assert ran.status == 1
+    assert [line.partition(":")[0] for line in ran.out.splitlines()[::2]] == concerned
+    assert "100 files would be rewritten, 9,900 files unchanged." in ran.err
+
+
+def test_the_result_is_the_same_with_any_number_of_workers(
+    place: Path, codemod: Callable[..., Ran]
+) -> None:
+    for index in range(40):
+        (place / f"f{index:02}.py").write_bytes(BEFORE + b"# x\n" * (40 - index) * 20)
+    one, three = codemod("--diff", "."), codemod("--jobs", "3", "--diff", ".")
+    assert one == three and one.out.count("+++ b/") == 40
+
+
+def test_a_terminal_gets_a_bar_and_a_file_does_not(place: Path) -> None:
+    pty = pytest.importorskip("pty", reason="no terminals of this kind on this system")
+    (place / "a.py").write_bytes(BEFORE)
+    leader, follower = pty.openpty()
+    run = subprocess.Popen(
+        [sys.executable, "-c", MAIN, "--check", "."],
+        env={
+            **os.environ,
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+            "TERM": "xterm",
+            "COLUMNS": "100",
+        },
+        stdout=subprocess.PIPE,
+        stderr=follower,
+    )
+    os.close(follower)
+    out = run.communicate(timeout=60)[0]
+    shown = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            shown += chunk
+    except OSError:  # the other end is closed: all has been read
+        pass
+    os.close(leader)
+    assert b"files" in shown and b"1/1" in shown and b"\x1b[" in shown
+    assert b"\x1b[" not in out and out.startswith(b"a.py:1:13 imports")
+    quiet = start(place, "--check", ".")
+    assert b"\x1b[" not in quiet.communicate(timeout=60)[1]

@@ -1,0 +1,76 @@
+"""The wheel, in an empty virtual environment, does what the README says."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from tests.package.conftest import ROOT, Run
+
+CUDA_ONLY = """\
+import torch
+
+x = torch.arange(3.0, device="cuda")
+print(x.cuda().add(1).tolist(), torch.cuda.is_available())
+"""
+
+
+def test_the_mirror_works(installed: Run) -> None:
+    code = CUDA_ONLY.replace("import torch\n", "import tdev as torch\n")
+    answer = installed("-c", code, TDEV_BACKEND="cpu")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "[1.0, 2.0, 3.0] False\n"
+
+
+def test_it_comes_from_the_wheel(installed: Run) -> None:
+    answer = installed("-c", "import tdev, tdev_core; print(tdev.__file__, tdev_core.__file__)")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.count("site-packages") == 2
+    assert str(ROOT) not in answer.stdout
+
+
+def test_the_mirror_needs_none_of_the_extras(installed: Run) -> None:
+    code = "import sys, tdev; print([m for m in ('libcst', 'rich', 'mlx', 'nbformat') if m in sys.modules])"
+    answer = installed("-c", code)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "[]\n"
+
+
+def test_the_codemod_says_what_to_install(installed: Run, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(CUDA_ONLY, encoding="utf-8")
+    have = installed("-c", "import libcst")
+    if have.returncode == 0:
+        raise AssertionError("this test must run before the extra is installed")
+    answer = installed("-m", "tdev.codemod", str(script))
+    assert answer.returncode == 2
+    assert "tdev[codemod]" in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert script.read_text(encoding="utf-8") == CUDA_ONLY
+
+
+def test_the_codemod_and_run_agree(installed: Run, wheel: Path, tmp_path: Path) -> None:
+    constraints = str(ROOT / "constraints.txt")
+    answer = installed("-m", "pip", "install", "-c", constraints, f"{wheel}[codemod]")
+    assert answer.returncode == 0, answer.stderr
+    script = tmp_path / "train.py"
+    script.write_text(CUDA_ONLY, encoding="utf-8")
+    untouched = installed("-m", "tdev", "run", str(script), TDEV_BACKEND="cpu")
+    assert untouched.returncode == 0, untouched.stderr
+    answer = installed("-m", "tdev.codemod", str(script))
+    assert answer.returncode in (0, 1), answer.stderr
+    assert "tdev" in script.read_text(encoding="utf-8")
+    migrated = installed(str(script), TDEV_BACKEND="cpu")
+    assert migrated.returncode == 0, migrated.stderr
+    assert migrated.stdout == untouched.stdout == "[1.0, 2.0, 3.0] False\n"
+
+
+def test_the_example_trains(installed: Run, tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    script = tmp_path / "examples" / "train_gpt.py"
+    migrate = installed("-m", "tdev.codemod", str(script))
+    assert migrate.returncode in (0, 1), migrate.stderr
+    options = ["--steps", "3", "--out", str(tmp_path / "out"), "--workers", "0"]
+    answer = installed(str(script), *options, TDEV_BACKEND="cpu")
+    assert answer.returncode == 0, answer.stderr
+    assert "validation loss" in answer.stdout

@@ -1,0 +1,90 @@
+"""The README's commands exist, parse, and are the ones that CI runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def command_under(heading: str) -> str:
+    """The one command line in the first fenced block under a heading."""
+    section = README.split(f"\n## {heading}\n", 1)[1].split("\n## ", 1)[0]
+    block = re.search(r"^```\w*\n(.*?)^```", section, flags=re.M | re.S)
+    assert block is not None, f"no fenced block under {heading}"
+    lines = [s for s in block[1].splitlines() if s.strip() and not s.strip().startswith("#")]
+    assert len(lines) == 1, f"{heading} must be one command line: {lines}"
+    return lines[0]
+
+
+@pytest.mark.parametrize("heading", ["Try it", "Run the tests"])
+def test_the_command_is_a_script_of_ours(heading: str) -> None:
+    python, script, *rest = shlex.split(command_under(heading))
+    assert python == "python3"
+    assert (ROOT / script).is_file()
+    assert rest == []
+    answer = subprocess.run(
+        [sys.executable, script, "--help"], cwd=ROOT, capture_output=True, text=True
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert script in answer.stdout
+
+
+def test_ci_runs_what_the_readme_says() -> None:
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    commands = [s for s in lines if s.strip() and not s.startswith(("#", "set ", "cd "))]
+    assert commands == [f"exec {command_under('Run the tests')}"]
+
+
+def test_python_in_the_readme_parses() -> None:
+    blocks = re.findall(r"^```python\n(.*?)^```", README, flags=re.M | re.S)
+    assert blocks
+    for block in blocks:
+        ast.parse(block)
+
+
+def test_the_migrated_program_of_the_readme_runs() -> None:
+    before, after, *_ = re.findall(r"^```python\n(.*?)^```", README, flags=re.M | re.S)
+    imports = [line for line in before.splitlines() if line.startswith(("import ", "from "))]
+    assert len(imports) == len(after.splitlines())
+    program = after + "\n".join(before.splitlines()[len(imports) :])
+    path = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
+    env = {**os.environ, "PYTHONPATH": path, "TDEV_BACKEND": "cpu"}
+    answer = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    loss, peak = answer.stdout.split()
+    assert 0 < float(loss) < 10
+    assert int(peak) > 0
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
+    assert targets
+    for target in targets:
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("script", ["tools/try_it.py", "tools/run_tests.py", "tools/supported.py"])
+def test_an_old_python_can_parse_what_refuses_it(script: str) -> None:
+    ast.parse((ROOT / script).read_text(encoding="utf-8"), feature_version=(3, 4))
+
+
+@pytest.mark.parametrize("version", [(3, 9), (3, 14)])
+def test_another_python_is_refused_in_words(version: tuple[int, int]) -> None:
+    code = (
+        f"import sys; sys.version_info = {version} + (0, 'final', 0); sys.path.insert(0, {str(ROOT)!r});"
+        " from tools import supported; supported.check()"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert answer.returncode == 2
+    assert "tdev needs Python 3.10 to 3.13" in answer.stderr
+    assert "Traceback" not in answer.stderr

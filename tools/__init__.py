@@ -1,0 +1,1 @@
+"""What the README's commands and the nox sessions run."""

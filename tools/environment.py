@@ -1,0 +1,117 @@
+"""Makes the project's own virtual environment, .venv, and brings it up to date.
+
+A stamp in it records what was installed from; a second run with the same pyproject.toml costs nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tools import progress
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+
+
+class SetupError(Exception):
+    """The environment could not be made; the message says why and what to do."""
+
+
+def venv_python(venv: Path = VENV) -> Path:
+    return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def child_environment(**extra: str) -> dict[str, str]:
+    """The environment for the project's commands: this tree importable, nothing of the caller's Python."""
+    env = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
+    env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
+    env["PYTHONUNBUFFERED"] = "1"
+    env["PYTHONIOENCODING"] = "utf-8"
+    env["PIP_DISABLE_PIP_VERSION_CHECK"] = "1"
+    env.update(extra)
+    return env
+
+
+def ensure(extra: str) -> Path:
+    """Makes sure that .venv holds the project with an optional dependency group; returns its Python.
+
+    Raises SetupError when that fails, for want of a network for example.
+    """
+    python = venv_python()
+    stamp = VENV / f".tdev-{extra}"
+    wanted = _fingerprint()
+    if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+        return python
+    progress.heading(f"setting up {VENV.relative_to(ROOT)} (once; torch is a large download)")
+    try:
+        if not _usable(python):
+            shutil.rmtree(VENV, ignore_errors=True)
+            progress.run_quietly("venv", [sys.executable, "-m", "venv", str(VENV)], cwd=ROOT)
+        # torch first and by itself: pinned, so that nothing that follows replaces it.
+        _pip_install(python, "torch", ["-r", "constraints.txt"])
+        _pip_install(python, f"tdev[{extra}]", ["-c", "constraints.txt", "-e", f".[{extra}]"])
+    except progress.StepFailed as failure:
+        raise SetupError(_explain(failure)) from None
+    stamp.write_text(wanted, encoding="utf-8")
+    return python
+
+
+def _pip_install(python: Path, title: str, arguments: list[str]) -> None:
+    command = [str(python), "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    progress.run_quietly(f"pip install {title}", command, cwd=ROOT, env=child_environment())
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256(sys.version.encode())
+    for name in ("pyproject.toml", "constraints.txt"):
+        digest.update((ROOT / name).read_bytes())
+    digest.update(str(ROOT).encode())  # a virtual environment does not survive being moved
+    return digest.hexdigest()
+
+
+def _usable(python: Path) -> bool:
+    """Whether .venv is there, whole, of this Python version and made for this place."""
+    if not python.exists():
+        return False
+    wanted = f"{sys.version_info[:2]} {VENV}"
+    code = "import pip, sys; print(sys.version_info[:2], sys.prefix)"
+    try:
+        answer = subprocess.run([str(python), "-c", code], capture_output=True, text=True)
+    except OSError:
+        return False
+    return answer.returncode == 0 and answer.stdout.strip() == wanted
+
+
+def _explain(failure: progress.StepFailed) -> str:
+    last = "\n".join(f"  {line[:150]}" for line in failure.output.splitlines()[-8:])
+    text = f"{failure}. Its last lines were:\n{last}\n\n"
+    lowered = failure.output.lower()
+    if "no space left" in lowered:
+        return (
+            text
+            + f"The disk is full: the environment in {VENV} needs 2 GB, or 6 GB with a CUDA build of torch."
+        )
+    if any(s in lowered for s in ("connection", "resolve host", "name resolution", "timed out")):
+        return text + (
+            "The package index could not be reached. Check the network, or name a mirror that can be"
+            " reached: PIP_INDEX_URL=https://… python3 tools/try_it.py"
+        )
+    if "no matching distribution" in lowered:
+        return text + (
+            "pip found no such package for this Python and machine. The pinned torch has wheels for"
+            " Python 3.10 to 3.13 on Linux, macOS (Apple silicon) and Windows. If everything is missing,"
+            " the package index could not be reached: check the network, or set PIP_INDEX_URL."
+        )
+    if "ensurepip" in lowered:
+        return (
+            text
+            + "This Python cannot make virtual environments; on Debian: apt install python3-venv"
+        )
+    return (
+        text + "Mend what it names, then run the same command again: it goes on where it stopped."
+    )

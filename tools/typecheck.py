@@ -1,0 +1,51 @@
+"""mypy --strict over everything, twice, because generated/tdev holds a stub beside each module.
+
+mypy reads `x.pyi` and leaves `x.py` unread. So it runs once as users see the package, and once on a copy
+without the stubs, which checks the bodies that the mirror runs.
+
+    python -m tools.typecheck
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COPY = ROOT / "build" / "typecheck"
+
+
+def main() -> int:
+    as_users_see_it = ["-p", "tdev", "-p", "tdev_core", "-p", "generator"]
+    as_users_see_it += ["-p", "tools", "-p", "benchmarks"]
+    print("mypy --strict: tdev (stubs), tdev_core, generator, tools, benchmarks", flush=True)
+    first = _mypy(as_users_see_it, [])
+    copy_without_stubs(ROOT / "generated" / "tdev", COPY / "tdev")
+    print("mypy --strict: tdev (the emitted modules)", flush=True)
+    second = _mypy(["-p", "tdev"], [COPY])
+    return first or second
+
+
+def copy_without_stubs(source: Path, target: Path) -> None:
+    """Copies a package, leaving out the stubs that stand beside a module."""
+    shutil.rmtree(target, ignore_errors=True)
+
+    def paired(folder: str, names: list[str]) -> set[str]:
+        stubs = {n for n in names if n.endswith(".pyi") and n[:-1] in names}
+        return stubs | {n for n in names if n == "__pycache__"}
+
+    shutil.copytree(source, target, ignore=paired)
+
+
+def _mypy(what: list[str], first_on_the_path: list[Path]) -> int:
+    # MYPYPATH comes before mypy_path of pyproject.toml.
+    env = dict(os.environ, MYPYPATH=os.pathsep.join(map(str, first_on_the_path)))
+    command = [sys.executable, "-m", "mypy", "--strict", "--enable-error-code", "exhaustive-match"]
+    return subprocess.run([*command, *what], cwd=ROOT, env=env).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
