@@ -59,4 +59,6 @@ def read(path: Path) -> dict[str, Any]:
     try:
         return loads(path.read_text(encoding="utf-8"), path.name)
     except FileNotFoundError:
-        raise GenerationError(f"{path} does not exist. Write it with: python -m generator") from None
+        raise GenerationError(
+            f"{path} does not exist. Write it with: python -m generator"
+        ) from None

@@ -94,7 +94,7 @@ DEVICE_METHODS: dict[str, list[tuple[str, int | None]]] = {
 
 # torch.cuda name -> (generic name, parameters: ours -> theirs, their positional order).
 # "/N" is a positional-only parameter. Upstream: docs.pytorch.org/docs/stable/accelerator.html
-DEVICE0 = {"device": "/0"}
+DEVICE0: dict[str, str | None] = {"device": "/0"}
 ACCELERATOR: dict[str, tuple[str, dict[str, str | None], tuple[str, ...]]] = {
     "torch.cuda.is_available": ("torch.accelerator.is_available", {}, ()),
     "torch.cuda.device_count": ("torch.accelerator.device_count", {}, ()),

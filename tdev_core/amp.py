@@ -43,10 +43,12 @@ _HALVES = (torch.bfloat16, torch.float16)
 def target(device_type: Any) -> Any:
     """The device type that ``device_type`` means here; what is no accelerator's name stays itself.
 
-    As everywhere in torch's autocast, a type has no index: ``"cuda:0"`` is left for torch to refuse.
+    An index, as in ``"cuda:0"``, is dropped: torch's autocast looks at the type only.
     """
-    if isinstance(device_type, str) and device_type in ACCELERATORS and is_foreign(device_type):
-        return current().value
+    if isinstance(device_type, str):
+        kind = device_type.partition(":")[0]
+        if kind in ACCELERATORS and is_foreign(kind):
+            return current().value
     return device_type
 
 

@@ -10,7 +10,15 @@ import torch
 
 from tdev_core.errors import ConfigError
 
-__all__ = ["Backend", "availability", "current", "device_type", "forced", "is_accelerator", "reason"]
+__all__ = [
+    "Backend",
+    "availability",
+    "current",
+    "device_type",
+    "forced",
+    "is_accelerator",
+    "reason",
+]
 
 
 class Backend(str, Enum):

@@ -81,7 +81,8 @@ def _prefer(function: str, backend: Any, libraries: dict[str, Any]) -> Any:
         wanted = libraries.get(backend) if isinstance(backend, str) else backend
         if "compiled with" not in str(error):
             raise
-        _preferred[function] = wanted
+        if getattr(_cuda, function)() != wanted:  # some are noted by torch before it refuses them
+            _preferred[function] = wanted
         warn_once(
             f"torch.backends.cuda.{function}({backend!r}) chooses between CUDA libraries, none of "
             "which is here; the preference is kept and has no effect",
@@ -164,7 +165,7 @@ def init_dropout_state(
     """
     from torch.backends.cudnn.rnn import Unserializable
 
-    dropout_state.setdefault("desc_0", Unserializable(None))  # type: ignore[no-untyped-call]
+    dropout_state.setdefault("desc_0", Unserializable(None))
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:

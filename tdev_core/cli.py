@@ -31,7 +31,9 @@ def main(argv: list[str]) -> int:
 
             from tdev_core import backend
 
-            print(f"torch {torch.__version__}, backend {backend.current().value} ({backend.reason()})")
+            print(
+                f"torch {torch.__version__}, backend {backend.current().value} ({backend.reason()})"
+            )
             return 0
         case "-h" | "--help" | "help":
             print(USAGE, end="")

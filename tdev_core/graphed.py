@@ -9,6 +9,8 @@ import torch
 from torch.utils import _pytree as pytree
 
 from tdev_core import amp
+from tdev_core.captured import CUDAGraph, graph_pool_handle
+from tdev_core.graph_contexts import graph
 
 __all__ = ["make_graphed_callables"]
 
@@ -72,8 +74,6 @@ class _Captured:
     def __init__(
         self, function: Callable[..., Any], sample: tuple[Any, ...], unused: bool, pool: Any
     ) -> None:
-        from tdev_core.graphs import CUDAGraph, graph, graph_pool_handle
-
         pool = graph_pool_handle() if pool is None else pool
         module = function if isinstance(function, torch.nn.Module) else None
         self.arguments = tuple(pytree.tree_leaves(sample))

@@ -66,8 +66,14 @@ def after_torch(own: Iterable[str]) -> None:
         backend.availability()
     except ConfigError as error:
         exit_with(error)
-    tools = ("tdev._shims", "tdev.shims", "tdev.codemod", "tdev.codemod.__main__", "tdev.__main__",
-             "tdev.pytest_plugin")
+    tools = (
+        "tdev._shims",
+        "tdev.shims",
+        "tdev.codemod",
+        "tdev.codemod.__main__",
+        "tdev.__main__",
+        "tdev.pytest_plugin",
+    )
     mirror.install_finder("tdev", {*own, *tools})
     standins.teach_torchscript()
     if report.enabled():

@@ -159,7 +159,7 @@ def table(stats: Mapping[str, Any], title: str, abbreviated: bool) -> str:
     lines = [double, f"|{title:^{width}}|", rule]
     lines.append(
         f"| out-of-memory errors: {stats.get('num_ooms', 0):<12}"
-        f"allocation retries: {stats.get('num_alloc_retries', 0):<23}|"
+        f"allocation retries: {stats.get('num_alloc_retries', 0):<22}|"
     )
     lines += [double, line("Metric", ["now", "peak", "total up", "total down"])]
     for key, name, is_size in _ROWS:

@@ -33,7 +33,7 @@ _MISSING = object()
 class _State:
     """What a mirror knows about itself."""
 
-    __slots__ = ("elsewhere", "generated_from", "lost", "routed", "source")
+    __slots__ = ("elsewhere", "generated_from", "lost", "routed", "source", "tools")
 
     def __init__(
         self,
@@ -42,12 +42,14 @@ class _State:
         elsewhere: Mapping[str, str],
         lost: frozenset[str],
         generated_from: str,
+        tools: frozenset[str],
     ) -> None:
         self.source = source
         self.routed = routed
         self.elsewhere = elsewhere
         self.lost = lost
         self.generated_from = generated_from
+        self.tools = tools
 
 
 class MirrorModule(ModuleType):
@@ -69,6 +71,8 @@ class MirrorModule(ModuleType):
             raise AttributeError(_lost_message(f"{state.source.__name__}.{name}", state))
         value = getattr(state.source, name, _MISSING)
         if value is _MISSING:
+            if name in state.tools:
+                return importlib.import_module(f"{self.__name__}.{name}")
             raise AttributeError(
                 f"module {state.source.__name__!r} has no attribute {name!r}",
                 name=name,
@@ -83,12 +87,17 @@ class MirrorModule(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         state: _State | None = self.__dict__.get(_STATE)
+        own_submodule = (
+            isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        )
+        if own_submodule and state is not None and _hides_submodule(state, name):
+            return
         if (
             state is None
+            or own_submodule
             or name in state.routed
             or name in state.elsewhere
             or _is_dunder(name)
-            or (isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}")
             or getattr(state.source, name, _MISSING) is value
         ):
             # Routed names, and what the import system binds on a package, are the mirror's own.
@@ -108,6 +117,15 @@ class MirrorModule(ModuleType):
     def __dir__(self) -> Iterable[str]:
         state: _State = self.__dict__[_STATE]
         return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
+
+
+def _hides_submodule(state: _State, name: str) -> bool:
+    """Whether torch binds something else than its submodule under ``name``.
+
+    ``torch.nn.parallel.replicate`` is the function of the module of that name; the import system,
+    which binds every submodule it imports, must not take it away.
+    """
+    return not isinstance(getattr(state.source, name, None), (ModuleType, type(None)))
 
 
 def _is_dunder(name: str) -> bool:
@@ -134,35 +152,38 @@ def _mirrored(module: ModuleType) -> ModuleType:
 
 def adopt(
     name: str,
-    source: ModuleType,
+    source: str,
     *,
     routed: Sequence[str] = (),
     elsewhere: Mapping[str, str] | None = None,
     home: Backend | None = None,
     script: Mapping[str, str] | None = None,
     extra: Sequence[str] = (),
+    tools: Sequence[str] = (),
     generated_from: str,
 ) -> None:
     """Turn the module ``name``, whose body has just run, into the mirror of ``source``.
 
     Args:
         name: the mirror's ``__name__``.
-        source: the torch module it mirrors.
+        source: name of the torch module it mirrors.
         routed: names the body defines in place of torch's.
         elsewhere: further routed names, and where each is defined, as ``module:attribute``.
         home: the backend on which torch's own objects answer; there the body's give way to them, so
             that ``tdev.cuda.synchronize is torch.cuda.synchronize`` and costs nothing.
         script: routed names that TorchScript knows as operators of the given names.
         extra: names that tdev adds to torch's; kept on every backend.
+        tools: submodules that tdev adds to torch's; imported at their first use.
         generated_from: the torch version that the mirror was generated from.
     """
+    original_module = importlib.import_module(source)
     module = sys.modules[name]
     namespace = module.__dict__
     at_home = home is not None and current() is home
     kept: list[str] = []
     lost: list[str] = []
     for key in routed:
-        original = getattr(source, key, _MISSING)
+        original = getattr(original_module, key, _MISSING)
         if original is _MISSING:
             namespace.pop(key, None)
             lost.append(key)
@@ -174,11 +195,12 @@ def adopt(
     if script and not at_home:
         _teach_torchscript({namespace[key]: op for key, op in script.items() if key in namespace})
     namespace[_STATE] = _State(
-        source,
+        original_module,
         frozenset((*kept, *extra)),
         {} if at_home or elsewhere is None else dict(elsewhere),
         frozenset(lost),
         generated_from,
+        frozenset(tools),
     )
     module.__class__ = MirrorModule
 
@@ -238,6 +260,26 @@ class _AliasLoader(Loader):
         # Importlib takes from sys.modules what the loader left there: torch's own module object,
         # whose __spec__ and __name__ thereby stay untouched.
         sys.modules[module.__name__] = importlib.import_module(self.name)
+        _register_loaded(module.__name__.partition(".")[0])
+
+
+def _register_loaded(package: str) -> None:
+    """Give every torch module that is loaded its second name.
+
+    After loading a submodule, the import system binds it on its package, which for an alias is
+    torch's own: where torch has bound a function under that name, it would be lost. What is already
+    in ``sys.modules`` is not bound again.
+    """
+    finder = next(
+        entry
+        for entry in sys.meta_path
+        if isinstance(entry, AliasFinder) and entry.prefix == package + "."
+    )
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.") and isinstance(module, ModuleType):
+            alias = finder.prefix + name[len("torch.") :]
+            if alias not in finder.own:
+                sys.modules.setdefault(alias, module)
 
 
 def install_finder(package: str, own: Iterable[str]) -> None:
@@ -250,3 +292,4 @@ def install_finder(package: str, own: Iterable[str]) -> None:
         if isinstance(finder, AliasFinder) and finder.prefix == package + ".":
             sys.meta_path.remove(finder)
     sys.meta_path.insert(0, AliasFinder(package, own))
+    _register_loaded(package)

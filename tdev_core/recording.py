@@ -38,6 +38,13 @@ _EMPTY = frozenset(
 _ESCAPES = frozenset({_aten._local_scalar_dense.default, _aten.equal.default})
 
 
+# Running statistics are updated without the schema saying so; the arguments' positions.
+_HIDDEN_WRITES = {
+    _aten.native_batch_norm.default: (3, 4),
+    _aten.batch_norm_update_stats.default: (1, 2),
+}
+
+
 @dataclass(frozen=True)
 class Call:
     """One recorded operator.
@@ -149,7 +156,10 @@ class Recorder(TorchDispatchMode):
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors that the operator's schema says it writes to."""
+    """The tensors that the operator writes to, by its schema or by :data:`_HIDDEN_WRITES`."""
+    for position in _HIDDEN_WRITES.get(func, ()):
+        if position < len(args) and isinstance(args[position], torch.Tensor):
+            yield args[position]
     if not func._schema.is_mutable:
         return
     for position, argument in enumerate(func._schema.arguments):

@@ -122,9 +122,10 @@ def teach_torchscript() -> None:
     from torch.jit._builtins import _register_builtin
 
     _register_builtin(device, "aten::device")
+    classes: dict[Any, Any] = state._script_classes
     for stand_in, script_type in (
         (device, torch._C.DeviceObjType.get()),
         (Generator, torch._C._GeneratorType.get()),
         (Stream, torch._C.StreamObjType.get()),
     ):
-        state._script_classes[stand_in] = script_type
+        classes[stand_in] = script_type

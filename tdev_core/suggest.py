@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import SequenceMatcher
+from types import ModuleType
 
-__all__ = ["similar", "suggestion"]
+__all__ = ["NoSuchName", "similar", "suggestion"]
 
 _ENOUGH = 0.6
 _MOST = 3
@@ -36,3 +37,19 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     if not found:
         return ""
     return f". Did you mean {' or '.join(repr(candidate) for candidate in found)}?"
+
+
+class NoSuchName(AttributeError):
+    """A module's missing attribute, with the names that may have been meant.
+
+    They are looked for when somebody reads the message: programs probe with ``hasattr``, and a search
+    through all of torch for each probe would cost them.
+    """
+
+    def __init__(self, module: ModuleType, name: str) -> None:
+        super().__init__(
+            f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module
+        )
+
+    def __str__(self) -> str:
+        return f"{self.args[0]}{suggestion(str(self.name), dir(self.obj))}"

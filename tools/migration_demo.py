@@ -30,17 +30,20 @@ def main() -> int:
     progress.heading(f"python -m tdev.codemod --diff {_shown(script)}")
     codemod = [str(python), "-m", "tdev.codemod"]
     # --diff only shows: the next command writes. Exit status 1 means that there is something to change.
-    if _run([*codemod, "--diff", str(script)]) == 2 or _run([*codemod, str(script)]) == 2:
-        return 2
+    for options in (["--diff"], ["--quiet"]):
+        status = _run([*codemod, *options, _shown(script)])
+        if status not in (0, 1):
+            print(f"\nThe codemod ended with exit status {status}.", file=sys.stderr)
+            return 2
 
     progress.heading(f"python {_shown(script)}")
     train = [str(python), str(script), "--out", str(DEMO / "run")]
     train += ["--losses", str(DEMO / "run" / "losses.json")]
-    if arguments.steps:
+    if arguments.steps is not None:
         train += ["--steps", str(arguments.steps)]
     status = _run(train, TDEV_REPORT="1")
     if status:
-        print(f"\nThe training ended with exit status {status}.")
+        print(f"\nThe training ended with exit status {status}.", file=sys.stderr)
         return status
 
     progress.heading("done")

@@ -38,11 +38,6 @@ if not _launch.codemod_only():
             "tdev.accelerator.memory",
             "tdev.amp",
             "tdev.amp.autocast_mode",
-            "tdev.ao",
-            "tdev.ao.quantization",
-            "tdev.ao.quantization.fx",
-            "tdev.ao.quantization.fx.convert",
-            "tdev.ao.quantization.fx.utils",
             "tdev.autograd",
             "tdev.autograd.profiler",
             "tdev.backends",
@@ -93,6 +88,7 @@ if not _launch.codemod_only():
             "tdev.nn",
             "tdev.nn.attention",
             "tdev.nn.attention.flex_attention",
+            "tdev.nn.attention.varlen",
             "tdev.nn.modules",
             "tdev.nn.modules.module",
             "tdev.nn.parallel",
@@ -104,9 +100,6 @@ if not _launch.codemod_only():
             "tdev.nn.parallel.scatter_gather",
             "tdev.optim",
             "tdev.optim.swa_utils",
-            "tdev.quantization",
-            "tdev.quantization.fx",
-            "tdev.quantization.fx.utils",
             "tdev.random",
             "tdev.serialization",
             "tdev.signal",
@@ -455,7 +448,7 @@ def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:
 def set_default_device(device: torch.types.Device) -> None:
     """Mirror of ``torch.set_default_device``: Sets the default ``torch.Tensor`` to be allocated on ``device``."""
     device = _translate(device)
-    return torch.set_default_device(device)
+    torch.set_default_device(device)
 
 
 def set_default_tensor_type(t: Any, /) -> None:
@@ -549,7 +542,7 @@ def zeros_like(*args: Any, **kwargs: Any) -> Any:
 if not _launch.codemod_only():
     _mirror.adopt(
         __name__,
-        torch,
+        "torch",
         routed=[
             "Event",
             "Generator",
@@ -663,6 +656,7 @@ if not _launch.codemod_only():
             "zeros": "aten::zeros",
             "zeros_like": "aten::zeros_like",
         },
+        tools=["codemod", "shims"],
         generated_from="2.13.0",
         extra=[
             "DeviceWarning",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.hub
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -34,7 +33,7 @@ def load_state_dict_from_url(
 
 _mirror.adopt(
     __name__,
-    torch.hub,
+    "torch.hub",
     routed=[
         "load_state_dict_from_url",
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.library
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -31,7 +30,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
 
 _mirror.adopt(
     __name__,
-    torch.library,
+    "torch.library",
     routed=[
         "custom_op",
         "register_kernel",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.random
 
 from tdev_core import rng as _rng
 from tdev_core import mirror as _mirror
@@ -34,7 +33,7 @@ def fork_rng(
 
 _mirror.adopt(
     __name__,
-    torch.random,
+    "torch.random",
     routed=[
         "fork_rng",
     ],

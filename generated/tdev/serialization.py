@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.serialization
 
 from tdev_core import serialization as _serialization
 from tdev_core import mirror as _mirror
@@ -50,7 +49,7 @@ def load(
 
 _mirror.adopt(
     __name__,
-    torch.serialization,
+    "torch.serialization",
     routed=[
         "load",
     ],

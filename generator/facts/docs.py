@@ -8,7 +8,6 @@ import types
 _SIGNATURE = re.compile(r"^[\w.]+\(.*\)(\s*(->|→).*)?(\s*[-:—]+)?$")
 _SENTENCE = re.compile(r"(?<![A-Z]\.)(?<!e\.g)(?<!i\.e)(?<!vs)(?<!etc)[.!?](?=\s|$)")
 _DIRECTIVE = re.compile(r"\.\. deprecated::\s*(.*)", re.DOTALL)
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: set for every class that Python code made
 _LONGEST = 300  # characters; a summary is one sentence, not a page that forgot its full stops
 
 
@@ -49,9 +48,7 @@ def _without_signature(lines: list[str]) -> list[str]:
 def own_doc(value: object) -> object:
     """The docstring that an object brings itself: none inherited, none made up by the library."""
     if isinstance(value, type):
-        # Static C types keep their text outside of their dictionary, and inherit none.
-        static = not value.__flags__ & _HEAP_TYPE
-        doc = value.__doc__ if static else vars(value).get("__doc__")
+        doc = value.__doc__
         # dataclass and NamedTuple write "Name(field: type = default)", Enum of old Pythons a
         # sentence of its own.
         if isinstance(doc, str) and (

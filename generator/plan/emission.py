@@ -119,19 +119,26 @@ def _pass_through(signature: Signature | None) -> str:
 
 
 def emit_routed(
-    capability: Capability, dotted: str, member: Member, core: frozenset[str]
+    capability: Capability, dotted: str, member: Member, core: frozenset[str], original: str
 ) -> Emitted:
-    """The function ``dotted`` answered by the cells of ``capability``."""
+    """The function ``dotted`` answered by the cells of ``capability``.
+
+    ``original`` is the expression that reaches torch's own function.
+    """
     signature = member.signatures[0] if member.signatures else None
     returns_none = signature is not None and signature.returns == "None"
-    names = frozenset(p.name for p in signature.parameters) if signature else frozenset({"args", "kwargs"})
+    names = (
+        frozenset(p.name for p in signature.parameters)
+        if signature
+        else frozenset({"args", "kwargs"})
+    )
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
     for backend in BACKENDS:
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
         if backend == own_backend(dotted) or cell.route in ("same", "native"):
-            bodies[backend] = _returning(f"{dotted}({_pass_through(signature)})", returns_none)
+            bodies[backend] = _returning(f"{original}({_pass_through(signature)})", returns_none)
             continue
         bodies[backend] = _body(
             cell, dotted, names, capability.spellings[dotted], core, where, modules, returns_none
@@ -189,9 +196,12 @@ def _merged(bodies: Mapping[str, tuple[str, ...]]) -> tuple[Arm, ...]:
 
 
 def emit_bound(
-    capability: Capability, dotted: str, member: Member, core: frozenset[str]
+    capability: Capability, dotted: str, member: Member, core: frozenset[str], original: str
 ) -> Emitted:
-    """The class or value ``dotted``, picked once at import by the cells of ``capability``."""
+    """The class or value ``dotted``, picked once at import by the cells of ``capability``.
+
+    ``original`` is the expression that reaches torch's own object.
+    """
     name = dotted.rpartition(".")[2]
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
@@ -199,7 +209,7 @@ def emit_bound(
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
         if backend == own_backend(dotted) or cell.route in ("same", "native"):
-            bodies[backend] = (f"{name} = {dotted}",)
+            bodies[backend] = (f"{name} = {original}",)
             continue
         text = cell.object
         if text is None:
@@ -220,15 +230,20 @@ def emit_bound(
     )
 
 
-def emit_translated(dotted: str, member: Member, devices: tuple[str, ...]) -> Emitted:
-    """``dotted`` with its device arguments translated and everything else handed on."""
+def emit_translated(
+    dotted: str, member: Member, devices: tuple[str, ...], original: str
+) -> Emitted:
+    """``dotted`` with its device arguments translated and everything else handed on.
+
+    ``original`` is the expression that reaches torch's own function.
+    """
     name = dotted.rpartition(".")[2]
     script = f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
     if member.kind == "builtin" or len(member.signatures) != 1:
-        return _translated_anyhow(dotted, member, devices, script)
+        return _translated_anyhow(dotted, member, devices, script, original)
     signature = member.signatures[0]
     body = [f"{device} = {_TRANSLATORS.get(device, '_translate')}({device})" for device in devices]
-    body.append(f"return {dotted}({_pass_through(signature)})")
+    body += _returning(f"{original}({_pass_through(signature)})", signature.returns == "None")
     return Emitted(
         name,
         "translated",
@@ -242,7 +257,7 @@ def emit_translated(dotted: str, member: Member, devices: tuple[str, ...]) -> Em
 
 
 def _translated_anyhow(
-    dotted: str, member: Member, devices: tuple[str, ...], script: str
+    dotted: str, member: Member, devices: tuple[str, ...], script: str, original: str
 ) -> Emitted:
     """A builtin or an overloaded function: whatever the arguments, the device among them."""
     body: list[str] = []
@@ -256,7 +271,7 @@ def _translated_anyhow(
             before = f"*args[:{position}], " if position else ""
             body.append(f"elif len(args) > {position}:")
             body.append(f"    args = ({before}{translate}(args[{position}]){rest})")
-    body.append(f"return {dotted}(*args, **kwargs)")
+    body.append(f"return {original}(*args, **kwargs)")
     return Emitted(
         dotted.rpartition(".")[2],
         "translated",

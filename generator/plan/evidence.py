@@ -38,7 +38,9 @@ def read_evidence(folder: Path) -> Evidence:
         except (ValueError, KeyError, TypeError) as error:
             raise GenerationError(f"{path.name} is not an evidence file: {error!r}.") from None
         if kind not in _KINDS:
-            raise GenerationError(f"{path.name}: unknown kind {kind!r}; known are {sorted(_KINDS)}.")
+            raise GenerationError(
+                f"{path.name}: unknown kind {kind!r}; known are {sorted(_KINDS)}."
+            )
         for dotted in functions:
             names[(path.stem, dotted)] = kind
     return Evidence(names)

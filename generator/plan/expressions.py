@@ -19,9 +19,7 @@ _KNOWN_TYPES = frozenset(
         "torch.types.Device",
     }
 )
-_BUILTIN_TYPES = frozenset(
-    {"None", "bool", "bytes", "dict", "float", "int", "list", "object", "set", "str", "tuple"}
-)
+_BUILTIN_TYPES = frozenset({"None", "bool", "bytes", "float", "int", "object", "str"})
 
 
 class Rewritten:

@@ -48,7 +48,9 @@ class _Planner:
         self.routes = routes
         self.evidence = evidence
         self.core = frozenset(
-            path.stem for path in core.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()
+            path.stem
+            for path in core.iterdir()
+            if path.suffix == ".py" or (path / "__init__.py").is_file()
         )
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
@@ -125,7 +127,9 @@ class _Planner:
             undecided += [f"{name}({parameter})" for parameter in open_]
             if devices:
                 self.devices[name] = devices
-                self.emitted[name] = emit_translated(self._home_name(member), member, devices)
+                self.emitted[name] = emit_translated(
+                    self._home_name(member), member, devices, self._reached(member)
+                )
                 self.columns[name] = columns_of_translated(member, self.facts, self.evidence)
             else:
                 self.columns[name] = columns_of_same(member, self.facts, self.evidence)
@@ -147,12 +151,38 @@ class _Planner:
             capability.cells,
         )
         if member.kind in _CALLABLE and not _binds(capability):
-            return emit_routed(renamed, dotted, member, self.core)
-        return emit_bound(renamed, dotted, member, self.core)
+            return emit_routed(renamed, dotted, member, self.core, self._reached(member))
+        return emit_bound(renamed, dotted, member, self.core, self._reached(member))
 
     def _home_name(self, member: Member) -> str:
         """The path at which the mirror defines ``member``; every other export hands it on."""
         return member.name
+
+    def _reached(self, member: Member) -> str:
+        """An expression that reaches torch's own object, by attributes that lead there.
+
+        ``torch.nn.parallel.replicate`` is a function although a module has that name too, so that
+        nothing can be reached through it; and names that torch makes at run time are unknown to a
+        type checker.
+        """
+        paths = sorted(member.exports, key=lambda path: (path != member.name, len(path), path))
+        open_ = [path for path in paths if not self._shadowed(path.rpartition(".")[0])]
+        dotted = open_[0] if open_ else paths[0]
+        home, _, name = dotted.rpartition(".")
+        if not open_:
+            raise GenerationError(f"{member.name} cannot be reached by attributes from torch: a function hides its module. "
+                "Say in generator/routes/devices.toml that none of its parameters is a device.")
+        if name not in self.visible.get(home, ()):
+            return f'vars({home})["{name}"]'
+        return dotted
+
+    def _shadowed(self, module: str) -> bool:
+        while "." in module:
+            parent, _, leaf = module.rpartition(".")
+            if leaf not in dict(self.modules[parent].modules):
+                return True
+            module = parent
+        return False
 
     # -- what is emitted ---------------------------------------------------------------------------
 
@@ -265,7 +295,9 @@ def _category(
         found = categories.get(".".join(parts[:cut]))
         if found is not None:
             return found
-    raise GenerationError(f"categories.toml: no category for {name}; it needs an entry for 'torch'.")
+    raise GenerationError(
+        f"categories.toml: no category for {name}; it needs an entry for 'torch'."
+    )
 
 
 def _as_json(emitted: Emitted) -> dict[str, Any]:

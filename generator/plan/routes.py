@@ -174,7 +174,9 @@ def _capability(name: str, table: Any, where: str) -> Capability:
     spellings: dict[str, dict[str, str]] = {}
     for dotted, renames in table["spellings"].items():
         if not isinstance(renames, dict):
-            raise GenerationError(f"{where}: spelling {dotted!r} needs a table of renames, {{}} for none.")
+            raise GenerationError(
+                f"{where}: spelling {dotted!r} needs a table of renames, {{}} for none."
+            )
         for expression in renames.values():
             _expression(expression, f"{where} spelling {dotted}")
         spellings[dotted] = dict(renames)
@@ -192,7 +194,9 @@ def _cell(value: Any, where: str) -> Cell:
         if (cell.call is None) == (cell.object is None):
             raise GenerationError(f"{where}: route {cell.route!r} needs either call or object.")
     if cell.route == "noop" and not cell.note:
-        raise GenerationError(f"{where}: a noop needs a note that says why nothing is the right answer.")
+        raise GenerationError(
+            f"{where}: a noop needs a note that says why nothing is the right answer."
+        )
     if cell.route == "unsupported" and not (cell.why and cell.instead):
         raise GenerationError(f"{where}: unsupported needs why and instead.")
     for expression in (cell.call, cell.object, cell.value):
@@ -230,7 +234,7 @@ def _device(name: str, table: Any, where: str) -> DeviceRoute:
     _only_keys(table, _DEVICE_KEYS, where)
     if ("devices" in table) == ("none" in table):
         raise GenerationError(
-            f"{where}: give either devices = [...] or none = \"why no parameter is a device\"."
+            f'{where}: give either devices = [...] or none = "why no parameter is a device".'
         )
     note = table.get("note", table.get("none", ""))
     return DeviceRoute(name, where, tuple(table.get("devices", ())), note)

@@ -11,7 +11,7 @@ import ast
 import importlib.util
 import json
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from generator.facts.cache import folder, key
@@ -27,17 +27,16 @@ def visible_names(modules: Iterable[str]) -> dict[str, frozenset[str]]:
     own = Path(__file__).read_text(encoding="utf-8")
     result = {
         module: frozenset(
-            json.loads(
-                memo.get(
-                    digest(torch, own, module),
-                    lambda module=module: json.dumps(sorted(_bound(module, ()))),
-                )
-            )
+            json.loads(memo.get(digest(torch, own, module), partial(_as_json, module)))
         )
         for module in modules
     }
     memo.save()
     return result
+
+
+def _as_json(module: str) -> str:
+    return json.dumps(sorted(_bound(module, ())))
 
 
 def _bound(module: str, trail: tuple[str, ...]) -> set[str]:
@@ -49,7 +48,11 @@ def _bound(module: str, trail: tuple[str, ...]) -> set[str]:
     names: set[str] = set()
     for node in _parsed(source):
         match node:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            case (
+                ast.FunctionDef(name=name)
+                | ast.AsyncFunctionDef(name=name)
+                | ast.ClassDef(name=name)
+            ):
                 names.add(name)
             case ast.Assign(targets=targets):
                 for target in targets:
@@ -70,6 +73,8 @@ def _bound(module: str, trail: tuple[str, ...]) -> set[str]:
                             names.add(alias.asname or alias.name)
                     elif origin is not None:
                         names |= _starred(origin, (*trail, module))
+            case _:
+                pass  # binds no name
     return names
 
 
@@ -93,7 +98,7 @@ def _declared(module: str) -> set[str] | None:
                 ast.Assign(targets=[ast.Name(id="__all__")], value=value)
                 | ast.AnnAssign(target=ast.Name(id="__all__"), value=value)
                 | ast.AugAssign(target=ast.Name(id="__all__"), value=value)
-            ) if value is not None:
+            ) if (value is not None):
                 found = (found or set()) | {
                     part.value
                     for part in ast.walk(value)
@@ -129,6 +134,8 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                 yield from _statements(final)
             case ast.With(body=then) | ast.For(body=then) | ast.While(body=then):
                 yield from _statements(then)
+            case _:
+                pass  # no statements inside that belong to the module's scope
 
 
 def _is_type_checking(test: ast.expr) -> bool:

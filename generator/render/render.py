@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import black
 import jinja2
+from black import format_str
+from black.mode import Mode, TargetVersion
+from black.parsing import InvalidInput
 
 from generator.errors import GenerationError
 from generator.facts.cache import folder
@@ -16,10 +20,8 @@ from generator.render.views import module_view, root_view, stub_view
 
 __all__ = ["render"]
 
-_MODE = black.Mode(line_length=100, target_versions={black.TargetVersion.PY310})
-_STUB_MODE = black.Mode(
-    line_length=100, target_versions={black.TargetVersion.PY310}, is_pyi=True
-)
+_MODE = Mode(line_length=100, target_versions={TargetVersion.PY310})
+_STUB_MODE = Mode(line_length=100, target_versions={TargetVersion.PY310}, is_pyi=True)
 
 
 def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
@@ -36,6 +38,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    black_version = version("black")
     formatted = Memo(folder() / "formatted.json")
     files: dict[str, str] = {}
     for path, template, view in _jobs(catalog, templates):
@@ -45,15 +48,13 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
             text = environment.get_template(template).render(view)
         except jinja2.TemplateError as error:
             raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
-        key = digest(black.__version__, path, text)
-        files[path] = formatted.get(key, lambda path=path, text=text: _formatted(path, text))
+        key = digest(black_version, path, text)
+        files[path] = formatted.get(key, partial(_formatted, path, text))
     formatted.save()
     return files
 
 
-def _jobs(
-    catalog: dict[str, Any], templates: Path
-) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name in catalog["modules"]:
         mirror = catalog["mirrors"].get(name)
         stem = "tdev" + name[len("torch") :].replace(".", "/")
@@ -82,6 +83,6 @@ def _formatted(path: str, text: str) -> str:
     if not path.endswith((".py", ".pyi")):
         return text
     try:
-        return black.format_str(text, mode=_STUB_MODE if path.endswith(".pyi") else _MODE)
-    except black.InvalidInput as error:
+        return format_str(text, mode=_STUB_MODE if path.endswith(".pyi") else _MODE)
+    except InvalidInput as error:
         raise GenerationError(f"the templates emit invalid Python for {path}: {error}.") from None

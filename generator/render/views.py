@@ -20,14 +20,16 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _uses(mirror: dict[str, Any]) -> dict[str, bool]:
+def _uses(mirror: dict[str, Any]) -> dict[str, Any]:
     """Which imports the module's bodies need."""
     rows = mirror["definitions"]
     text = "\n".join(line for row in rows for arm in row["arms"] for line in arm["body"])
     return {
         "match": any(len(row["arms"]) > 1 for row in rows),
         "translators": [
-            name for name in ("translate", "translate_each", "translate_type") if f"_{name}(" in text
+            name
+            for name in ("translate", "translate_each", "translate_type")
+            if f"_{name}(" in text
         ],
         "unsupported": "_unsupported(" in text,
         "any": any("Any" in row["signature"] or row["kind"] == "bound" for row in rows),

@@ -12,11 +12,11 @@ from typing import Any
 from tdev_core.mlx import runtime
 from tdev_core.mlx.lazy import mx
 
-__all__ = ["check", "collecting", "wrapped"]
+__all__ = ["check", "collecting", "refuse", "wrapped"]
 
 _known: dict[int, tuple[weakref.ref[Any], int, int]] = {}
-collecting: list[Any] | None = None
-"""While a graph is compiled: zero-dimensional bool arrays, true where an index was out of range."""
+collecting: list[tuple[Any, Exception]] | None = None
+"""While a graph is compiled: a zero-dimensional bool array that is true where the error would have been raised, and the error."""
 
 
 def extremes(index: Any) -> tuple[int, int]:
@@ -43,11 +43,21 @@ def check(index: Any, size: int, negative: bool = False) -> None:
         return
     least = -size if negative else 0
     if collecting is not None:
-        collecting.append(mx.any((index < least) | (index >= size)))
+        error = IndexError(f"index out of range: an index is not below {size}, the size of the dimension it indexes")
+        collecting.append((mx.any((index < least) | (index >= size)), error))
         return
     low, high = extremes(index)
     if low < least or high >= size:
         raise IndexError(f"index {low if low < least else high} is out of bounds for dimension with size {size}")
+
+
+def refuse(condition: Any, error: Exception) -> None:
+    """Raise `error` where the array `condition` is true anywhere; in a compiled graph, after it has run."""
+    hit = mx.any(condition)
+    if collecting is not None:
+        collecting.append((hit, error))
+    elif hit.item():
+        raise error
 
 
 def wrapped(index: Any, size: int) -> Any:

@@ -69,6 +69,9 @@ def _adopt() -> None:
             "the device out of them (DataLoader workers return CPU tensors)."
         )
     mx.set_default_stream(_stream)
+    from tdev_core.privateuse import torch_api
+
+    torch_api.run_backward_on_caller()  # MLX compiles once for each thread, and one stream wants one thread at a time
     _local.adopted = True
 
 

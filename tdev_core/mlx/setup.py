@@ -18,6 +18,7 @@ registered: set[str] = set()
 def register() -> None:
     """Register the device type, its kernels and the fallback. Called once, by ``tdev_core.mlx.activate``."""
     from tdev_core.mlx.accelerator import MlxAccelerator
+    from tdev_core.mlx.ops import memory
     from tdev_core.mlx.storages import MlxStorages
     from tdev_core.privateuse.registration import DeviceSpec
     from tdev_core.privateuse.registration import register as register_device
@@ -29,6 +30,28 @@ def register() -> None:
     for row in list(OPERATORS.values()):
         if row.eager:
             _register_row(row)
+    from tdev_core.mlx import attention, collectives, compiler
+    from tdev_core.privateuse import process_group
+
+    torch_api.implement("aten::_to_copy", dispatch.raw(torch.ops.aten._to_copy.default, memory.to_copy))
+    attention.install()
+    for key in ("PrivateUse1", "CPU"):
+        torch_api.implement("aten::is_pinned", _not_pinned, key)
+    for key in ("PrivateUse1", "CPU", "AutogradPrivateUse1", "AutogradCPU"):
+        torch_api.implement("aten::pin_memory", _pin_memory, key)
+    process_group.install("mlx", collectives.kernel)
+    compiler.announce()
+
+
+def _not_pinned(tensor: Any, device: Any = None) -> bool:
+    return False
+
+
+def _pin_memory(tensor: Any, device: Any = None) -> Any:
+    """The tensor itself: memory is unified, there is nothing that pinning would make faster."""
+    if tensor.device.type != "cpu":
+        raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
+    return tensor
 
 
 def _operator(name: str, overload: str) -> Any:
@@ -63,12 +86,14 @@ def _implement(name: str, kernel: Any) -> None:
 def _register_row(row: Row) -> None:
     name, overload = row.overload.split(".", 1)
     operator = find(name, overload)
-    if operator is None or _differentiates_by_parts(row.overload):
+    if operator is None:
         return
     if row.raw:
-        _implement(row.overload, dispatch.raw(operator, row.kernel))
+        if not _differentiates_by_parts(row.overload):
+            _implement(row.overload, dispatch.raw(operator, row.kernel))
         return
-    _implement(row.overload, dispatch.functional(operator, row.kernel))
+    if not _differentiates_by_parts(row.overload):
+        _implement(row.overload, dispatch.functional(operator, row.kernel))
     inplace, outs = derive.derived(name, overload)
     for full in inplace:
         if full not in OPERATORS and not _differentiates_by_parts(full):

@@ -47,6 +47,7 @@ _C: Any = torch._C
 _CPU = _C.DispatchKey.CPU
 _as_strided: Any = torch.ops.aten.as_strided.default._op_dk
 _set_: Any = torch.ops.aten.set_.source_Storage_storage_offset._op_dk
+_is_inference: Any = torch.is_inference_mode_enabled
 _construct_storage: Any = _C._construct_storage_from_data_pointer
 
 no_torch_function: Any = _C.DisableTorchFunction
@@ -217,7 +218,7 @@ _EXTENSION_DEVICE = 12  # kDLExtDev, which torch reads as PrivateUse1 (ATen/DLCo
 
 
 @functools.cache
-def _byte_prototype(index: int) -> torch.Tensor:
+def _byte_prototype(index: int, inference: bool) -> torch.Tensor:
     shape, strides = (ctypes.c_int64 * 1)(0), (ctypes.c_int64 * 1)(1)
     device, uint8 = _DLDevice(_EXTENSION_DEVICE, index), _DLDataType(1, 8, 1)
     managed = _DLManagedTensor(_DLTensor(None, device, 1, uint8, shape, strides, 0), None, None)
@@ -226,19 +227,20 @@ def _byte_prototype(index: int) -> torch.Tensor:
     new_capsule.restype = ctypes.py_object
     new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
     capsule = new_capsule(ctypes.addressof(managed), b"dltensor", None)
-    tensor: torch.Tensor = _C._from_dlpack(capsule)
+    with torch.inference_mode(inference):
+        tensor: torch.Tensor = _C._from_dlpack(capsule)
     return tensor
 
 
 @functools.cache
-def prototype(index: int, dtype: torch.dtype) -> torch.Tensor:
+def prototype(index: int, dtype: torch.dtype, inference: bool = False) -> torch.Tensor:
     """An empty one-dimensional tensor of ``dtype`` on device ``index``, to derive others from.
 
     Never hand it out: it is shared. All are made by :func:`make_prototypes`, while ``view(dtype)`` is
-    torch's own.
+    torch's own. ``inference`` gives one made in inference mode, from which inference tensors derive.
     """
-    with no_torch_function(), torch.no_grad():
-        return _byte_prototype(index).view(dtype)
+    with no_torch_function(), torch.no_grad(), torch.inference_mode(inference):
+        return _byte_prototype(index, inference).view(dtype)
 
 
 def make_prototypes(devices: int) -> None:
@@ -247,6 +249,7 @@ def make_prototypes(devices: int) -> None:
     for index in range(devices):
         for dtype in dtypes:
             prototype(index, dtype)
+            prototype(index, dtype, True)
 
 
 def tensor_over(
@@ -258,7 +261,8 @@ def tensor_over(
     offset: int | torch.SymInt,
 ) -> torch.Tensor:
     """A tensor on device ``index`` over ``storage``; size, stride and offset count elements."""
-    tensor = _as_strided(_CPU, prototype(index, dtype), (0,), (1,), 0)
+    base = prototype(index, dtype, True) if _is_inference() else prototype(index, dtype)
+    tensor = _as_strided(_CPU, base, (0,), (1,), 0)
     result: torch.Tensor = _set_(_CPU, tensor, storage, offset, size, stride)
     return result
 

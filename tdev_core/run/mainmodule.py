@@ -37,7 +37,7 @@ class Main:
 
 def by_path(given: str, compiler: Compiler) -> Main:
     """The script ``given``, or the ``__main__.py`` of a directory."""
-    path = os.path.abspath(given)
+    path = absolute(given)
     spec = None
     if os.path.isdir(path):
         path = os.path.join(path, "__main__.py")
@@ -108,7 +108,14 @@ def first_path_entry(main: str | None) -> str:
     if main is None:
         return os.getcwd()
     real = os.path.realpath(main)
-    return os.path.abspath(main) if os.path.isdir(real) else os.path.dirname(real)
+    return absolute(main) if os.path.isdir(real) else os.path.dirname(real)
+
+
+def absolute(path: str) -> str:
+    """``path`` as Python makes a script's path absolute: put after the working directory as it is."""
+    if os.name == "nt":
+        return os.path.abspath(path)
+    return os.path.join(os.getcwd(), path)
 
 
 def set_first_path_entry(entry: str) -> None:

@@ -50,9 +50,7 @@ def _names_accelerator(spec: Any) -> bool:
 
 
 def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
-    return (
-        _copies() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
-    )
+    return _copies() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
 
 
 def tensor_to(original: Method) -> Method:
@@ -61,7 +59,11 @@ def tensor_to(original: Method) -> Method:
     def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if args:
             spec = args[0]
-            if spec in _HERE if isinstance(spec, (str, torch.device)) else not isinstance(spec, int):
+            if (
+                spec in _HERE
+                if isinstance(spec, (str, torch.device))
+                else not isinstance(spec, int)
+            ):
                 return original(self, *args, **kwargs)
             args = (translate(spec), *args[1:])
         elif "device" in kwargs:
@@ -150,7 +152,8 @@ def module_cuda(original: Method) -> Method:
 
     def cuda(self: torch.nn.Module, device: Any = None) -> torch.nn.Module:
         target = translate("cuda" if device is None else device)
-        return self._apply(lambda tensor: tensor.to(target))
+        moved: torch.nn.Module = self._apply(lambda tensor: tensor.to(target))
+        return moved
 
     return cuda
 
@@ -184,6 +187,10 @@ def storage_cuda(original: Method) -> Method:
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
         target = translate("cuda" if device is None else device)
-        return self.clone() if target.type == "cpu" else self.to(device=target, non_blocking=non_blocking)
+        return (
+            self.clone()
+            if target.type == "cpu"
+            else self.to(device=target, non_blocking=non_blocking)
+        )
 
     return cuda

@@ -49,12 +49,15 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
     host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
     size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
     dtype = tensor.dtype
-    if not host.nbytes() and tensor.numel():
-        raise RuntimeError(
-            "a tensor on the 'sim' device is used after its storage was resized to 0 bytes"
-        )
+    nbytes = host.nbytes()
     with torch.no_grad():
         alias: torch.Tensor = _empty(0, dtype=dtype).set_(host, offset, size, stride)
+    if host.nbytes() != nbytes:  # torch grew it to hold the tensor
+        host.resize_(nbytes)
+        raise RuntimeError(
+            f"a tensor on the 'sim' device is used after its storage was resized to {nbytes} bytes, "
+            "which do not hold it"
+        )
     if tensor.is_neg() or (dtype.is_complex and tensor.is_conj()):
         torch_api.set_conj_neg(alias, tensor.is_conj(), tensor.is_neg())
     return alias

@@ -47,7 +47,9 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str) -> Re
         for match in _CALL.finditer(row):
             columns = match.start() + 1, match.end() + 1
             after = "tdev.cuda.synchronize"
-            edits.append(Edit("calls", number, columns[0], number, columns[1], match.group(), after))
+            edits.append(
+                Edit("calls", number, columns[0], number, columns[1], match.group(), after)
+            )
         if row.rstrip("\r\n") == "import torch" and "import tdev" not in source:
             end = row[len("import torch") :] or "\n"
             column = len("import torch") + 1

@@ -38,7 +38,7 @@ def _read(path: Path) -> str:
 def _run(path: Path, source: str) -> Result:
     style = path.parts[-3]
     assert style in STYLES
-    chosen: Style = style  # type: ignore[assignment]
+    chosen: Style = style
     options = Options(style=chosen, annotate=path.parent.name == "annotate")
     return rewrite(source, Names.load(), options, filename=path.name)
 

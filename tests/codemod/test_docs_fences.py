@@ -77,9 +77,7 @@ def test_blocks_that_import_torch_stand_for_themselves() -> None:
 
 def test_lines_added_to_a_doctest_get_a_prompt() -> None:
     document = f"  >>> import torch\n  >>> {CALL}\n  None\n"
-    assert rewritten(document) == (
-        f"  >>> import torch\n  >>> import tdev\n  >>> {DONE}\n  None\n"
-    )
+    assert rewritten(document) == (f"  >>> import torch\n  >>> import tdev\n  >>> {DONE}\n  None\n")
 
 
 def test_places_are_those_of_the_document() -> None:

@@ -101,7 +101,9 @@ def test_names_file_with_an_unknown_key(tmp_path: Path) -> None:
 
 
 def test_names_file_of_another_shape(tmp_path: Path) -> None:
-    data = json.loads((Path(sys.modules[Names.__module__].__file__ or "")).with_name("names.json").read_text())
+    data = json.loads(
+        (Path(sys.modules[Names.__module__].__file__ or "")).with_name("names.json").read_text()
+    )
     data["accelerator"] = {"torch.cuda.init": {"nam": "x"}}
     path = tmp_path / "names.json"
     path.write_text(json.dumps(data))
@@ -150,7 +152,7 @@ def test_prefilter(raw: bytes, answer: bool) -> None:
         ("import torch\nx = torch.zeros(3, device='cpu')\n", False),
         ("import torch\nx = torch.zeros(3, device=None)\n", False),
         ("import torch\nx = torch.zeros(3, device=device)\n", True),
-        ("import torch\nx = torch.zeros(3, **kw)\n", True),
+        ("import torch\n# device\nx = torch.zeros(3, **kw)\n", True),
         ("import torch\nx = torch.load(p)\n", True),
         ("import torch\nx = y.cuda()\n", True),
         ("import numpy\nx = numpy.load(p)\n", False),

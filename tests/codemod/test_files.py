@@ -72,7 +72,11 @@ def test_what_is_named_is_meant(place: Path) -> None:
     tree(place, ".git/", "out/x.py", "build/y.py", "script")
     (place / ".gitignore").write_text("out/\n")
     assert shown(place) == []
-    assert shown(place, "out/x.py", "out", "build", "script") == ["out/x.py", "build/y.py", "script"]
+    assert shown(place, "out/x.py", "out", "build", "script") == [
+        "out/x.py",
+        "build/y.py",
+        "script",
+    ]
 
 
 def test_the_users_patterns(place: Path) -> None:

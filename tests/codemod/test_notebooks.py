@@ -27,7 +27,13 @@ def notebook(*cells: dict[str, Any], **metadata: Any) -> dict[str, Any]:
 
 
 def code(*rows: str, **more: Any) -> dict[str, Any]:
-    return {"cell_type": "code", "execution_count": 3, "metadata": {}, "outputs": [], "source": list(rows)} | more
+    return {
+        "cell_type": "code",
+        "execution_count": 3,
+        "metadata": {},
+        "outputs": [],
+        "source": list(rows),
+    } | more
 
 
 def run(raw: bytes) -> Outcome:
@@ -48,12 +54,17 @@ def test_only_the_changed_lines_of_the_file_change() -> None:
         {"output_type": "stream", "name": "stdout", "text": ["torch.cuda.synchronize()\n"]},
     ]
     data = notebook(
-        {"cell_type": "markdown", "id": "m", "metadata": {}, "source": ["Call torch.cuda.synchronize()"]},
+        {
+            "cell_type": "markdown",
+            "id": "m",
+            "metadata": {},
+            "source": ["Call torch.cuda.synchronize()"],
+        },
         code("%matplotlib inline\n", "import torch\n", "x = 'größe'", outputs=outputs, id="b"),
         code("# first\n", "torch.cuda.synchronize()", id="a"),
         kernelspec={"display_name": "3", "language": "python", "name": "python3"},
     )
-    nbformat.validate(nbformat.from_dict(data))
+    nbformat.validate(data)
     old = text(data)
     found = run(old.encode())
     assert found.new is not None
@@ -64,7 +75,7 @@ def test_only_the_changed_lines_of_the_file_change() -> None:
         '    "tdev.cuda.synchronize()"',
     ]
     assert [line for line in before if line not in after] == ['    "torch.cuda.synchronize()"']
-    nbformat.validate(nbformat.from_dict(json.loads(new)))
+    nbformat.validate(json.loads(new))
     assert [(c.rule, str(c.place)) for c in found.changes] == [
         ("imports", "cell 2:2:13"),
         ("calls", "cell 3:2:1"),
@@ -85,7 +96,9 @@ def test_only_the_changed_lines_of_the_file_change() -> None:
     ids=str,
 )
 def test_the_layout_of_the_json_stays(layout: dict[str, Any]) -> None:
-    data = notebook(code("torch.cuda.synchronize()  # größe\n", "y = '€'"), code("x = 1"), zzz=1, aaa="ü")
+    data = notebook(
+        code("torch.cuda.synchronize()  # größe\n", "y = '€'"), code("x = 1"), zzz=1, aaa="ü"
+    )
     old = text(data, **layout)
     found = run(old.encode())
     assert found.new == old.replace('"torch.cuda', '"tdev.cuda').encode()
@@ -95,14 +108,19 @@ def test_the_layout_of_the_json_stays(layout: dict[str, Any]) -> None:
 @pytest.mark.parametrize("end", ["", "\n", "\n\n"])
 @pytest.mark.parametrize("bom", [b"", b"\xef\xbb\xbf"])
 def test_newlines_and_the_end_of_the_file_stay(newline: str, end: str, bom: bytes) -> None:
-    old = bom + (text(notebook(code("torch.cuda.synchronize()"))).strip() + end).replace(
-        "\n", newline
-    ).encode()
+    old = (
+        bom
+        + (text(notebook(code("torch.cuda.synchronize()"))).strip() + end)
+        .replace("\n", newline)
+        .encode()
+    )
     assert run(old).new == old.replace(b'"torch.cuda', b'"tdev.cuda')
 
 
 def test_escapes_and_odd_spellings_outside_the_changed_lines_stay() -> None:
-    old = text(notebook(code("a = '/'\n", "torch.cuda.synchronize()\n", "b = 1"))).replace("/", "\\/")
+    old = text(notebook(code("a = '/'\n", "torch.cuda.synchronize()\n", "b = 1"))).replace(
+        "/", "\\/"
+    )
     old = old.replace('"b = 1"', '"\\u0062 = 1"')
     assert run(old.encode()).new == old.replace('"torch.cuda', '"tdev.cuda').encode()
 
@@ -117,10 +135,16 @@ def test_a_source_that_is_one_string_stays_one() -> None:
 
 
 def test_an_import_at_the_end_of_a_cell_stays_in_that_cell() -> None:
-    old = text(notebook(code("import torch"), code("%%bash\n", "ls"), code("torch.cuda.synchronize()")))
+    old = text(
+        notebook(code("import torch"), code("%%bash\n", "ls"), code("torch.cuda.synchronize()"))
+    )
     found = run(old.encode())
     assert found.new is not None
-    assert sources(found.new) == ["import torch\nimport tdev", "%%bash\nls", "tdev.cuda.synchronize()"]
+    assert sources(found.new) == [
+        "import torch\nimport tdev",
+        "%%bash\nls",
+        "tdev.cuda.synchronize()",
+    ]
 
 
 def test_cells_that_are_not_python_are_left_alone_and_named() -> None:
@@ -128,7 +152,9 @@ def test_cells_that_are_not_python_are_left_alone_and_named() -> None:
         notebook(
             code("torch.cuda.synchronize("),
             code("%%bash\n", "echo torch.cuda.synchronize()"),
-            code("!python -c 'import torch; torch.cuda.synchronize()'\n", "torch.cuda.synchronize()"),
+            code(
+                "!python -c 'import torch; torch.cuda.synchronize()'\n", "torch.cuda.synchronize()"
+            ),
             code("this is no code"),
         )
     )
@@ -162,7 +188,10 @@ def test_other_languages_are_left_alone(metadata: dict[str, Any]) -> None:
         (b'["torch"]', "no object"),
         (b'{"torch": 1, "nbformat": 3, "worksheets": []}', "format 3"),
         (b'{"torch": 1, "nbformat": 4}', "no list of cells"),
-        (b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1], "torch": 1}]}', "strings"),
+        (
+            b'{"nbformat": 4, "cells": [{"cell_type": "code", "source": [1], "torch": 1}]}',
+            "strings",
+        ),
         (b'{"nbformat": 4, "cells": ["torch"]}', "no object"),
         (b'{"nbformat": 4, "cells": [], "x": "torch\xff"}', "not utf-8"),
         (b"[" * 100_000 + b"torch", "no notebook"),
@@ -170,7 +199,9 @@ def test_other_languages_are_left_alone(metadata: dict[str, Any]) -> None:
 )
 def test_what_is_no_notebook_says_why(raw: bytes, said: str) -> None:
     found = run(raw)
-    assert found.status is Status.ERROR and said in found.message and "report it" not in found.message
+    assert (
+        found.status is Status.ERROR and said in found.message and "report it" not in found.message
+    )
 
 
 @settings(max_examples=80, deadline=None, database=None)
@@ -178,7 +209,14 @@ def test_what_is_no_notebook_says_why(raw: bytes, said: str) -> None:
     st.lists(
         st.lists(
             st.sampled_from(
-                ["import torch", "torch.cuda.synchronize()", "x = 'ä\u2028'", "", "%time y", "# ü\x0c"]
+                [
+                    "import torch",
+                    "torch.cuda.synchronize()",
+                    "x = 'ä\u2028'",
+                    "",
+                    "%time y",
+                    "# ü\x0c",
+                ]
             ),
             max_size=4,
         ),

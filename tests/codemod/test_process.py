@@ -32,7 +32,10 @@ def outcome(raw: bytes, kind: Kind = Kind.PYTHON) -> Outcome:
             "# coding: latin-1\ntorch.cuda.synchronize()  # für\r\n".encode("latin-1"),
             "# coding: latin-1\ntdev.cuda.synchronize()  # für\r\n".encode("latin-1"),
         ),
-        (b"x = 1\x0c\ntorch.cuda.synchronize()\x20\t\n", b"x = 1\x0c\ntdev.cuda.synchronize()\x20\t\n"),
+        (
+            b"x = 1\x0c\ntorch.cuda.synchronize()\x20\t\n",
+            b"x = 1\x0c\ntdev.cuda.synchronize()\x20\t\n",
+        ),
     ],
     ids=["plain", "CRLF", "BOM", "mixed newlines and tabs", "no end", "latin-1", "form feed"],
 )
@@ -89,8 +92,14 @@ def test_an_outcome_cannot_be_unchanged_and_have_bytes() -> None:
     [
         ([Change("r", Place(1, 5, 1, 5), "", "\nimport tdev")], (4, 8)),
         ([Change("r", Place(3, 1, 3, 6), "torch", "tdev")], (3, 7)),
-        ([Change("r", Place(3, 1, 3, 2), "a", "bcd"), Change("r", Place(3, 5, 3, 6), "a", "")], (3, 9)),
-        ([Change("r", Place(3, 9, 3, 10), "a", "bcd"), Change("r", Place(4, 1, 4, 2), "a", "")], (3, 8)),
+        (
+            [Change("r", Place(3, 1, 3, 2), "a", "bcd"), Change("r", Place(3, 5, 3, 6), "a", "")],
+            (3, 9),
+        ),
+        (
+            [Change("r", Place(3, 9, 3, 10), "a", "bcd"), Change("r", Place(4, 1, 4, 2), "a", "")],
+            (3, 8),
+        ),
         ([Change("r", Place(1, 1, 2, 3), "a\nbc", "d")], (2, 8)),
         ([Change("r", Place(3, 3, 3, 4), "x", "y\nzz")], (4, 7)),
         ([Change("r", Place(1, 1, 1, 1, cell=2), "", "\n")], (3, 8)),

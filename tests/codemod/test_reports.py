@@ -86,9 +86,11 @@ def test_sarif_places_results_and_carries_the_fixes(mixed: Path, codemod: Codemo
         for fix in result.get("fixes", []):
             [replacement] = fix["artifactChanges"][0]["replacements"]
             region = replacement["deletedRegion"]
-            span = [region[k] for k in ("startLine", "startColumn", "endLine", "endColumn")]
-            before = "" if span[1] == span[3] else "torch.cuda.synchronize"
-            edits.append(Edit("", *span, before, replacement["insertedContent"]["text"]))
+            line, column = region["startLine"], region["startColumn"]
+            end_line, end_column = region["endLine"], region["endColumn"]
+            before = "" if column == end_column else "torch.cuda.synchronize"
+            after = replacement["insertedContent"]["text"]
+            edits.append(Edit("", line, column, end_line, end_column, before, after))
     assert apply_edits(source, edits).encode() == AFTER
     levels = {result["ruleId"]: result["level"] for result in run["results"]}
     assert levels == {"calls": "warning", "imports": "warning", "cupy": "error", "hint": "note"}

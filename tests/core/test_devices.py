@@ -34,7 +34,9 @@ def test_accelerators_become_the_active_device(spec: object) -> None:
     assert isinstance(translate(spec), torch.device)
 
 
-@pytest.mark.parametrize("spec", ["cpu", "meta", torch.device("cpu"), torch.device("meta")], ids=str)
+@pytest.mark.parametrize(
+    "spec", ["cpu", "meta", torch.device("cpu"), torch.device("meta")], ids=str
+)
 def test_cpu_and_meta_mean_themselves(spec: object) -> None:
     assert translate(spec) == torch.device(spec)  # type: ignore[call-overload]
 
@@ -63,7 +65,9 @@ class TestOnCpu:
 
 
 @pytest.mark.parametrize(
-    "value", [None, True, False, "not a device", "/data/cuda_runs/m.pt", 1.5, [], {"cuda": 1}], ids=repr
+    "value",
+    [None, True, False, "not a device", "/data/cuda_runs/m.pt", 1.5, [], {"cuda": 1}],
+    ids=repr,
 )
 def test_what_is_no_device_is_handed_back(value: object) -> None:
     assert translate(value) is value

@@ -43,6 +43,7 @@ OPEN = [
     ("device_types", "torch._library.custom_ops.device_types_t", "None"),
     ("location", "torch.device | str | dict[str, str]", None),
     ("callback", "collections.abc.Callable[[torch.device], None]", None),
+    ("device_hook", "collections.abc.Callable[[torch.device], None]", None),
     ("storage_device", None, None),
 ]
 

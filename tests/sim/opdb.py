@@ -30,6 +30,13 @@ EXPECTED: dict[tuple[str, str], str] = {
     for category in CATEGORIES
 }
 
+_UNREPEATABLE = "LAPACK's gelsy does not repeat its own last bit on the CPU (workspace alignment)"
+EXPECTED.update(
+    ((name, category), _UNREPEATABLE)
+    for name in ("linalg.lstsq", "linalg.lstsq.grad_oriented")
+    for category in CATEGORIES
+)
+
 UNDEFINED = frozenset(
     "empty empty_like empty_permuted empty_strided new_empty new_empty_strided".split()
 )

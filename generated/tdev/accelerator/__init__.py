@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.accelerator
 
 from tdev_core import properties as _properties
 from tdev_core import streams as _streams
@@ -131,7 +130,7 @@ def synchronize(device: torch.types.Device = None, /) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.accelerator,
+    "torch.accelerator",
     routed=[
         "current_accelerator",
         "current_device_idx",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.accelerator.graphs
 
 from tdev_core import graphs as _graphs
 from tdev_core import mirror as _mirror
@@ -26,7 +25,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.accelerator.graphs,
+    "torch.accelerator.graphs",
     routed=[
         "Graph",
     ],

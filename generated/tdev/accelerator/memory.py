@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.accelerator.memory
 
 from tdev_core import memory as _memory
 from tdev_core import mirror as _mirror
@@ -131,7 +130,7 @@ def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.accelerator.memory,
+    "torch.accelerator.memory",
     routed=[
         "empty_cache",
         "empty_host_cache",

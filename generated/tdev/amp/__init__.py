@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.amp
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.amp,
+    "torch.amp",
     elsewhere={
         "custom_bwd": "tdev.amp.autocast_mode:custom_bwd",
         "custom_fwd": "tdev.amp.autocast_mode:custom_fwd",

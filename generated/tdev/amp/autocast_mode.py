@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.amp.autocast_mode
 
 from tdev_core import amp as _amp
 from tdev_core import mirror as _mirror
@@ -48,7 +47,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 _mirror.adopt(
     __name__,
-    torch.amp.autocast_mode,
+    "torch.amp.autocast_mode",
     routed=[
         "custom_bwd",
         "custom_fwd",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.autograd.profiler
 
 from tdev_core import profiler as _profiler
 from tdev_core import mirror as _mirror
@@ -26,7 +25,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.autograd.profiler,
+    "torch.autograd.profiler",
     routed=[
         "emit_nvtx",
     ],

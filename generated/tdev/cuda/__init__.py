@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda
 
 from tdev_core import cudart as _cudart
 from tdev_core import memory as _memory
@@ -33,7 +32,7 @@ match _current():
 BFloat16Tensor: Any
 match _current():
     case _Backend.CUDA:
-        BFloat16Tensor = torch.cuda.BFloat16Tensor
+        BFloat16Tensor = vars(torch.cuda)["BFloat16Tensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BFloat16Tensor = _tensortypes.BFloat16Tensor
 
@@ -47,7 +46,7 @@ match _current():
 BoolTensor: Any
 match _current():
     case _Backend.CUDA:
-        BoolTensor = torch.cuda.BoolTensor
+        BoolTensor = vars(torch.cuda)["BoolTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BoolTensor = _tensortypes.BoolTensor
 
@@ -61,7 +60,7 @@ match _current():
 ByteTensor: Any
 match _current():
     case _Backend.CUDA:
-        ByteTensor = torch.cuda.ByteTensor
+        ByteTensor = vars(torch.cuda)["ByteTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ByteTensor = _tensortypes.ByteTensor
 
@@ -75,7 +74,7 @@ match _current():
 CharTensor: Any
 match _current():
     case _Backend.CUDA:
-        CharTensor = torch.cuda.CharTensor
+        CharTensor = vars(torch.cuda)["CharTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         CharTensor = _tensortypes.CharTensor
 
@@ -110,7 +109,7 @@ match _current():
 DoubleTensor: Any
 match _current():
     case _Backend.CUDA:
-        DoubleTensor = torch.cuda.DoubleTensor
+        DoubleTensor = vars(torch.cuda)["DoubleTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         DoubleTensor = _tensortypes.DoubleTensor
 
@@ -124,7 +123,7 @@ match _current():
 FloatTensor: Any
 match _current():
     case _Backend.CUDA:
-        FloatTensor = torch.cuda.FloatTensor
+        FloatTensor = vars(torch.cuda)["FloatTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         FloatTensor = _tensortypes.FloatTensor
 
@@ -138,7 +137,7 @@ match _current():
 HalfTensor: Any
 match _current():
     case _Backend.CUDA:
-        HalfTensor = torch.cuda.HalfTensor
+        HalfTensor = vars(torch.cuda)["HalfTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         HalfTensor = _tensortypes.HalfTensor
 
@@ -152,7 +151,7 @@ match _current():
 IntTensor: Any
 match _current():
     case _Backend.CUDA:
-        IntTensor = torch.cuda.IntTensor
+        IntTensor = vars(torch.cuda)["IntTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         IntTensor = _tensortypes.IntTensor
 
@@ -166,7 +165,7 @@ match _current():
 LongTensor: Any
 match _current():
     case _Backend.CUDA:
-        LongTensor = torch.cuda.LongTensor
+        LongTensor = vars(torch.cuda)["LongTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         LongTensor = _tensortypes.LongTensor
 
@@ -180,7 +179,7 @@ match _current():
 ShortTensor: Any
 match _current():
     case _Backend.CUDA:
-        ShortTensor = torch.cuda.ShortTensor
+        ShortTensor = vars(torch.cuda)["ShortTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ShortTensor = _tensortypes.ShortTensor
 
@@ -561,7 +560,7 @@ def utilization(device: torch.types.Device = None) -> int:
 
 _mirror.adopt(
     __name__,
-    torch.cuda,
+    "torch.cuda",
     routed=[
         "BFloat16Storage",
         "BFloat16Tensor",

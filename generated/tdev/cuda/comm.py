@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.cuda.comm
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.cuda.comm,
+    "torch.cuda.comm",
     elsewhere={
         "broadcast": "tdev.nn.parallel.comm:broadcast",
         "broadcast_coalesced": "tdev.nn.parallel.comm:broadcast_coalesced",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.gds
 
 from tdev_core import gds as _gds
 from tdev_core import mirror as _mirror
@@ -44,7 +43,7 @@ def gds_register_buffer(s: Any) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.gds,
+    "torch.cuda.gds",
     routed=[
         "GdsFile",
         "gds_deregister_buffer",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.graphs
 
 from tdev_core import graphs as _graphs
 from tdev_core import mirror as _mirror
@@ -70,7 +69,7 @@ def make_graphed_callables(
 
 _mirror.adopt(
     __name__,
-    torch.cuda.graphs,
+    "torch.cuda.graphs",
     routed=[
         "CUDAGraph",
         "graph",

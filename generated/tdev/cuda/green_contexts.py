@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.green_contexts
 
 from tdev_core import green_contexts as _green_contexts
 from tdev_core import mirror as _mirror
@@ -26,7 +25,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.cuda.green_contexts,
+    "torch.cuda.green_contexts",
     routed=[
         "GreenContext",
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.memory
 
 from tdev_core import allocator as _allocator
 from tdev_core import history as _history
@@ -343,7 +342,7 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.memory,
+    "torch.cuda.memory",
     routed=[
         "CUDAPluggableAllocator",
         "MemPool",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.nccl
 
 from tdev_core import nccl as _nccl
 from tdev_core import mirror as _mirror
@@ -130,7 +129,7 @@ def version() -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.nccl,
+    "torch.cuda.nccl",
     routed=[
         "all_gather",
         "all_reduce",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.nvtx
 
 from tdev_core import nvtx as _nvtx
 from tdev_core import mirror as _mirror
@@ -73,7 +72,7 @@ def range_start(msg: Any) -> int:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.nvtx,
+    "torch.cuda.nvtx",
     routed=[
         "mark",
         "range",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.profiler
 
 from tdev_core import profiler as _profiler
 from tdev_core import mirror as _mirror
@@ -52,7 +51,7 @@ def stop() -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.profiler,
+    "torch.cuda.profiler",
     routed=[
         "profile",
         "start",

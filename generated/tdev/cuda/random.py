@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.random
 
 from tdev_core import rng as _rng
 from tdev_core import mirror as _mirror
@@ -112,7 +111,7 @@ def set_rng_state_all(new_states: Any) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.random,
+    "torch.cuda.random",
     routed=[
         "get_rng_state",
         "get_rng_state_all",

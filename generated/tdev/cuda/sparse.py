@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.sparse
 
 from tdev_core import tensortypes as _tensortypes
 from tdev_core import mirror as _mirror
@@ -19,70 +18,70 @@ from tdev_core.backend import current as _current
 BFloat16Tensor: Any
 match _current():
     case _Backend.CUDA:
-        BFloat16Tensor = torch.cuda.sparse.BFloat16Tensor
+        BFloat16Tensor = vars(torch.cuda.sparse)["BFloat16Tensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BFloat16Tensor = _tensortypes.SparseBFloat16Tensor
 
 ByteTensor: Any
 match _current():
     case _Backend.CUDA:
-        ByteTensor = torch.cuda.sparse.ByteTensor
+        ByteTensor = vars(torch.cuda.sparse)["ByteTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ByteTensor = _tensortypes.SparseByteTensor
 
 CharTensor: Any
 match _current():
     case _Backend.CUDA:
-        CharTensor = torch.cuda.sparse.CharTensor
+        CharTensor = vars(torch.cuda.sparse)["CharTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         CharTensor = _tensortypes.SparseCharTensor
 
 DoubleTensor: Any
 match _current():
     case _Backend.CUDA:
-        DoubleTensor = torch.cuda.sparse.DoubleTensor
+        DoubleTensor = vars(torch.cuda.sparse)["DoubleTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         DoubleTensor = _tensortypes.SparseDoubleTensor
 
 FloatTensor: Any
 match _current():
     case _Backend.CUDA:
-        FloatTensor = torch.cuda.sparse.FloatTensor
+        FloatTensor = vars(torch.cuda.sparse)["FloatTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         FloatTensor = _tensortypes.SparseFloatTensor
 
 HalfTensor: Any
 match _current():
     case _Backend.CUDA:
-        HalfTensor = torch.cuda.sparse.HalfTensor
+        HalfTensor = vars(torch.cuda.sparse)["HalfTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         HalfTensor = _tensortypes.SparseHalfTensor
 
 IntTensor: Any
 match _current():
     case _Backend.CUDA:
-        IntTensor = torch.cuda.sparse.IntTensor
+        IntTensor = vars(torch.cuda.sparse)["IntTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         IntTensor = _tensortypes.SparseIntTensor
 
 LongTensor: Any
 match _current():
     case _Backend.CUDA:
-        LongTensor = torch.cuda.sparse.LongTensor
+        LongTensor = vars(torch.cuda.sparse)["LongTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         LongTensor = _tensortypes.SparseLongTensor
 
 ShortTensor: Any
 match _current():
     case _Backend.CUDA:
-        ShortTensor = torch.cuda.sparse.ShortTensor
+        ShortTensor = vars(torch.cuda.sparse)["ShortTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ShortTensor = _tensortypes.SparseShortTensor
 
 
 _mirror.adopt(
     __name__,
-    torch.cuda.sparse,
+    "torch.cuda.sparse",
     routed=[
         "BFloat16Tensor",
         "ByteTensor",

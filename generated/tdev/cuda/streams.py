@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.streams
 
 from tdev_core import events as _events
 from tdev_core import streams as _streams
@@ -41,7 +40,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.cuda.streams,
+    "torch.cuda.streams",
     routed=[
         "Event",
         "ExternalStream",

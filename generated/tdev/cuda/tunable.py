@@ -7,7 +7,6 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 from __future__ import annotations
 
 import torch
-import torch.cuda.tunable
 
 from tdev_core import tunable as _tunable
 from tdev_core import mirror as _mirror
@@ -206,7 +205,7 @@ def tuning_is_enabled() -> bool:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.tunable,
+    "torch.cuda.tunable",
     routed=[
         "enable",
         "get_filename",

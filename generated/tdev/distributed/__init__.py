@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.distributed
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.distributed,
+    "torch.distributed",
     elsewhere={
         "barrier": "tdev.distributed.distributed_c10d:barrier",
         "broadcast_object_list": "tdev.distributed.distributed_c10d:broadcast_object_list",

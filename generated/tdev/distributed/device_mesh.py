@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.distributed.device_mesh
 
 from tdev_core import distributed as _distributed
 from tdev_core import mirror as _mirror
@@ -44,7 +43,7 @@ def init_device_mesh(
 
 _mirror.adopt(
     __name__,
-    torch.distributed.device_mesh,
+    "torch.distributed.device_mesh",
     routed=[
         "init_device_mesh",
     ],

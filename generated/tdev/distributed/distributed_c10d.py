@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.distributed.distributed_c10d
 
 from tdev_core import devices as _devices
 from tdev_core import distributed as _distributed
@@ -276,7 +275,7 @@ def shrink_group(
 
 def split_group(
     parent_pg: Any = None,
-    split_ranks: list | None = None,
+    split_ranks: Any = None,
     timeout: Any = None,
     pg_options: Any = None,
     group_desc: str | None = None,
@@ -296,7 +295,7 @@ def split_group(
 
 _mirror.adopt(
     __name__,
-    torch.distributed.distributed_c10d,
+    "torch.distributed.distributed_c10d",
     routed=[
         "barrier",
         "broadcast_object_list",

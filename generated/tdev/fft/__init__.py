@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.fft
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -32,7 +31,7 @@ def rfftfreq(*args: Any, **kwargs: Any) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.fft,
+    "torch.fft",
     routed=[
         "fftfreq",
         "rfftfreq",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.jit
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -26,7 +25,7 @@ def load(
 
 _mirror.adopt(
     __name__,
-    torch.jit,
+    "torch.jit",
     routed=[
         "load",
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mps
 
 from tdev_core import devices as _devices
 from tdev_core import memory as _memory
@@ -186,7 +185,7 @@ def synchronize() -> None:
 
 _mirror.adopt(
     __name__,
-    torch.mps,
+    "torch.mps",
     routed=[
         "compile_shader",
         "current_allocated_memory",

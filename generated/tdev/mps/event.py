@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mps.event
 
 from tdev_core import events as _events
 from tdev_core import mirror as _mirror
@@ -28,7 +27,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.mps.event,
+    "torch.mps.event",
     routed=[
         "Event",
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mps.profiler
 
 from tdev_core import profiler as _profiler
 from tdev_core import mirror as _mirror
@@ -84,7 +83,7 @@ def stop() -> None:
 
 _mirror.adopt(
     __name__,
-    torch.mps.profiler,
+    "torch.mps.profiler",
     routed=[
         "is_capturing_metal",
         "is_metal_capture_enabled",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mtia
 
 from tdev_core import devices as _devices
 from tdev_core import history as _history
@@ -319,7 +318,7 @@ def synchronize(device: torch.types.Device = None) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.mtia,
+    "torch.mtia",
     routed=[
         "StreamContext",
         "attach_out_of_memory_observer",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mtia.memory
 
 from tdev_core import devices as _devices
 from tdev_core import memory as _memory
@@ -64,7 +63,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.mtia.memory,
+    "torch.mtia.memory",
     routed=[
         "max_memory_allocated",
         "memory_allocated",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.mtia.mtia_graph
 
 from tdev_core import graphs as _graphs
 from tdev_core import graphs_cuda as _graphs_cuda
@@ -43,7 +42,7 @@ def graph_pool_handle() -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.mtia.mtia_graph,
+    "torch.mtia.mtia_graph",
     routed=[
         "MTIAGraph",
         "graph",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nested
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -50,7 +49,7 @@ def nested_tensor(
 
 _mirror.adopt(
     __name__,
-    torch.nested,
+    "torch.nested",
     routed=[
         "as_nested_tensor",
         "nested_tensor",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.optim.swa_utils
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -19,12 +18,12 @@ from tdev_core.devices import translate as _translate
 def update_bn(loader: Any, model: Any, device: int | torch.device | None = None) -> None:
     """Mirror of ``torch.optim.swa_utils.update_bn``: Update BatchNorm running_mean, running_var buffers in the model."""
     device = _translate(device)
-    return torch.optim.swa_utils.update_bn(loader, model, device)
+    torch.optim.swa_utils.update_bn(loader, model, device)
 
 
 _mirror.adopt(
     __name__,
-    torch.optim.swa_utils,
+    "torch.optim.swa_utils",
     routed=[
         "update_bn",
     ],

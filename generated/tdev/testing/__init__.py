@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.testing
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -44,7 +43,7 @@ def make_tensor(
 
 _mirror.adopt(
     __name__,
-    torch.testing,
+    "torch.testing",
     routed=[
         "make_tensor",
     ],

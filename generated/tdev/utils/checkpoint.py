@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.utils.checkpoint
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -21,12 +20,12 @@ def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> 
     """Mirror of ``torch.utils.checkpoint.set_device_states``: Sets random number generator states for the specified devices."""
     devices = _translate_each(devices)
     device_type = _translate_type(device_type)
-    return torch.utils.checkpoint.set_device_states(devices, states, device_type=device_type)
+    torch.utils.checkpoint.set_device_states(devices, states, device_type=device_type)
 
 
 _mirror.adopt(
     __name__,
-    torch.utils.checkpoint,
+    "torch.utils.checkpoint",
     routed=[
         "set_device_states",
     ],

@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.utils.model_zoo
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.utils.model_zoo,
+    "torch.utils.model_zoo",
     elsewhere={
         "load_url": "tdev.hub:load_state_dict_from_url",
     },

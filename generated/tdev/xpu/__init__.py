@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.xpu
 
 from tdev_core import devices as _devices
 from tdev_core import memory as _memory
@@ -316,7 +315,7 @@ def utilization(device: torch.types.Device = None) -> float:
 
 _mirror.adopt(
     __name__,
-    torch.xpu,
+    "torch.xpu",
     routed=[
         "StreamContext",
         "can_device_access_peer",

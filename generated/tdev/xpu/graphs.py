@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.xpu.graphs
 
 from tdev_core import graphs as _graphs
 from tdev_core import graphs_cuda as _graphs_cuda
@@ -71,7 +70,7 @@ def make_graphed_callables(
 
 _mirror.adopt(
     __name__,
-    torch.xpu.graphs,
+    "torch.xpu.graphs",
     routed=[
         "XPUGraph",
         "graph",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.xpu.memory
 
 from tdev_core import allocator as _allocator
 from tdev_core import devices as _devices
@@ -199,7 +198,7 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.xpu.memory,
+    "torch.xpu.memory",
     routed=[
         "MemPool",
         "XPUPluggableAllocator",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.xpu.random
 
 from tdev_core import devices as _devices
 from tdev_core import rng as _rng
@@ -113,7 +112,7 @@ def set_rng_state_all(new_states: Any) -> None:
 
 _mirror.adopt(
     __name__,
-    torch.xpu.random,
+    "torch.xpu.random",
     routed=[
         "get_rng_state",
         "get_rng_state_all",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.xpu.streams
 
 from tdev_core import events as _events
 from tdev_core import streams as _streams
@@ -34,7 +33,7 @@ match _current():
 
 _mirror.adopt(
     __name__,
-    torch.xpu.streams,
+    "torch.xpu.streams",
     routed=[
         "Event",
         "Stream",

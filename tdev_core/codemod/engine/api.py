@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 Style = Literal["explicit", "alias", "accelerator"]
 Severity = Literal["error", "warning", "note"]
@@ -143,19 +143,25 @@ class SyntaxError_(ValueError):
         self.column = column
 
 
-# Any one of these must be in a file that a rule could touch or report. ``torch`` alone is
-# not enough, ``cuda`` alone is (a file may only hold `"cuda" in str(device)` or import cupy).
-_CONCERNS = re.compile(
-    rb"cuda|CUDA|nccl|NCCL|cupy|triton|pynvml|apex"
-    rb"|torch[\s\S]*?(?:\bload|autocast|GradScaler|pin_memory|device)"
-    rb"|(?:load|autocast|GradScaler|pin_memory|device)[\s\S]*?torch"
+# A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
+# `"cuda" in str(device)`), ``torch`` alone is not.
+MENTIONS = (
+    r"cuda|CUDA|nccl|NCCL|nvidia-smi|nvcc|GradScaler|autocast|custom_[fb]wd|fork_rng|data_ptr"
+    r"|init_process_group|get_backend|init_device_mesh|default_tensor_type|new_group"
+    r"|cpp_extension|from[ \t]+torch[ \t]+import[ \t]+\*"
+    r"|(?:import|from)[ \t]+(?:cupy|cupyx|triton|pynvml|py3nvml|nvidia|nvidia_smi|apex|flash_attn"
+    r"|tensorrt|torch_tensorrt|transformer_engine|cudf|bitsandbytes|xformers|tilelang|deep_ep"
+    r"|causal_conv1d|mamba_ssm)\b|@triton"
 )
-_TORCH = re.compile(rb"\btorch\b")
+_MENTIONS = re.compile(MENTIONS.encode())
+_DEVICE = re.compile(rb"device|\bload\b|load_state_dict_from_url")
 
 
 def may_concern(raw: bytes) -> bool:
     """False when no rule could change or report this file; a cheap test on its bytes."""
-    return _CONCERNS.search(raw) is not None
+    if _MENTIONS.search(raw) is not None:
+        return True
+    return b"torch" in raw and _DEVICE.search(raw) is not None
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:
@@ -197,6 +203,10 @@ def _parameters(data: dict[str, list[list[object]]]) -> dict[str, Parameters]:
         key: tuple((str(name), at if isinstance(at, int) else None) for name, at in pairs)
         for key, pairs in data.items()
     }
+
+
+if TYPE_CHECKING:
+    RULES: tuple[Rule, ...]
 
 
 def __getattr__(name: str) -> object:

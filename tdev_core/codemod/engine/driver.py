@@ -8,7 +8,7 @@ from tdev_core.codemod.engine.triage import worth_a_look
 
 def run(source: str, names: Names, options: Options, filename: str) -> Result:
     """See :func:`tdev_core.codemod.engine.api.rewrite`."""
-    if not worth_a_look(source):
+    if not worth_a_look(source, options.style):
         return Result(source)
     from tdev_core.codemod.engine.annotate import annotate
     from tdev_core.codemod.engine.file import File

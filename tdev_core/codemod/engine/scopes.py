@@ -8,8 +8,9 @@ the business of :mod:`.resolve` and :mod:`.flow`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import libcst as cst
 
@@ -147,7 +148,7 @@ class Scopes:
                 and all(isinstance(e, cst.Element) for e in (*value.elements, *node.elements))
             ):
                 parts = [e.value for e in value.elements]
-            for element, part in zip(node.elements, parts):
+            for element, part in zip(node.elements, parts, strict=True):
                 self._target(element.value, scope, part, at)
 
     def _function(self, node: cst.FunctionDef, here: Scope, stack: _Stack) -> None:
@@ -305,8 +306,9 @@ class Scopes:
 
 
 _Stack = list[tuple[cst.CSTNode, Scope]]
+_Handler = Callable[[Scopes, Any, Scope, _Stack], None]
 
-_HANDLERS = {
+_HANDLERS: dict[type[cst.CSTNode], _Handler] = {
     cst.FunctionDef: Scopes._function,
     cst.Lambda: Scopes._lambda,
     cst.ClassDef: Scopes._class,

@@ -13,7 +13,7 @@ import bisect
 import dataclasses
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from itertools import accumulate
 from types import TracebackType
 from typing import Any
@@ -82,7 +82,7 @@ class _Positions(CodegenState):
         return _Recorder(self, node, start_node, end_node)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
     return tuple(
         f.name
@@ -238,6 +238,6 @@ def string_value(node: cst.CSTNode) -> str | None:
         value = node.evaluated_value
         return value if isinstance(value, str) else None
     if isinstance(node, cst.ConcatenatedString):
-        value = node.evaluated_value
-        return value if isinstance(value, str) else None
+        joined = node.evaluated_value
+        return joined if isinstance(joined, str) else None
     return None

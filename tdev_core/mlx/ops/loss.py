@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.mlx.bounds import check
+from tdev_core.mlx.bounds import check, refuse
 from tdev_core.mlx.dtypes import category
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.activation import floating, wide
@@ -71,8 +71,8 @@ _loss(
 @op("binary_cross_entropy", mlx="mx.log")
 def bce(x: Array, target: Array, weight: Array | None = None, reduction: int = 1) -> Array:
     dtype = floating(x, target)
-    if mx.any((x < 0) | (x > 1)).item() if x.size else False:
-        raise Decline("all elements of input should be between 0 and 1")
+    if x.size:
+        refuse((x < 0) | (x > 1), RuntimeError("all elements of input should be between 0 and 1"))
     p, t = wide(x), wide(target)
     loss = (t - 1) * mx.maximum(mx.log1p(-p), -100) - t * mx.maximum(mx.log(p), -100)
     return reduced(loss if weight is None else loss * wide(weight), reduction).astype(dtype)

@@ -156,7 +156,8 @@ def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
 def to_copy(x: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
     """``aten._to_copy`` on the device; moves to other devices are torch's own (empty, then copy_)."""
     target = dtype or x.dtype
-    if (device is not None and torch.device(device).type != "mlx") or x.dtype not in to_mx or target not in to_mx:
+    away = device is not None and torch.device(device).type != "mlx"
+    if away or x.device.type != "mlx" or x.dtype not in to_mx or target not in to_mx:
         return _native("_to_copy", "default")(
             torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype=dtype, layout=layout, device=device,
             pin_memory=pin_memory, non_blocking=non_blocking, memory_format=memory_format,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx.bounds import refuse
 from tdev_core.mlx.dtypes import (
-    cast, category, compute, default_float, is_complex, is_float, is_half, is_int, mx_dtype, promote, result_type,
+    cast, category, default_float, is_complex, is_float, is_half, is_int, promote, result_type,
     scalar_like, to_float,
 )  # fmt: skip
 from tdev_core.mlx.lazy import mx
@@ -241,7 +242,7 @@ def _times(y: Array, alpha: Any) -> Array:
 @op("sub.Tensor", "sub.Scalar", mlx="mx.subtract")
 def sub(a: Array, b: Array, alpha: Any = 1) -> Array:
     x, y, dtype = pair(a, b)
-    if dtype == mx.bool_ or getattr(a, "dtype", None) == mx.bool_ or getattr(b, "dtype", None) == mx.bool_:
+    if any(isinstance(v, mx.array) and v.dtype == mx.bool_ for v in (a, b)) or dtype == mx.bool_:
         raise Decline("Subtraction, the `-` operator, with a bool tensor is not supported.")
     return back(mx.subtract(x, y if alpha == 1 else _times(y, alpha)), dtype)
 
@@ -281,8 +282,7 @@ def div_mode(a: Array, b: Array, *, rounding_mode: str | None = None) -> Array:
 
 
 def _refuse_zero(y: Array) -> None:
-    if mx.any(y == 0).item():
-        raise ZeroDivisionError("ZeroDivisionError")
+    refuse(y == 0, RuntimeError("ZeroDivisionError"))
 
 
 def _trunc_div_int(x: Array, y: Array) -> Array:
@@ -635,13 +635,3 @@ def where(condition: Array, a: Array, b: Array) -> Array:
         raise Decline("where expected condition to be a boolean tensor")
     x, y = promote(a, b)
     return mx.where(condition != 0 if condition.dtype == mx.uint8 else condition, x, y)
-
-
-@op("_to_copy", mlx="mx.astype", compiled=True, eager=False)
-def to_copy(x: Array, *, dtype: Any = None, **_: Any) -> Array:
-    return compute(x, dtype)
-
-
-@op("prims.convert_element_type", mlx="mx.astype", eager=False)
-def convert_element_type(x: Array, dtype: Any) -> Array:
-    return cast(x, mx_dtype(dtype))

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.backends.cuda
 
+from tdev_core import attention as _attention
 from tdev_core import backends as _backends
 from tdev_core import fft_plans as _fft_plans
 from tdev_core import mirror as _mirror
@@ -71,9 +71,27 @@ def preferred_linalg_library(backend: Any = None) -> Any:
             return _backends.preferred_linalg_library(backend)
 
 
+def sdp_kernel(
+    enable_flash: bool = True,
+    enable_math: bool = True,
+    enable_mem_efficient: bool = True,
+    enable_cudnn: bool = True,
+) -> Any:
+    """Mirror of ``torch.backends.cuda.sdp_kernel``: This context manager can be used to temporarily enable or disable any of the three backends for scaled dot product attention."""
+    match _current():
+        case _Backend.CUDA:
+            return torch.backends.cuda.sdp_kernel(
+                enable_flash, enable_math, enable_mem_efficient, enable_cudnn
+            )
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _attention.sdp_kernel(
+                enable_flash, enable_math, enable_mem_efficient, enable_cudnn
+            )
+
+
 _mirror.adopt(
     __name__,
-    torch.backends.cuda,
+    "torch.backends.cuda",
     routed=[
         "blas_workspace_size",
         "cublas_workspace_size",
@@ -81,6 +99,7 @@ _mirror.adopt(
         "cufft_plan_cache",
         "preferred_blas_library",
         "preferred_linalg_library",
+        "sdp_kernel",
     ],
     home=_Backend.CUDA,
     generated_from="2.13.0",

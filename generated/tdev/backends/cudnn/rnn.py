@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.backends.cudnn.rnn
 
 from tdev_core import backends as _backends
 from tdev_core import mirror as _mirror
@@ -39,7 +38,7 @@ def init_dropout_state(dropout: Any, train: Any, dropout_seed: Any, dropout_stat
 
 _mirror.adopt(
     __name__,
-    torch.backends.cudnn.rnn,
+    "torch.backends.cudnn.rnn",
     routed=[
         "get_cudnn_mode",
         "init_dropout_state",

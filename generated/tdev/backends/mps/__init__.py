@@ -7,7 +7,6 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 from __future__ import annotations
 
 import torch
-import torch.backends.mps
 
 from tdev_core import backends as _backends
 from tdev_core import mirror as _mirror
@@ -62,7 +61,7 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
 
 _mirror.adopt(
     __name__,
-    torch.backends.mps,
+    "torch.backends.mps",
     routed=[
         "get_core_count",
         "get_name",

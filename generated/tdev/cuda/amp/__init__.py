@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.cuda.amp
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.cuda.amp,
+    "torch.cuda.amp",
     elsewhere={
         "amp_definitely_not_available": "tdev.cuda.amp.common:amp_definitely_not_available",
         "custom_bwd": "tdev.cuda.amp.autocast_mode:custom_bwd",

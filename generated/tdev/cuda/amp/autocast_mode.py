@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.amp.autocast_mode
 
 from tdev_core import amp as _amp
 from tdev_core import mirror as _mirror
@@ -37,7 +36,7 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.amp.autocast_mode,
+    "torch.cuda.amp.autocast_mode",
     routed=[
         "custom_bwd",
         "custom_fwd",

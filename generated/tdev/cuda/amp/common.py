@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.cuda.amp.common
 
 from tdev_core import amp as _amp
 from tdev_core import mirror as _mirror
@@ -28,7 +27,7 @@ def amp_definitely_not_available() -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.cuda.amp.common,
+    "torch.cuda.amp.common",
     routed=[
         "amp_definitely_not_available",
     ],

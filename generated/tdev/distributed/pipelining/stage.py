@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.distributed.pipelining.stage
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -28,7 +27,7 @@ def build_stage(
 
 _mirror.adopt(
     __name__,
-    torch.distributed.pipelining.stage,
+    "torch.distributed.pipelining.stage",
     routed=[
         "build_stage",
     ],

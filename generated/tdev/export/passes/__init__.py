@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.export.passes
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -24,7 +23,7 @@ def move_to_device_pass(ep: Any, location: torch.device | str | dict[str, str]) 
 
 _mirror.adopt(
     __name__,
-    torch.export.passes,
+    "torch.export.passes",
     routed=[
         "move_to_device_pass",
     ],

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.jit.mobile
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -24,7 +23,7 @@ def validate_map_location(map_location: Any = None) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.jit.mobile,
+    "torch.jit.mobile",
     routed=[
         "validate_map_location",
     ],

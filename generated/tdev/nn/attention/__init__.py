@@ -6,15 +6,41 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.nn.attention
+from typing import Any
 
+import torch
+
+from tdev_core import attention as _attention
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
+from tdev_core.backend import current as _current
+
+
+def activate_flash_attention_impl(impl: Any) -> None:
+    """Mirror of ``torch.nn.attention.activate_flash_attention_impl``: Activate into the dispatcher a previously registered flash attention impl."""
+    match _current():
+        case _Backend.CUDA:
+            torch.nn.attention.activate_flash_attention_impl(impl)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            _attention.activate_flash_attention_impl(impl)
+
+
+def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
+    """Mirror of ``torch.nn.attention.sdpa_kernel``: Context manager to select which backend to use for scaled dot product attention."""
+    match _current():
+        case _Backend.CUDA:
+            return torch.nn.attention.sdpa_kernel(backends, set_priority)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _attention.sdpa_kernel(backends, set_priority)
+
 
 _mirror.adopt(
     __name__,
-    torch.nn.attention,
+    "torch.nn.attention",
+    routed=[
+        "activate_flash_attention_impl",
+        "sdpa_kernel",
+    ],
     home=_Backend.CUDA,
     generated_from="2.13.0",
 )

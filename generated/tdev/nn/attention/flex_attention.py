@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.attention.flex_attention
 
+from tdev_core import flex as _flex
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
+from tdev_core.backend import current as _current
 from tdev_core.devices import translate as _translate
 
 
@@ -56,12 +57,56 @@ def create_mask(
     return torch.nn.attention.flex_attention.create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device)
 
 
+def flex_attention(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    score_mod: Any = None,
+    block_mask: Any = None,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    return_lse: bool = False,
+    kernel_options: Any = None,
+    *,
+    return_aux: Any = None,
+) -> Any:
+    """Mirror of ``torch.nn.attention.flex_attention.flex_attention``: This function implements scaled dot product attention with an arbitrary attention score modification function described in the `Flex Attention <https://arxiv.org/abs/2412.05496>`_ paper."""
+    match _current():
+        case _Backend.CUDA:
+            return torch.nn.attention.flex_attention.flex_attention(
+                query,
+                key,
+                value,
+                score_mod,
+                block_mask,
+                scale,
+                enable_gqa,
+                return_lse,
+                kernel_options,
+                return_aux=return_aux,
+            )
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _flex.flex_attention(
+                query,
+                key,
+                value,
+                score_mod,
+                block_mask,
+                scale,
+                enable_gqa,
+                return_lse,
+                kernel_options,
+                return_aux=return_aux,
+            )
+
+
 _mirror.adopt(
     __name__,
-    torch.nn.attention.flex_attention,
+    "torch.nn.attention.flex_attention",
     routed=[
         "create_block_mask",
         "create_mask",
+        "flex_attention",
     ],
     home=_Backend.CUDA,
     generated_from="2.13.0",

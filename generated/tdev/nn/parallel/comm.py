@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.parallel.comm
 
 from tdev_core import comm as _comm
 from tdev_core import mirror as _mirror
@@ -83,7 +82,7 @@ def scatter(
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.comm,
+    "torch.nn.parallel.comm",
     routed=[
         "broadcast",
         "broadcast_coalesced",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.parallel.data_parallel
 
 from tdev_core import parallel as _parallel
 from tdev_core import mirror as _mirror
@@ -28,7 +27,7 @@ def data_parallel(
     """Mirror of ``torch.nn.parallel.data_parallel.data_parallel``: Evaluate module(input) in parallel across the GPUs given in device_ids."""
     match _current():
         case _Backend.CUDA:
-            return torch.nn.parallel.data_parallel.data_parallel(
+            return torch.nn.parallel.data_parallel(
                 module, inputs, device_ids, output_device, dim, module_kwargs
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
@@ -39,7 +38,7 @@ def data_parallel(
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.data_parallel,
+    "torch.nn.parallel.data_parallel",
     routed=[
         "data_parallel",
     ],

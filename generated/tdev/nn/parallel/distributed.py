@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.nn.parallel.distributed
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.distributed,
+    "torch.nn.parallel.distributed",
     elsewhere={
         "gather": "tdev.nn.parallel.scatter_gather:gather",
     },

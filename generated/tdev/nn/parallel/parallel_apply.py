@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.parallel.parallel_apply
 
 from tdev_core import parallel as _parallel
 from tdev_core import mirror as _mirror
@@ -21,16 +20,14 @@ def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: A
     """Mirror of ``torch.nn.parallel.parallel_apply.parallel_apply``: Apply each `module` in :attr:`modules` in parallel on each of :attr:`devices`."""
     match _current():
         case _Backend.CUDA:
-            return torch.nn.parallel.parallel_apply.parallel_apply(
-                modules, inputs, kwargs_tup, devices
-            )
+            return torch.nn.parallel.parallel_apply(modules, inputs, kwargs_tup, devices)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _parallel.parallel_apply(modules, inputs, kwargs_tup, devices)
 
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.parallel_apply,
+    "torch.nn.parallel.parallel_apply",
     routed=[
         "parallel_apply",
     ],

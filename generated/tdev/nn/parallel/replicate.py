@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.parallel.replicate
 
 from tdev_core import parallel as _parallel
 from tdev_core import mirror as _mirror
@@ -21,14 +20,14 @@ def replicate(network: Any, devices: Any, detach: bool = False) -> Any:
     """Mirror of ``torch.nn.parallel.replicate.replicate``"""
     match _current():
         case _Backend.CUDA:
-            return torch.nn.parallel.replicate.replicate(network, devices, detach)
+            return torch.nn.parallel.replicate(network, devices, detach)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _parallel.replicate(network, devices, detach)
 
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.replicate,
+    "torch.nn.parallel.replicate",
     routed=[
         "replicate",
     ],

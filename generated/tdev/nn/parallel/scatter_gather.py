@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.parallel.scatter_gather
 
 from tdev_core import parallel as _parallel
 from tdev_core import mirror as _mirror
@@ -37,7 +36,7 @@ def scatter(inputs: Any, target_gpus: Any, dim: Any = 0) -> Any:
 
 _mirror.adopt(
     __name__,
-    torch.nn.parallel.scatter_gather,
+    "torch.nn.parallel.scatter_gather",
     routed=[
         "gather",
         "scatter",

@@ -6,15 +6,12 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-import torch
-import torch.signal.windows
-
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 
 _mirror.adopt(
     __name__,
-    torch.signal.windows,
+    "torch.signal.windows",
     elsewhere={
         "bartlett": "tdev.signal.windows.windows:bartlett",
         "blackman": "tdev.signal.windows.windows:blackman",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.signal.windows.windows
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -219,7 +218,7 @@ def nuttall(
 
 _mirror.adopt(
     __name__,
-    torch.signal.windows.windows,
+    "torch.signal.windows.windows",
     routed=[
         "bartlett",
         "blackman",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.utils.benchmark.examples.spectral_ops_fuzz_test
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
@@ -34,7 +33,7 @@ def run_benchmark(
 
 _mirror.adopt(
     __name__,
-    torch.utils.benchmark.examples.spectral_ops_fuzz_test,
+    "torch.utils.benchmark.examples.spectral_ops_fuzz_test",
     routed=[
         "run_benchmark",
     ],

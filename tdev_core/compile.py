@@ -1,0 +1,140 @@
+"""``torch.compile`` with the names that a CUDA program gives it.
+
+TorchInductor has a code generator for the CPU, CUDA and MPS; ``cudagraphs`` and the TensorRT and ONNX
+Runtime backends are CUDA's or packages of their own. Where the one asked for cannot run, a compiler
+that can is used, with one warning: the program's results are the same, its speed is the host's.
+
+Source: ``torch.compile`` documentation; ``torch._dynamo.list_backends()``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tdev_core.backend import Backend, current
+from tdev_core.errors import DeviceWarning, warn_once
+
+__all__ = ["compile", "default_backend", "for_host", "module_compile"]
+
+_FOR_CUDA = frozenset(
+    {
+        "aot_cudagraphs",
+        "aot_ts_nvfuser",
+        "cudagraphs",
+        "nvfuser",
+        "nvprims_nvfuser",
+        "onnxrt",
+        "tensorrt",
+        "torch_tensorrt",
+    }
+)
+"""Backends that torch has, or had, for CUDA, and those that packages for CUDA register."""
+
+_FOR_INDUCTOR = ("mode", "options")
+"""What is said to Inductor and means nothing to other backends."""
+
+
+def compile(
+    model: Callable[..., Any] | None = None,
+    *,
+    backend: str | Callable[..., Any] | None = None,
+    **options: Any,
+) -> Any:
+    """``torch.compile``, with ``backend`` and what belongs to it made fit for this host.
+
+    Raises:
+        RuntimeError: ``mode`` and ``options`` together, or an unknown mode, as in torch; an unknown
+            backend is torch's error when the compiled function is called.
+    """
+    return torch.compile(model, **for_host({"backend": backend, **options}))
+
+
+def module_compile(original: Callable[..., None]) -> Callable[..., None]:
+    """Shim of ``torch.nn.Module.compile``, which takes what ``torch.compile`` takes."""
+
+    @functools.wraps(original)
+    def compile(self: torch.nn.Module, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **for_host(kwargs))
+
+    return compile
+
+
+def default_backend(backend: Any) -> Any:
+    """What to give ``torch.compiler.set_default_backend`` for ``backend`` on this host."""
+    return for_host({"backend": backend})["backend"]
+
+
+def for_host(options: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of ``torch.compile`` as this host can honour them; a new dictionary."""
+    options = dict(options)
+    named = options.get("backend")
+    if options.get("disable") or (named is not None and not isinstance(named, str)):
+        return options
+    name = named if named is not None else _default()
+    replacement, why = _instead_of(name)
+    if replacement is None:
+        return options
+    warn_once(
+        f"torch.compile(backend={name!r}) {why}; {replacement!r} is used",
+        DeviceWarning,
+        key=("compile", name),
+        stacklevel=4,
+    )
+    options["backend"] = replacement
+    # Options were chosen for the backend that is not here; a mode is Inductor's and goes with it.
+    foreign = _FOR_INDUCTOR if replacement != "inductor" else ("options",)
+    for key in foreign:
+        if key in options:
+            options[key] = None
+    return options
+
+
+def _default() -> str:
+    chosen = torch.compiler.get_default_backend()
+    return chosen if isinstance(chosen, str) else "inductor"
+
+
+def _instead_of(name: str) -> tuple[str | None, str]:
+    """The backend that stands in for ``name`` here, or None where it can run, and why."""
+    if name == "inductor":
+        why = _why_no_inductor()
+        return (None, "") if why is None else (_without_inductor(), why)
+    if name not in _FOR_CUDA or current() is Backend.CUDA:
+        return None, ""
+    if name in ("cudagraphs", "aot_cudagraphs"):
+        return "aot_eager", "needs CUDA graphs, and compiles nothing besides"
+    if name in torch._dynamo.list_backends(exclude_tags=()):
+        return None, ""  # a package has registered it in this process
+    if _why_no_inductor() is None:
+        return "inductor", "is a backend for CUDA"
+    return _without_inductor(), "is a backend for CUDA"
+
+
+def _why_no_inductor() -> str | None:
+    match current():
+        case Backend.SIM | Backend.MLX:
+            return f"has no code generator for '{current().value}'"
+        case Backend.CPU:
+            if _cpp_compiler() is None:
+                return "needs a C++ compiler for the CPU and finds none (install one, or set CXX)"
+            return None
+        case Backend.CUDA | Backend.MPS:
+            return None
+
+
+def _without_inductor() -> str:
+    return "mlx" if current() is Backend.MLX else "aot_eager"
+
+
+def _cpp_compiler() -> str | None:
+    """The compiler that Inductor would run: ``CXX``, else the system's usual one."""
+    usual = "clang++" if sys.platform == "darwin" else "g++"
+    command = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else usual)
+    return shutil.which(command.split()[0])

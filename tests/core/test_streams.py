@@ -1,0 +1,252 @@
+"""Streams on a host without CUDA: identity, nesting, threads, and what torch's own classes say of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+import torch
+
+from tdev_core import events, queues, streams
+from tdev_core.errors import DeviceWarning
+
+
+@pytest.fixture(autouse=True)
+def _default_stream():
+    streams.set_stream(streams.default_stream())
+    yield
+    streams.set_stream(streams.default_stream())
+
+
+def test_a_stream_is_an_instance_of_torchs_classes():
+    stream = streams.Stream()
+    assert isinstance(stream, torch.cuda.Stream)
+    assert isinstance(stream, torch.Stream)
+    assert isinstance(streams.current_stream(), torch.cuda.Stream)
+    assert issubclass(streams.Stream, torch.cuda.Stream)
+
+
+def test_users_subclass_it():
+    class Named(streams.Stream):
+        def __new__(cls, name: str, device=None):
+            return super().__new__(cls, device)
+
+        def __init__(self, name: str, device=None):
+            super().__init__(device)
+            self.name = name
+
+    stream = Named("copy")
+    assert stream.name == "copy"
+    assert isinstance(stream, torch.cuda.Stream)
+    with streams.stream(stream):
+        assert streams.current_stream() is stream
+
+
+def test_attributes_of_a_stream():
+    stream = streams.Stream(device="cuda:0", priority=-1)
+    assert stream.device == torch.device("cpu")
+    assert stream.device_index == 0
+    assert stream.device_type == 0  # c10::DeviceType::CPU
+    assert stream.cuda_stream == stream.stream_id != 0
+    assert stream.native_handle == stream.cuda_stream
+    assert stream._as_parameter_.value == stream.cuda_stream
+    assert stream.__cuda_stream__() == (0, stream.cuda_stream)
+    assert stream.priority == 0 and streams.Stream.priority_range() == (0, 0)
+    assert repr(stream) == (f"<torch.cuda.Stream device=cpu cuda_stream={stream.cuda_stream:#x}>")
+    assert stream.is_capturing() is False
+
+
+def test_streams_are_equal_by_number_and_hash_alike():
+    first, second = streams.Stream(), streams.Stream()
+    again = streams.Stream(stream_id=first.stream_id, device_index=0, device_type=1)
+    assert first != second and first == again and hash(first) == hash(again)
+    assert len({first, second, again}) == 2
+    assert first != "a stream"
+
+
+def test_the_default_stream_has_number_0_and_is_current_at_first():
+    assert streams.default_stream().cuda_stream == 0
+    assert streams.current_stream() == streams.default_stream()
+    assert streams.default_stream("cuda:0") is streams.default_stream(0)
+
+
+def test_contexts_nest_and_restore():
+    a, b = streams.Stream(), streams.Stream()
+    start = streams.current_stream()
+    with streams.stream(a):
+        assert streams.current_stream() == a
+        with streams.stream(b):
+            assert streams.current_stream() == b
+            with streams.stream(a):
+                assert streams.current_stream() == a
+            assert streams.current_stream() == b
+        assert streams.current_stream() == a
+    assert streams.current_stream() == start
+
+
+def test_one_context_object_can_be_entered_twice():
+    a = streams.Stream()
+    context = streams.StreamContext(a)
+    with context:
+        with context:
+            assert streams.current_stream() == a
+        assert streams.current_stream() == a
+    assert streams.current_stream() == streams.default_stream()
+
+
+def test_a_stream_is_its_own_context():
+    a, b = streams.Stream(), streams.Stream()
+    with a as entered, b:
+        assert entered is a
+        assert streams.current_stream() == b
+    assert streams.current_stream() == streams.default_stream()
+
+
+def test_stream_none_changes_nothing():
+    a = streams.Stream()
+    with streams.stream(a), streams.stream(None):
+        assert streams.current_stream() == a
+    streams.set_stream(a)
+    streams.set_stream(None)
+    assert streams.current_stream() == a
+
+
+def test_a_stream_comes_back_after_an_exception():
+    with pytest.raises(KeyError), streams.stream(streams.Stream()):
+        raise KeyError
+    assert streams.current_stream() == streams.default_stream()
+
+
+def test_stream_context_is_torchs_and_refuses_what_is_no_stream():
+    assert isinstance(streams.stream(None), torch.cuda.StreamContext)
+    with pytest.raises(TypeError, match="expected a stream or None, got int"):
+        streams.set_stream(3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+        streams.Stream(colour="blue")
+    with pytest.raises(TypeError, match="priority must be an int"):
+        streams.Stream(priority="high")
+
+
+def test_a_generic_torch_stream_can_be_made_current():
+    generic = torch.Stream(stream_id=77, device_index=0, device_type=0)
+    with streams.stream(generic):
+        assert streams.current_stream().stream_id == 77
+
+
+def test_the_current_stream_is_each_threads_own():
+    seen = []
+
+    def work():
+        seen.append(streams.current_stream())
+        streams.set_stream(streams.Stream())
+        seen.append(streams.current_stream())
+
+    mine = streams.Stream()
+    with streams.stream(mine):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        assert streams.current_stream() == mine
+    assert seen[0] == streams.default_stream()
+    assert seen[1] not in (mine, streams.default_stream())
+
+
+def test_waiting_querying_and_synchronizing():
+    a, b = streams.Stream(), streams.Stream()
+    with streams.stream(a):
+        x = torch.ones(4) * 2
+    event = a.record_event()
+    assert isinstance(event, torch.cuda.Event)
+    given = events.Event()
+    assert b.record_event(given) is given and given.query()
+    b.wait_stream(a)
+    b.wait_event(event)
+    assert a.query() is True
+    a.synchronize()
+    streams.synchronize()
+    streams.synchronize("cuda:0")
+    assert x.tolist() == [2, 2, 2, 2]
+
+
+def test_synchronize_drains_the_device(monkeypatch):
+    drained = []
+    monkeypatch.setattr(queues.accelerator(), "synchronize", drained.append)
+    streams.synchronize()
+    streams.Stream().synchronize()
+    streams.Stream().query()
+    assert drained == [0, 0, 0]
+
+
+def test_wait_stream_records_on_the_stream_that_is_waited_for():
+    recorded = []
+
+    class Seen(events.Event):
+        def record(self, stream=None):
+            recorded.append(stream)
+
+    a, b = streams.Stream(), streams.Stream()
+    a.record_event = lambda event=None: streams.Stream.record_event(a, Seen())
+    b.wait_stream(a)
+    assert recorded == [a]
+
+
+def test_external_streams():
+    stream = streams.ExternalStream(0x1234, device=0)
+    assert isinstance(stream, streams.Stream) and isinstance(stream, torch.cuda.Stream)
+    assert stream.cuda_stream == 0x1234
+    assert streams.get_stream_from_external(0x1234, "cuda") == stream
+    with pytest.raises(TypeError, match="stream_ptr must be an int"):
+        streams.ExternalStream("0x1234")
+
+
+def test_record_stream_checks_its_argument():
+    x = torch.ones(2)
+    assert streams.record_stream(x, streams.Stream()) is None
+    with pytest.raises(TypeError):
+        streams.record_stream(x, "main")
+
+
+def test_an_index_that_is_not_there_is_folded_with_a_warning():
+    with pytest.warns(DeviceWarning, match="cuda:5"):
+        assert streams.Stream("cuda:5").device_index == 0
+    assert streams.Stream(-1).device_index == 0
+
+
+_CUDA_BUILD = """
+import torch
+torch._C._has_cuda = True  # what a CUDA build says of itself, also where there is no GPU
+from tdev_core import events, graphs, pools, streams
+s = streams.Stream()
+assert not isinstance(type(s), torch.cuda.Stream) and isinstance(s, torch.cuda.Stream)
+assert isinstance(s, streams.Stream)
+assert isinstance(streams.ExternalStream(5), torch.cuda.Stream)
+with streams.stream(s):
+    assert streams.current_stream() == s
+e = events.Event(enable_timing=True); e.record(s)
+assert isinstance(e, torch.cuda.Event) and isinstance(e, events.Event)
+f = events.Event(enable_timing=True); f.record()
+assert e.elapsed_time(f) > 0
+g = graphs.CUDAGraph()
+assert isinstance(g, torch.cuda.CUDAGraph)
+x = torch.zeros(2)
+with graphs.graph(g):
+    x += 1
+g.replay()
+assert x.tolist() == [1, 1]
+assert isinstance(pools.MemPool(), torch.cuda.MemPool)
+print("as in a CUDA build")
+"""
+
+
+def test_where_torchs_classes_are_real_ours_stand_beside_them():
+    done = subprocess.run(
+        [sys.executable, "-c", _CUDA_BUILD],
+        env={**os.environ, "TDEV_BACKEND": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, "as in a CUDA build"), done.stderr

@@ -1,0 +1,118 @@
+"""``pytest -p tdev.pytest_plugin``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.run.conftest import Run
+
+TEST = """\
+import torch
+from helper import answer
+
+
+def test_fine():
+    assert torch.cuda.synchronize() == answer() == "mirrored"
+
+
+def test_failing(tmp_path):
+    left = [torch.cuda.synchronize(), 2]
+    assert left == [
+        "mirrored",
+        3,
+    ]
+"""
+HELPER = 'import torch\n\n\ndef answer():\n    return torch.cuda.synchronize()\n'
+
+
+@pytest.fixture
+def suite(app: Path) -> Path:
+    (app / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (app / "conftest.py").write_text(
+        "import torch\n\n\ndef pytest_report_header():\n    return 'conftest ' + torch.cuda.synchronize()\n"
+    )
+    (app / "helper.py").write_text(HELPER)
+    (app / "test_it.py").write_text(TEST)
+    return app
+
+
+def run_pytest(python: Run, suite: Path, *arguments: str) -> tuple[int, str]:
+    plugin = ["-p", "tdev_core.pytest_plugin", "-p", "no:cacheprovider"]
+    done = python("-m", "pytest", *plugin, *arguments, cwd=str(suite))
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mode", ["prepend", "importlib"])
+def test_tests_and_helpers_are_rewritten_and_asserts_still_explain(
+    suite: Path, python: Run, mode: str
+) -> None:
+    extra = [] if mode == "prepend" else ["-o", "pythonpath=."]
+    before = sorted(suite.iterdir())
+    for _ in range(2):  # the second time from the cache
+        status, said = run_pytest(python, suite, f"--import-mode={mode}", *extra)
+        assert status == 1 and "1 failed, 1 passed" in said, said
+        assert "conftest mirrored" in said
+        assert f"tdev: rewriting modules below {suite}" in said
+        assert "At index 1 diff: 2 != 3" in said  # pytest's own explanation
+        assert "left = [torch.cuda.synchronize(), 2]" in said  # the lines of the file
+        assert "test_it.py:11: AssertionError" in said
+    assert sorted(suite.iterdir()) == before  # no __pycache__ either
+
+
+def test_without_assertion_rewriting(suite: Path, python: Run) -> None:
+    status, said = run_pytest(python, suite, "--assert=plain")
+    assert status == 1 and "1 failed, 1 passed" in said and "At index 1 diff" not in said
+
+
+def test_worker_processes(suite: Path, python: Run) -> None:
+    status, said = run_pytest(python, suite, "-n", "2")
+    assert status == 1 and "1 failed, 1 passed" in said and "At index 1 diff: 2 != 3" in said
+
+
+def test_more_directories(suite: Path, python: Run) -> None:
+    lib = suite.parent / "lib"
+    lib.mkdir()
+    (suite / "helper.py").rename(lib / "helper.py")
+    (suite / "test_it.py").write_text(TEST[: TEST.index("def test_failing")])
+    ini = f'pythonpath = ["../lib"]\n'
+    (suite / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{ini}")
+    status, said = run_pytest(python, suite)
+    assert status == 1 and "not mirrored" in said
+    (suite / "pyproject.toml").write_text(
+        f'[tool.pytest.ini_options]\n{ini}tdev_roots = ["../lib"]\n'
+    )
+    assert run_pytest(python, suite)[0] == 0
+
+
+def test_spawned_children_of_a_test(suite: Path, python: Run) -> None:
+    (suite / "test_it.py").write_text(
+        "import multiprocessing as mp\n"
+        "from helper import answer\n\n\n"
+        "def test_it():\n"
+        "    with mp.get_context('spawn').Pool(1) as pool:\n"
+        "        assert pool.apply(answer) == 'mirrored'\n"
+    )
+    status, said = run_pytest(python, suite)
+    assert status == 0, said
+
+
+def test_a_syntax_error_is_told_as_pytest_tells_it(suite: Path, python: Run) -> None:
+    (suite / "test_it.py").write_text("import torch\ntorch.cuda.synchronize()\nx = = 1\n")
+    status, said = run_pytest(python, suite)
+    assert status == 2 and "test_it.py\", line 3" in said and "SyntaxError" in said
+
+
+def test_it_takes_itself_out_again(suite: Path, python: Run) -> None:
+    """A run inside a process (an editor's, a test's) leaves the process as it was."""
+    probe = (
+        "import sys, multiprocessing.spawn as s, pytest\n"
+        "before = [*sys.meta_path], s.get_preparation_data\n"
+        "status = pytest.main(['-q', '-p', 'tdev_core.pytest_plugin', '-k', 'fine'])\n"
+        "from tdev_core.run.importer import Finder\n"
+        "print('left', [f for f in sys.meta_path if isinstance(f, Finder)], "
+        "s.get_preparation_data is before[1], int(status))\n"
+    )
+    done = python("-c", probe, cwd=str(suite))
+    assert done.stdout.rstrip().endswith("left [] True 0"), done.stdout + done.stderr

@@ -1,0 +1,158 @@
+"""Bytes are counted exactly, for each device, and capacity is enforced."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from tdev_core.sim import memory
+from tdev_core.sim.accelerator import SimAccelerator
+from torch import nn
+
+sim: Any = torch.sim  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def small() -> Iterator[memory.Pool]:
+    """Device 0 with room for 1,000 bytes more."""
+    gc.collect()
+    pool = memory.pool(0)
+    before, pool.total = pool.total, pool.allocated + 1000
+    yield pool
+    pool.total = before
+
+
+def test_live_bytes() -> None:
+    gc.collect()
+    before = sim.memory_allocated(0), sim.memory_allocated(1)
+    x = torch.zeros(100, device="sim:0")
+    y = torch.zeros(10, dtype=torch.float64, device="sim:1")
+    assert sim.memory_allocated(0) - before[0] == 400
+    assert sim.memory_allocated("sim:1") - before[1] == 80
+    view = x[10:]
+    del x
+    assert sim.memory_allocated(0) - before[0] == 400
+    del view, y
+    assert (sim.memory_allocated(0), sim.memory_allocated(1)) == before
+
+
+def test_moves_and_views_are_counted_once() -> None:
+    before = sim.memory_allocated()
+    x = torch.ones(50).to("sim")
+    views = [x.view(5, 10), x.t() if x.dim() == 2 else x[::2], x.detach(), nn.Parameter(x), x.data]
+    assert sim.memory_allocated() - before == 200
+    del views, x
+    assert sim.memory_allocated() == before
+
+
+def test_resizing_is_counted() -> None:
+    before = sim.memory_allocated()
+    x = torch.zeros(10, device="sim")
+    x.resize_(1000)
+    assert sim.memory_allocated() - before == 4000
+    x.untyped_storage().resize_(0)
+    assert sim.memory_allocated() == before
+    for size in (0, 400):
+        x.untyped_storage().resize_(size)
+        with pytest.raises(RuntimeError, match=f"resized to {size} bytes"):
+            x.add_(1)
+        assert x.untyped_storage().nbytes() == size
+    x.untyped_storage().resize_(4000)
+    x.fill_(1)
+    total = x.sum().item()
+    assert total == 1000 and sim.memory_allocated() - before == 4000
+
+
+def test_gradients_and_graphs_are_released() -> None:
+    gc.collect()
+    before = sim.memory_allocated()
+    layer = nn.Sequential(nn.Linear(8, 8), nn.LSTM(8, 8)).to("sim")
+    weights = sum(p.numel() * 4 for p in layer.parameters())
+    assert sim.memory_allocated() - before == weights
+    layer(torch.randn(3, 8, device="sim"))[0].sum().backward()
+    gc.collect()
+    assert sim.memory_allocated() - before == 2 * weights
+    del layer
+    gc.collect()
+    assert sim.memory_allocated() == before
+
+
+def test_peak() -> None:
+    sim.reset_peak_memory_stats()
+    before = sim.memory_allocated()
+    x = torch.zeros(1000, device="sim")
+    del x
+    assert sim.max_memory_allocated() - before == 4000
+    sim.reset_peak_memory_stats()
+    assert sim.max_memory_allocated() == before
+
+
+OVER: dict[str, Callable[[], Any]] = {
+    "empty": lambda: torch.empty(1000, device="sim"),
+    "huge": lambda: torch.empty(10**14, device="sim"),
+    "zeros": lambda: torch.zeros(1000, device="sim"),
+    "move": lambda: torch.ones(1000).to("sim"),
+    "operator": lambda: torch.ones(10, device="sim").repeat(100),
+    "resize": lambda: torch.ones(10, device="sim").resize_(1000),
+    "storage": lambda: torch.UntypedStorage(1001, device="sim"),
+    "out": lambda: torch.arange(1000, out=torch.empty(0, device="sim")),
+    "deep copy": lambda: torch.ones(150, device="sim").clone(),
+}
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_out_of_memory(small: memory.Pool, name: str) -> None:
+    before = small.allocated
+    with pytest.raises(
+        torch.cuda.OutOfMemoryError, match="sim out of memory. Tried to allocate"
+    ) as caught:
+        OVER[name]()
+    assert isinstance(caught.value, RuntimeError) and "total capacity" in str(caught.value)
+    del caught
+    gc.collect()
+    assert small.allocated == before
+    assert torch.ones(240, device="sim").sum() == 240  # the device goes on
+
+
+def test_failed_resize_leaves_the_tensor_alone(small: memory.Pool) -> None:
+    x = torch.arange(10.0, device="sim")
+    view = x[:5]
+    with pytest.raises(torch.OutOfMemoryError):
+        x.resize_(1000)
+    assert view.tolist() == [0, 1, 2, 3, 4]
+    assert x.untyped_storage().nbytes() == 40 and view.data_ptr() == x.data_ptr()
+
+
+def test_other_device_has_its_own_capacity(small: memory.Pool) -> None:
+    assert torch.zeros(1000, device="sim:1").device.index == 1
+
+
+def test_accelerator_answers() -> None:
+    accelerator = SimAccelerator()
+    x = torch.zeros(25, device="sim:1")
+    assert accelerator.type == "sim" and accelerator.device_count() == 2
+    assert accelerator.allocated(1) >= 100 and accelerator.peak(1) >= accelerator.allocated(1)
+    assert accelerator.total(1) - accelerator.allocated(1) == accelerator.free(1)
+    assert sim.mem_get_info(1) == (accelerator.free(1), accelerator.total(1))
+    accelerator.set_device(1)
+    assert accelerator.current_device() == 1 == sim.current_device()
+    accelerator.synchronize(1)
+    for bad in (-1, 2):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            accelerator.allocated(bad)
+    del x
+
+
+def test_no_leak_over_steps() -> None:
+    model = nn.Sequential(nn.Linear(16, 16), nn.ReLU(), nn.Linear(16, 4)).to("sim")
+    optimizer = torch.optim.AdamW(model.parameters())
+    sizes = []
+    for _ in range(20):
+        optimizer.zero_grad()
+        model(torch.randn(8, 16, device="sim")).square().mean().backward()
+        optimizer.step()
+        sizes.append(sim.memory_allocated())
+    assert len(set(sizes[2:])) == 1

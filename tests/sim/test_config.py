@@ -1,0 +1,72 @@
+"""The environment variables of ``sim``: what is accepted and how what is not is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdev_core.errors import ConfigError
+from tdev_core.sim import config
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("512", 512),
+        ("8GiB", 8 << 30),
+        ("8 gib", 8 << 30),
+        ("8G", 8 << 30),
+        ("200M", 200 << 20),
+        ("1.5GB", 1_500_000_000),
+        ("3kb", 3000),
+        ("100B", 100),
+        ("0.5KiB", 512),
+    ],
+)
+def test_sizes(text: str, size: int) -> None:
+    assert config.parse_size(text) == size
+
+
+@pytest.mark.parametrize(
+    "text", ["", "big", "-1", "0", "8 GiB extra", "GiB", "1e9", "8iB", "nan", "1..5G"]
+)
+def test_sizes_refused(text: str) -> None:
+    with pytest.raises(ValueError):
+        config.parse_size(text)
+
+
+def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TDEV_SIM_DEVICES", "TDEV_SIM_MEMORY", "TDEV_SIM_RNG"):
+        monkeypatch.delenv(name, raising=False)
+    settings = config.read()
+    assert settings.devices == 1
+    assert settings.memory > 1 << 28
+    assert settings.rng == "linked"
+
+
+def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDEV_SIM_DEVICES", " 4 ")
+    monkeypatch.setenv("TDEV_SIM_MEMORY", "64MiB")
+    monkeypatch.setenv("TDEV_SIM_RNG", "OWN")
+    assert config.read() == config.SimConfig(devices=4, memory=64 << 20, rng="own")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TDEV_SIM_DEVICES", "0"),
+        ("TDEV_SIM_DEVICES", "-1"),
+        ("TDEV_SIM_DEVICES", "two"),
+        ("TDEV_SIM_DEVICES", "1.5"),
+        ("TDEV_SIM_DEVICES", "65"),
+        ("TDEV_SIM_DEVICES", "²"),
+        ("TDEV_SIM_MEMORY", "lots"),
+        ("TDEV_SIM_MEMORY", "0"),
+        ("TDEV_SIM_RNG", "cpu"),
+    ],
+)
+def test_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        config.read()
+    assert name in str(caught.value)
+    assert repr(value) in str(caught.value)

@@ -1,0 +1,206 @@
+"""``sim`` across processes: activation, DDP over gloo, sharing, fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+WORKER = Path(__file__).parent / "worker.py"
+ACTIVATE = "import torch, tdev_core.sim\ntdev_core.sim.activate()\n"
+
+
+def environment(**extra: str) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("TDEV_")}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
+    return {**kept, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **extra}
+
+
+def run(code: str, **extra: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(**extra),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_one_device_by_default_and_activation_is_idempotent() -> None:
+    out = run(
+        ACTIVATE
+        + "first = torch.sim\n"
+        + "tdev_core.sim.activate()\n"
+        + "assert torch.sim is first\n"
+        + "print(torch.sim.device_count(), torch.zeros(1, device='sim').device)\n"
+    )
+    assert out == "1 sim:0\n"
+
+
+def test_importing_registers_nothing() -> None:
+    out = run(
+        "import sys, tdev_core.sim, tdev_core.privateuse\n"
+        "assert 'torch' not in sys.modules\n"
+        "import torch\n"
+        "print(torch._C._get_privateuse1_backend_name())\n"
+    )
+    assert out == "privateuseone\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ("torch.utils.rename_privateuse1_backend('npu')", "PrivateUse1"),
+        ("torch.sim = 1", "torch.sim exists already"),
+    ],
+)
+def test_slot_taken(before: str, message: str) -> None:
+    out = run(
+        f"import torch, tdev_core.sim\n{before}\n"
+        "from tdev_core.errors import ConfigError\n"
+        "try: tdev_core.sim.activate()\n"
+        "except ConfigError as error: print(error)\n"
+    )
+    assert message in out and "'sim' device cannot be registered" in out
+
+
+@pytest.mark.parametrize("name", ["TDEV_SIM_DEVICES", "TDEV_SIM_MEMORY", "TDEV_SIM_RNG"])
+def test_bad_settings(name: str) -> None:
+    code = (
+        "import torch, tdev_core.sim\n"
+        "from tdev_core.errors import ConfigError\n"
+        "try: tdev_core.sim.activate()\n"
+        "except ConfigError as error: print(error)\n"
+        "print(torch._C._get_privateuse1_backend_name())\n"
+    )
+    out = run(code, **{name: "nonsense"})
+    assert f"{name}='nonsense'" in out and out.endswith("privateuseone\n")
+
+
+def test_capacity_from_the_environment() -> None:
+    out = run(
+        ACTIVATE + "print(torch.sim.mem_get_info())\n"
+        "try: torch.zeros(1 << 20, device='sim')\n"
+        "except torch.cuda.OutOfMemoryError as error: print(error)\n",
+        TDEV_SIM_MEMORY="1MiB",
+    )
+    assert out.startswith("(1048576, 1048576)\n")
+    assert "Tried to allocate 4.00 MiB" in out and "capacity of 1.00 MiB" in out
+
+
+def distribute(tmp_path: Path, backend: str, device: str) -> list[list[torch.Tensor]]:
+    """Run two workers; the parameters each ends with."""
+    store = tmp_path / f"store-{device}"
+    outs = [tmp_path / f"{device}-{rank}.pt" for rank in range(2)]
+    workers = [
+        subprocess.Popen(
+            [sys.executable, str(WORKER), str(rank), str(store), backend, device, str(out)],
+            env=environment(),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, out in enumerate(outs)
+    ]
+    for worker in workers:
+        _, stderr = worker.communicate(timeout=180)
+        assert worker.returncode == 0, stderr[-3000:]
+    return [torch.load(out) for out in outs]
+
+
+@pytest.mark.parametrize("backend", ["gloo", "cpu:gloo,sim:gloo", "sim:gloo", "default"])
+def test_ddp(tmp_path: Path, backend: str) -> None:
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("sim_worker", WORKER)
+    assert spec is not None and spec.loader is not None
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    alone = worker.model()
+    worker.train(alone, worker.data())
+    first, second = distribute(tmp_path, backend, "sim")
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+    for mine, theirs in zip(alone.parameters(), first, strict=True):
+        torch.testing.assert_close(mine.detach(), theirs, rtol=1e-6, atol=1e-7)
+    if backend == "gloo":
+        on_cpu, _ = distribute(tmp_path, backend, "cpu")
+        assert all(torch.equal(a, b) for a, b in zip(first, on_cpu, strict=True))
+
+
+SPAWN = """
+import torch, torch.multiprocessing as mp, tdev_core.sim
+tdev_core.sim.activate()
+
+def child(queue, done):
+    a, b, p = queue.get()
+    assert a.device == torch.device("sim", 0) and type(p) is torch.nn.Parameter and p.requires_grad
+    assert a.untyped_storage() is b.untyped_storage()
+    a.add_(100)
+    b[0] = -1
+    done.put(float(p.detach().sum()))
+
+if __name__ == "__main__":
+    context = mp.get_context("spawn")
+    queue, done = context.Queue(), context.Queue()
+    process = context.Process(target=child, args=(queue, done))
+    process.start()
+    x = torch.arange(4.0, device="sim")
+    before = torch.sim.memory_allocated()
+    view = x[2:]
+    queue.put((x, x[1:], torch.nn.Parameter(torch.ones(2, device="sim"))))
+    assert done.get(timeout=60) == 2.0
+    process.join()
+    assert x.is_shared() and x.tolist() == [100, -1, 102, 103], x
+    view[0] = 0
+    assert x[2] == 0 and view.data_ptr() == x.data_ptr() + 8
+    del view
+    assert torch.sim.memory_allocated() == before
+    print("shared")
+"""
+
+
+def test_spawned_processes_share_memory(tmp_path: Path) -> None:
+    script = tmp_path / "spawn.py"
+    script.write_text(SPAWN)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0 and done.stdout == "shared\n", done.stderr[-3000:]
+
+
+def test_forked_child_refuses_like_cuda() -> None:
+    out = run(ACTIVATE + """
+import os, sys
+def child():
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1]
+    try:
+        torch.ones(1, device="sim")
+    except RuntimeError as error:
+        print(error, torch.sim._is_in_bad_fork())
+    else:
+        print("works", torch.sim._is_in_bad_fork())
+    torch.manual_seed(0)
+    sys.stdout.flush()
+    os._exit(0)
+
+child()
+keep = torch.ones(1, device="sim")
+child()
+print((keep + 1).item())
+""")
+    lines = out.splitlines()
+    assert lines[0] == "works False"
+    assert "Cannot re-initialize sim in forked subprocess" in lines[1] and "'spawn'" in lines[1]
+    assert lines[1].endswith("True") and lines[2] == "2.0"
