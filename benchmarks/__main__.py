@@ -36,6 +36,8 @@ def main() -> int:
     if unknown:
         parser.error(f"no such benchmark: {', '.join(unknown)}; there are {', '.join(names)}")
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=160)
     rows = list[Row]()
     for name in arguments.names or names:
         started = time.monotonic()

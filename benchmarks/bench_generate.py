@@ -33,8 +33,7 @@ def measure() -> list[Row]:
         for _ in range(_RUNS):
             shutil.rmtree(tree / "generated", ignore_errors=True)
             (tree / "catalog.json").unlink(missing_ok=True)
-            for cache in (".generator-cache", ".cache"):
-                shutil.rmtree(tree / cache, ignore_errors=True)
+            shutil.rmtree(tree / "cache", ignore_errors=True)
             first.append(_generate(tree))
             second.append(_generate(tree))
     return [
@@ -51,7 +50,7 @@ def measure() -> list[Row]:
 
 def _generate(tree: Path) -> float:
     start = time.perf_counter()
-    env = environment(PYTHONPATH=str(tree))
+    env = environment(PYTHONPATH=str(tree), TDEV_CACHE_DIR=str(tree / "cache"))
     subprocess.run(
         [sys.executable, "-m", "generator"], cwd=tree, env=env, check=True, capture_output=True
     )

@@ -39,6 +39,10 @@ __all__ = [
 
 _HALVES = (torch.bfloat16, torch.float16)
 
+# Settled at import: torch.compile traces through the functions below, and a dictionary is all that it
+# then sees of how the backend was picked.
+_HERE = {kind: current().value for kind in sorted(ACCELERATORS) if is_foreign(kind)}
+
 
 def target(device_type: Any) -> Any:
     """The device type that ``device_type`` means here; what is no accelerator's name stays itself.
@@ -46,9 +50,7 @@ def target(device_type: Any) -> Any:
     An index, as in ``"cuda:0"``, is dropped: torch's autocast looks at the type only.
     """
     if isinstance(device_type, str):
-        kind = device_type.partition(":")[0]
-        if kind in ACCELERATORS and is_foreign(kind):
-            return current().value
+        return _HERE.get(device_type.partition(":")[0], device_type)
     return device_type
 
 
@@ -140,8 +142,15 @@ def set_enabled(*args: Any) -> None:
 
 
 def get_dtype(device_type: str) -> torch.dtype:
-    """The dtype that autocast uses on the translated device type."""
-    return torch.get_autocast_dtype(target(device_type))
+    """The dtype that autocast uses on the translated device type.
+
+    Outside autocast that is the default of the type that was named, float16 for CUDA; the CPU's, on
+    which it runs, would be bfloat16.
+    """
+    here = target(device_type)
+    if here != device_type and not torch.is_autocast_enabled(here):
+        return torch.get_autocast_dtype(device_type.partition(":")[0])
+    return torch.get_autocast_dtype(here)
 
 
 def set_dtype(device_type: str, dtype: torch.dtype) -> None:
@@ -153,21 +162,25 @@ def set_dtype(device_type: str, dtype: torch.dtype) -> None:
 
 
 def get_gpu_dtype() -> torch.dtype:
-    """``torch.get_autocast_gpu_dtype``: the dtype on the accelerator.
-
-    Outside autocast that is the program's own device's default, float16 for CUDA; the CPU's would
-    be bfloat16.
-    """
-    here = target("cuda")
-    if here != "cuda" and not torch.is_autocast_enabled(here):
-        return torch.get_autocast_dtype("cuda")
-    return torch.get_autocast_dtype(here)
+    """``torch.get_autocast_gpu_dtype``: the dtype on the accelerator, see :func:`get_dtype`."""
+    return get_dtype("cuda")
 
 
 def set_gpu_dtype(dtype: torch.dtype) -> None:
     """``torch.set_autocast_gpu_dtype``."""
     torch.set_autocast_dtype("cuda", dtype)  # what a later autocast without dtype starts from
     set_dtype("cuda", dtype)
+
+
+def _teach_torchscript() -> None:
+    # Inside a script torch's own operators are meant; TorchScript finds them by the function's identity.
+    from torch.jit._builtins import _register_builtin
+
+    _register_builtin(is_enabled, "aten::is_autocast_enabled")
+    _register_builtin(get_dtype, "aten::get_autocast_dtype")
+
+
+_teach_torchscript()
 
 
 def definitely_not_available() -> bool:

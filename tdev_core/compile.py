@@ -10,6 +10,7 @@ Source: ``torch.compile`` documentation; ``torch._dynamo.list_backends()``.
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import shutil
 import sys
@@ -53,7 +54,16 @@ def compile(
         RuntimeError: ``mode`` and ``options`` together, or an unknown mode, as in torch; an unknown
             backend is torch's error when the compiled function is called.
     """
-    return torch.compile(model, **for_host({"backend": backend, **options}))
+    given = {"backend": backend, **options}
+    # The mirror passes every parameter of the torch it was made from; an older torch lacks some, which
+    # matters only if the program uses them.
+    given = {key: value for key, value in given.items() if value or key in _parameters()}
+    return torch.compile(model, **for_host(given))
+
+
+@functools.lru_cache(maxsize=1)
+def _parameters() -> frozenset[str]:
+    return frozenset(inspect.signature(torch.compile).parameters)
 
 
 def module_compile(original: Callable[..., None]) -> Callable[..., None]:
@@ -97,8 +107,8 @@ def for_host(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _default() -> str:
-    chosen = torch.compiler.get_default_backend()
-    return chosen if isinstance(chosen, str) else "inductor"
+    chosen = getattr(torch.compiler, "get_default_backend", lambda: "inductor")()
+    return chosen if isinstance(chosen, str) else ""
 
 
 def _instead_of(name: str) -> tuple[str | None, str]:
@@ -110,7 +120,9 @@ def _instead_of(name: str) -> tuple[str | None, str]:
         return None, ""
     if name in ("cudagraphs", "aot_cudagraphs"):
         return "aot_eager", "needs CUDA graphs, and compiles nothing besides"
-    if name in torch._dynamo.list_backends(exclude_tags=()):
+    from torch._dynamo import list_backends
+
+    if name in list_backends(exclude_tags=()):
         return None, ""  # a package has registered it in this process
     if _why_no_inductor() is None:
         return "inductor", "is a backend for CUDA"

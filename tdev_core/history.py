@@ -113,6 +113,13 @@ def _address(storage: torch.UntypedStorage) -> int:
         return int(storage._cdata)  # memory without an address: the object's own stands for it
 
 
+def _size(storage: torch.UntypedStorage) -> int:
+    try:
+        return storage.nbytes()
+    except RuntimeError:
+        return 0  # a placeholder that has no memory (yet)
+
+
 def _frames(frame: FrameType | None) -> Frames:
     found: Frames = []
     while frame is not None:
@@ -211,7 +218,7 @@ def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[s
         if not issubclass(type(value), torch.Tensor) or not _counts(value, kind):
             continue
         storage = value.untyped_storage()
-        if storage.nbytes() == 0 or storage._cdata in found:
+        if _size(storage) == 0 or storage._cdata in found:
             continue
         frames = _current.frames.get(storage._cdata, []) if _current is not None else []
         index = value.device.index or 0

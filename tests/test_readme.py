@@ -59,7 +59,9 @@ def test_the_migrated_program_of_the_readme_runs() -> None:
     program = after + "\n".join(before.splitlines()[len(imports) :])
     path = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
     env = {**os.environ, "PYTHONPATH": path, "TDEV_BACKEND": "cpu"}
-    answer = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True
+    )
     assert answer.returncode == 0, answer.stderr
     loss, peak = answer.stdout.split()
     assert 0 < float(loss) < 10

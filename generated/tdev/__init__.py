@@ -19,8 +19,10 @@ if not _launch.codemod_only():
     import torch
 
     from tdev_core import amp as _amp
+    from tdev_core import compile as _compile
     from tdev_core import standins as _standins
     from tdev_core import tensortypes as _tensortypes
+    from tdev._modules import OWN
     from tdev_core import mirror as _mirror
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import current as _current
@@ -31,97 +33,7 @@ if not _launch.codemod_only():
     from tdev_core.errors import unsupported as _unsupported
     from tdev_core.report import report
 
-    _launch.after_torch(
-        own=[
-            "tdev.accelerator",
-            "tdev.accelerator.graphs",
-            "tdev.accelerator.memory",
-            "tdev.amp",
-            "tdev.amp.autocast_mode",
-            "tdev.autograd",
-            "tdev.autograd.profiler",
-            "tdev.backends",
-            "tdev.backends.cuda",
-            "tdev.backends.cudnn",
-            "tdev.backends.cudnn.rnn",
-            "tdev.backends.mps",
-            "tdev.cuda",
-            "tdev.cuda.amp",
-            "tdev.cuda.amp.autocast_mode",
-            "tdev.cuda.amp.common",
-            "tdev.cuda.comm",
-            "tdev.cuda.gds",
-            "tdev.cuda.graphs",
-            "tdev.cuda.green_contexts",
-            "tdev.cuda.memory",
-            "tdev.cuda.nccl",
-            "tdev.cuda.nvtx",
-            "tdev.cuda.profiler",
-            "tdev.cuda.random",
-            "tdev.cuda.sparse",
-            "tdev.cuda.streams",
-            "tdev.cuda.tunable",
-            "tdev.distributed",
-            "tdev.distributed.device_mesh",
-            "tdev.distributed.distributed_c10d",
-            "tdev.distributed.nn",
-            "tdev.distributed.nn.api",
-            "tdev.distributed.nn.api.remote_module",
-            "tdev.distributed.pipelining",
-            "tdev.distributed.pipelining.stage",
-            "tdev.distributed.tensor",
-            "tdev.distributed.tensor.device_mesh",
-            "tdev.export",
-            "tdev.export.passes",
-            "tdev.fft",
-            "tdev.hub",
-            "tdev.jit",
-            "tdev.jit.mobile",
-            "tdev.library",
-            "tdev.mps",
-            "tdev.mps.event",
-            "tdev.mps.profiler",
-            "tdev.mtia",
-            "tdev.mtia.memory",
-            "tdev.mtia.mtia_graph",
-            "tdev.nested",
-            "tdev.nn",
-            "tdev.nn.attention",
-            "tdev.nn.attention.flex_attention",
-            "tdev.nn.attention.varlen",
-            "tdev.nn.modules",
-            "tdev.nn.modules.module",
-            "tdev.nn.parallel",
-            "tdev.nn.parallel.comm",
-            "tdev.nn.parallel.data_parallel",
-            "tdev.nn.parallel.distributed",
-            "tdev.nn.parallel.parallel_apply",
-            "tdev.nn.parallel.replicate",
-            "tdev.nn.parallel.scatter_gather",
-            "tdev.optim",
-            "tdev.optim.swa_utils",
-            "tdev.random",
-            "tdev.serialization",
-            "tdev.signal",
-            "tdev.signal.windows",
-            "tdev.signal.windows.windows",
-            "tdev.testing",
-            "tdev.utils",
-            "tdev.utils.benchmark",
-            "tdev.utils.benchmark.examples",
-            "tdev.utils.benchmark.examples.spectral_ops_fuzz_test",
-            "tdev.utils.checkpoint",
-            "tdev.utils.data",
-            "tdev.utils.data.dataset",
-            "tdev.utils.dlpack",
-            "tdev.utils.model_zoo",
-            "tdev.xpu",
-            "tdev.xpu.graphs",
-            "tdev.xpu.memory",
-            "tdev.xpu.random",
-            "tdev.xpu.streams",
-        ]
-    )
+    _launch.after_torch(OWN)
     Event: Any
     match _current():
         case _Backend.CUDA:
@@ -146,17 +58,43 @@ if not _launch.codemod_only():
             device = torch.device
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             device = _standins.device
+    get_autocast_dtype: Any
+    match _current():
+        case _Backend.CUDA:
+            get_autocast_dtype = torch.get_autocast_dtype
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            get_autocast_dtype = _amp.get_dtype
+    is_autocast_enabled: Any
+    match _current():
+        case _Backend.CUDA:
+            is_autocast_enabled = torch.is_autocast_enabled
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            is_autocast_enabled = _amp.is_enabled
+    set_autocast_enabled: Any
+    match _current():
+        case _Backend.CUDA:
+            set_autocast_enabled = torch.set_autocast_enabled
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            set_autocast_enabled = _amp.set_enabled
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.arange``: Returns a 1-D tensor of size :math:`\\left\\lceil \\frac{\\text{end} - \\text{start}}{\\text{step}} \\right\\rceil` with values from the interval ``[start, end)`` taken with common difference :attr:`step` beginning from `start`."""
+    """Mirror of ``torch.arange``.
+
+    Returns a 1-D tensor of size ``\\left\\lceil \\frac{\\text{end} -
+    \\text{start}}{\\text{step}} \\right\\rceil`` with values from the interval ``[start, end)``
+    taken with common difference ``step`` beginning from `start`.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.arange(*args, **kwargs)
 
 
 def as_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.as_tensor``: Converts :attr:`data` into a tensor, sharing data and preserving autograd history if possible."""
+    """Mirror of ``torch.as_tensor``.
+
+    Converts ``data`` into a tensor, sharing data and preserving autograd history if possible.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     elif len(args) > 2:
@@ -165,7 +103,7 @@ def as_tensor(*args: Any, **kwargs: Any) -> Any:
 
 
 def asarray(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.asarray``: Converts :attr:`obj` to a tensor."""
+    """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor."""
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.asarray(*args, **kwargs)
@@ -185,6 +123,55 @@ def blackman_window(*args: Any, **kwargs: Any) -> Any:
     return torch.blackman_window(*args, **kwargs)
 
 
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: Any = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
+) -> Any:
+    """Mirror of ``torch.compile``.
+
+    Optimizes given model/function using TorchDynamo and specified backend.
+    """
+    match _current():
+        case _Backend.CUDA:
+            return torch.compile(
+                model,
+                fullgraph=fullgraph,
+                dynamic=dynamic,
+                backend=backend,
+                mode=mode,
+                options=options,
+                name=name,
+                disable=disable,
+                recompile_limit=recompile_limit,
+                isolate_recompiles=isolate_recompiles,
+                shapes_spec=shapes_spec,
+            )
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _compile.compile(
+                model,
+                fullgraph=fullgraph,
+                dynamic=dynamic,
+                backend=backend,
+                mode=mode,
+                options=options,
+                name=name,
+                disable=disable,
+                recompile_limit=recompile_limit,
+                isolate_recompiles=isolate_recompiles,
+                shapes_spec=shapes_spec,
+            )
+
+
 def empty(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty``: Returns a tensor filled with uninitialized data."""
     if "device" in kwargs:
@@ -193,72 +180,83 @@ def empty(*args: Any, **kwargs: Any) -> Any:
 
 
 def empty_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty_like``: Returns an uninitialized tensor with the same size as :attr:`input`."""
+    """Mirror of ``torch.empty_like``.
+
+    Returns an uninitialized tensor with the same size as ``input``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_like(*args, **kwargs)
 
 
 def empty_permuted(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty_permuted``: Creates an uninitialized, non-overlapping and dense tensor with the specified :attr:`size`, with :attr:`physical_layout` specifying how the dimensions are physically laid out in memory (each logical dimension is listed from outermost to innermost)."""
+    """Mirror of ``torch.empty_permuted``.
+
+    Creates an uninitialized, non-overlapping and dense tensor with the specified ``size``, with
+    ``physical_layout`` specifying how the dimensions are physically laid out in memory (each
+    logical dimension is listed from outermost to innermost).
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_permuted(*args, **kwargs)
 
 
 def empty_quantized(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty_quantized``"""
+    """Mirror of ``torch.empty_quantized``."""
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_quantized(*args, **kwargs)
 
 
 def empty_strided(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty_strided``: Creates a tensor with the specified :attr:`size` and :attr:`stride` and filled with undefined data."""
+    """Mirror of ``torch.empty_strided``.
+
+    Creates a tensor with the specified ``size`` and ``stride`` and filled with undefined data.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_strided(*args, **kwargs)
 
 
 def eye(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.eye``: Returns a 2-D tensor with ones on the diagonal and zeros elsewhere."""
+    """Mirror of ``torch.eye``.
+
+    Returns a 2-D tensor with ones on the diagonal and zeros elsewhere.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.eye(*args, **kwargs)
 
 
 def from_file(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.from_file``: Creates a CPU tensor with a storage backed by a memory-mapped file."""
+    """Mirror of ``torch.from_file``.
+
+    Creates a CPU tensor with a storage backed by a memory-mapped file.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.from_file(*args, **kwargs)
 
 
 def full(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.full``: Creates a tensor of size :attr:`size` filled with :attr:`fill_value`."""
+    """Mirror of ``torch.full``: Creates a tensor of size ``size`` filled with ``fill_value``."""
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.full(*args, **kwargs)
 
 
 def full_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.full_like``: Returns a tensor with the same size as :attr:`input` filled with :attr:`fill_value`."""
+    """Mirror of ``torch.full_like``.
+
+    Returns a tensor with the same size as ``input`` filled with ``fill_value``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.full_like(*args, **kwargs)
 
 
-def get_autocast_dtype(device_type: str) -> torch.dtype:
-    """Mirror of ``torch.get_autocast_dtype``"""
-    match _current():
-        case _Backend.CUDA:
-            return torch.get_autocast_dtype(device_type)
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _amp.get_dtype(device_type)
-
-
 def get_autocast_gpu_dtype() -> torch.dtype:
-    """Mirror of ``torch.get_autocast_gpu_dtype``"""
+    """Mirror of ``torch.get_autocast_gpu_dtype``."""
     match _current():
         case _Backend.CUDA:
             return torch.get_autocast_gpu_dtype()
@@ -267,7 +265,11 @@ def get_autocast_gpu_dtype() -> torch.dtype:
 
 
 def get_device_module(device: torch.device | str | None = None) -> Any:
-    """Mirror of ``torch.get_device_module``: Returns the module associated with a given device(e.g., torch.device('cuda'), 'mtia:0', 'xpu', ...)."""
+    """Mirror of ``torch.get_device_module``.
+
+    Returns the module associated with a given device(e.g., torch.device('cuda'), 'mtia:0',
+    'xpu', ...).
+    """
     device = _translate(device)
     return torch.get_device_module(device)
 
@@ -287,7 +289,7 @@ def hann_window(*args: Any, **kwargs: Any) -> Any:
 
 
 def import_ir_module(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.import_ir_module``"""
+    """Mirror of ``torch.import_ir_module``."""
     if "map_location" in kwargs:
         kwargs["map_location"] = _translate(kwargs["map_location"])
     elif len(args) > 2:
@@ -296,7 +298,7 @@ def import_ir_module(*args: Any, **kwargs: Any) -> Any:
 
 
 def import_ir_module_from_buffer(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.import_ir_module_from_buffer``"""
+    """Mirror of ``torch.import_ir_module_from_buffer``."""
     if "map_location" in kwargs:
         kwargs["map_location"] = _translate(kwargs["map_location"])
     elif len(args) > 2:
@@ -304,122 +306,169 @@ def import_ir_module_from_buffer(*args: Any, **kwargs: Any) -> Any:
     return torch.import_ir_module_from_buffer(*args, **kwargs)
 
 
-def is_autocast_enabled(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.is_autocast_enabled``"""
-    if "device_type" in kwargs:
-        kwargs["device_type"] = _translate_type(kwargs["device_type"])
-    elif len(args) > 0:
-        args = (_translate_type(args[0]), *args[1:])
-    return torch.is_autocast_enabled(*args, **kwargs)
-
-
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.kaiser_window``: Computes the Kaiser window with window length :attr:`window_length` and shape parameter :attr:`beta`."""
+    """Mirror of ``torch.kaiser_window``.
+
+    Computes the Kaiser window with window length ``window_length`` and shape parameter
+    ``beta``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.kaiser_window(*args, **kwargs)
 
 
 def linspace(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.linspace``: Creates a one-dimensional tensor of size :attr:`steps` whose values are evenly spaced from :attr:`start` to :attr:`end`, inclusive."""
+    """Mirror of ``torch.linspace``.
+
+    Creates a one-dimensional tensor of size ``steps`` whose values are evenly spaced from
+    ``start`` to ``end``, inclusive.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.linspace(*args, **kwargs)
 
 
 def logspace(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.logspace``: Creates a one-dimensional tensor of size :attr:`steps` whose values are evenly spaced from :math:`{{\\text{{base}}}}^{{\\text{{start}}}}` to :math:`{{\\text{{base}}}}^{{\\text{{end}}}}`, inclusive, on a logarithmic scale with base :attr:`base`."""
+    """Mirror of ``torch.logspace``.
+
+    Creates a one-dimensional tensor of size ``steps`` whose values are evenly spaced from
+    ``{{\\text{{base}}}}^{{\\text{{start}}}}`` to ``{{\\text{{base}}}}^{{\\text{{end}}}}``,
+    inclusive, on a logarithmic scale with base ``base``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.logspace(*args, **kwargs)
 
 
 def normal(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.normal``: Returns a tensor of random numbers drawn from separate normal distributions whose mean and standard deviation are given."""
+    """Mirror of ``torch.normal``.
+
+    Returns a tensor of random numbers drawn from separate normal distributions whose mean and
+    standard deviation are given.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.normal(*args, **kwargs)
 
 
 def ones(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.ones``: Returns a tensor filled with the scalar value `1`, with the shape defined by the variable argument :attr:`size`."""
+    """Mirror of ``torch.ones``.
+
+    Returns a tensor filled with the scalar value `1`, with the shape defined by the variable
+    argument ``size``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.ones(*args, **kwargs)
 
 
 def ones_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.ones_like``: Returns a tensor filled with the scalar value `1`, with the same size as :attr:`input`."""
+    """Mirror of ``torch.ones_like``.
+
+    Returns a tensor filled with the scalar value `1`, with the same size as ``input``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.ones_like(*args, **kwargs)
 
 
 def rand(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.rand``: Returns a tensor filled with random numbers from a uniform distribution on the interval :math:`[0, 1)`"""
+    """Mirror of ``torch.rand``.
+
+    Returns a tensor filled with random numbers from a uniform distribution on the interval
+    ``[0, 1)``
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.rand(*args, **kwargs)
 
 
 def rand_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.rand_like``: Returns a tensor with the same size as :attr:`input` that is filled with random numbers from a uniform distribution on the interval :math:`[0, 1)`."""
+    """Mirror of ``torch.rand_like``.
+
+    Returns a tensor with the same size as ``input`` that is filled with random numbers from a
+    uniform distribution on the interval ``[0, 1)``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.rand_like(*args, **kwargs)
 
 
 def randint(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.randint``: Returns a tensor filled with random integers generated uniformly between :attr:`low` (inclusive) and :attr:`high` (exclusive)."""
+    """Mirror of ``torch.randint``.
+
+    Returns a tensor filled with random integers generated uniformly between ``low`` (inclusive)
+    and ``high`` (exclusive).
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randint(*args, **kwargs)
 
 
 def randint_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.randint_like``: Returns a tensor with the same shape as Tensor :attr:`input` filled with random integers generated uniformly between :attr:`low` (inclusive) and :attr:`high` (exclusive)."""
+    """Mirror of ``torch.randint_like``.
+
+    Returns a tensor with the same shape as Tensor ``input`` filled with random integers
+    generated uniformly between ``low`` (inclusive) and ``high`` (exclusive).
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randint_like(*args, **kwargs)
 
 
 def randn(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.randn``: Returns a tensor filled with random numbers from a normal distribution with mean `0` and variance `1` (also called the standard normal distribution)."""
+    """Mirror of ``torch.randn``.
+
+    Returns a tensor filled with random numbers from a normal distribution with mean `0` and
+    variance `1` (also called the standard normal distribution).
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randn(*args, **kwargs)
 
 
 def randn_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.randn_like``: Returns a tensor with the same size as :attr:`input` that is filled with random numbers from a normal distribution with mean 0 and variance 1."""
+    """Mirror of ``torch.randn_like``.
+
+    Returns a tensor with the same size as ``input`` that is filled with random numbers from a
+    normal distribution with mean 0 and variance 1.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randn_like(*args, **kwargs)
 
 
 def randperm(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.randperm``: Returns a random permutation of integers from ``0`` to ``n - 1``."""
+    """Mirror of ``torch.randperm``.
+
+    Returns a random permutation of integers from ``0`` to ``n - 1``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randperm(*args, **kwargs)
 
 
 def range(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.range``: Returns a 1-D tensor of size :math:`\\left\\lfloor \\frac{\\text{end} - \\text{start}}{\\text{step}} \\right\\rfloor + 1` with values from :attr:`start` to :attr:`end` with step :attr:`step`."""
+    """Mirror of ``torch.range``.
+
+    Returns a 1-D tensor of size ``\\left\\lfloor \\frac{\\text{end} -
+    \\text{start}}{\\text{step}} \\right\\rfloor + 1`` with values from ``start`` to ``end``
+    with step ``step``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.range(*args, **kwargs)
 
 
 def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.scalar_tensor``"""
+    """Mirror of ``torch.scalar_tensor``."""
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.scalar_tensor(*args, **kwargs)
 
 
 def set_autocast_dtype(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.set_autocast_dtype``"""
+    """Mirror of ``torch.set_autocast_dtype``."""
     if "device_type" in kwargs:
         kwargs["device_type"] = _translate_type(kwargs["device_type"])
     elif len(args) > 0:
@@ -427,17 +476,8 @@ def set_autocast_dtype(*args: Any, **kwargs: Any) -> Any:
     return torch.set_autocast_dtype(*args, **kwargs)
 
 
-def set_autocast_enabled(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.set_autocast_enabled``"""
-    if "device_type" in kwargs:
-        kwargs["device_type"] = _translate_type(kwargs["device_type"])
-    elif len(args) > 0:
-        args = (_translate_type(args[0]), *args[1:])
-    return torch.set_autocast_enabled(*args, **kwargs)
-
-
 def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:
-    """Mirror of ``torch.set_autocast_gpu_dtype``"""
+    """Mirror of ``torch.set_autocast_gpu_dtype``."""
     match _current():
         case _Backend.CUDA:
             torch.set_autocast_gpu_dtype(dtype)
@@ -446,13 +486,20 @@ def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:
 
 
 def set_default_device(device: torch.types.Device) -> None:
-    """Mirror of ``torch.set_default_device``: Sets the default ``torch.Tensor`` to be allocated on ``device``."""
+    """Mirror of ``torch.set_default_device``.
+
+    Sets the default ``torch.Tensor`` to be allocated on ``device``.
+    """
     device = _translate(device)
     torch.set_default_device(device)
 
 
 def set_default_tensor_type(t: Any, /) -> None:
-    """Mirror of ``torch.set_default_tensor_type``: This function is deprecated as of PyTorch 2.1, please use :func:`torch.set_default_dtype()` and :func:`torch.set_default_device()` as alternatives."""
+    """Mirror of ``torch.set_default_tensor_type``.
+
+    This function is deprecated as of PyTorch 2.1, please use ``torch.set_default_dtype()`` and
+    ``torch.set_default_device()`` as alternatives.
+    """
     match _current():
         case _Backend.CUDA:
             torch.set_default_tensor_type(t)
@@ -461,49 +508,77 @@ def set_default_tensor_type(t: Any, /) -> None:
 
 
 def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_bsc_tensor``: Constructs a :ref:`sparse tensor in BSC (Block Compressed Sparse Column)) <sparse-bsc-docs>` with specified 2-dimensional blocks at the given :attr:`ccol_indices` and :attr:`row_indices`."""
+    """Mirror of ``torch.sparse_bsc_tensor``.
+
+    Constructs a ``sparse tensor in BSC (Block Compressed Sparse Column))`` with specified
+    2-dimensional blocks at the given ``ccol_indices`` and ``row_indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_bsc_tensor(*args, **kwargs)
 
 
 def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_bsr_tensor``: Constructs a :ref:`sparse tensor in BSR (Block Compressed Sparse Row)) <sparse-bsr-docs>` with specified 2-dimensional blocks at the given :attr:`crow_indices` and :attr:`col_indices`."""
+    """Mirror of ``torch.sparse_bsr_tensor``.
+
+    Constructs a ``sparse tensor in BSR (Block Compressed Sparse Row))`` with specified
+    2-dimensional blocks at the given ``crow_indices`` and ``col_indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_bsr_tensor(*args, **kwargs)
 
 
 def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_compressed_tensor``: Constructs a :ref:`sparse tensor in Compressed Sparse format - CSR, CSC, BSR, or BSC - <sparse-compressed-docs>` with specified values at the given :attr:`compressed_indices` and :attr:`plain_indices`."""
+    """Mirror of ``torch.sparse_compressed_tensor``.
+
+    Constructs a ``sparse tensor in Compressed Sparse format - CSR, CSC, BSR, or BSC -`` with
+    specified values at the given ``compressed_indices`` and ``plain_indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_compressed_tensor(*args, **kwargs)
 
 
 def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_coo_tensor``: Constructs a :ref:`sparse tensor in COO(rdinate) format <sparse-coo-docs>` with specified values at the given :attr:`indices`."""
+    """Mirror of ``torch.sparse_coo_tensor``.
+
+    Constructs a ``sparse tensor in COO(rdinate) format`` with specified values at the given
+    ``indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_coo_tensor(*args, **kwargs)
 
 
 def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_csc_tensor``: Constructs a :ref:`sparse tensor in CSC (Compressed Sparse Column) <sparse-csc-docs>` with specified values at the given :attr:`ccol_indices` and :attr:`row_indices`."""
+    """Mirror of ``torch.sparse_csc_tensor``.
+
+    Constructs a ``sparse tensor in CSC (Compressed Sparse Column)`` with specified values at
+    the given ``ccol_indices`` and ``row_indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_csc_tensor(*args, **kwargs)
 
 
 def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.sparse_csr_tensor``: Constructs a :ref:`sparse tensor in CSR (Compressed Sparse Row) <sparse-csr-docs>` with specified values at the given :attr:`crow_indices` and :attr:`col_indices`."""
+    """Mirror of ``torch.sparse_csr_tensor``.
+
+    Constructs a ``sparse tensor in CSR (Compressed Sparse Row)`` with specified values at the
+    given ``crow_indices`` and ``col_indices``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_csr_tensor(*args, **kwargs)
 
 
 def tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.tensor``: Constructs a tensor with no autograd history (also known as a 'leaf tensor', see :doc:`/notes/autograd`) by copying :attr:`data`."""
+    """Mirror of ``torch.tensor``.
+
+    Constructs a tensor with no autograd history (also known as a 'leaf tensor', see
+    ``/notes/autograd``) by copying ``data``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     elif len(args) > 2:
@@ -512,28 +587,45 @@ def tensor(*args: Any, **kwargs: Any) -> Any:
 
 
 def tril_indices(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.tril_indices``: Returns the indices of the lower triangular part of a :attr:`row`-by- :attr:`col` matrix in a 2-by-N Tensor, where the first row contains row coordinates of all indices and the second row contains column coordinates."""
+    """Mirror of ``torch.tril_indices``.
+
+    Returns the indices of the lower triangular part of a ``row``-by- ``col`` matrix in a 2-by-N
+    Tensor, where the first row contains row coordinates of all indices and the second row
+    contains column coordinates.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.tril_indices(*args, **kwargs)
 
 
 def triu_indices(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.triu_indices``: Returns the indices of the upper triangular part of a :attr:`row` by :attr:`col` matrix in a 2-by-N Tensor, where the first row contains row coordinates of all indices and the second row contains column coordinates."""
+    """Mirror of ``torch.triu_indices``.
+
+    Returns the indices of the upper triangular part of a ``row`` by ``col`` matrix in a 2-by-N
+    Tensor, where the first row contains row coordinates of all indices and the second row
+    contains column coordinates.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.triu_indices(*args, **kwargs)
 
 
 def zeros(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.zeros``: Returns a tensor filled with the scalar value `0`, with the shape defined by the variable argument :attr:`size`."""
+    """Mirror of ``torch.zeros``.
+
+    Returns a tensor filled with the scalar value `0`, with the shape defined by the variable
+    argument ``size``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.zeros(*args, **kwargs)
 
 
 def zeros_like(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.zeros_like``: Returns a tensor filled with the scalar value `0`, with the same size as :attr:`input`."""
+    """Mirror of ``torch.zeros_like``.
+
+    Returns a tensor filled with the scalar value `0`, with the same size as ``input``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.zeros_like(*args, **kwargs)
@@ -552,6 +644,7 @@ if not _launch.codemod_only():
             "asarray",
             "bartlett_window",
             "blackman_window",
+            "compile",
             "device",
             "empty",
             "empty_like",
@@ -626,7 +719,6 @@ if not _launch.codemod_only():
             "hann_window": "aten::hann_window",
             "import_ir_module": "aten::import_ir_module",
             "import_ir_module_from_buffer": "aten::import_ir_module_from_buffer",
-            "is_autocast_enabled": "aten::is_autocast_enabled",
             "kaiser_window": "aten::kaiser_window",
             "linspace": "aten::linspace",
             "logspace": "aten::logspace",
@@ -643,7 +735,6 @@ if not _launch.codemod_only():
             "range": "aten::range",
             "scalar_tensor": "aten::scalar_tensor",
             "set_autocast_dtype": "aten::set_autocast_dtype",
-            "set_autocast_enabled": "aten::set_autocast_enabled",
             "sparse_bsc_tensor": "aten::sparse_bsc_tensor",
             "sparse_bsr_tensor": "aten::sparse_bsr_tensor",
             "sparse_compressed_tensor": "aten::sparse_compressed_tensor",

@@ -498,6 +498,11 @@ SHIMS = (
     ),
     Shim(
         "torch.nn.modules.module.Module",
+        "compile",
+        factory="tdev_core.compile:module_compile",
+    ),
+    Shim(
+        "torch.nn.modules.module.Module",
         "cuda",
         factory="tdev_core.shims.moves:module_cuda",
     ),

@@ -24,7 +24,10 @@ def load_state_dict_from_url(
     file_name: str | None = None,
     weights_only: bool = False,
 ) -> Any:
-    """Mirror of ``torch.hub.load_state_dict_from_url``: Loads the Torch serialized object at the given URL."""
+    """Mirror of ``torch.hub.load_state_dict_from_url``.
+
+    Loads the Torch serialized object at the given URL.
+    """
     map_location = _translate(map_location)
     return torch.hub.load_state_dict_from_url(
         url, model_dir, map_location, progress, check_hash, file_name, weights_only

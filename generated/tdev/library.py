@@ -23,7 +23,10 @@ def custom_op(*args: Any, **kwargs: Any) -> Any:
 
 
 def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Mirror of ``torch.library.register_kernel``: Register an implementation for a device type for this operator."""
+    """Mirror of ``torch.library.register_kernel``.
+
+    Register an implementation for a device type for this operator.
+    """
     device_types = _translate_type(device_types)
     return torch.library.register_kernel(op, device_types, func, lib=lib)
 

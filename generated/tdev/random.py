@@ -23,7 +23,11 @@ def fork_rng(
     _devices_kw: Any = "devices",
     device_type: Any = None,
 ) -> Any:
-    """Mirror of ``torch.random.fork_rng``: Forks the RNG, so that when you return, the RNG is reset to the state that it was previously in."""
+    """Mirror of ``torch.random.fork_rng``.
+
+    Forks the RNG, so that when you return, the RNG is reset to the state that it was previously
+    in.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.random.fork_rng(devices, enabled, _caller, _devices_kw, device_type)

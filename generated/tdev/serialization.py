@@ -25,7 +25,10 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Mirror of ``torch.serialization.load``: Loads an object saved with :func:`torch.save` from a file."""
+    """Mirror of ``torch.serialization.load``.
+
+    Loads an object saved with ``torch.save`` from a file.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.serialization.load(

@@ -24,6 +24,10 @@ _MODE = Mode(line_length=100, target_versions={TargetVersion.PY310})
 _STUB_MODE = Mode(line_length=100, target_versions={TargetVersion.PY310}, is_pyi=True)
 
 
+# Private modules of the package; other names with a leading underscore are partials.
+_EMITTED = ("_modules.py.j2", "_shims.py.j2")
+
+
 def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
     """Every file of ``generated/`` with its text, by path relative to it, in POSIX form.
 
@@ -71,8 +75,8 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
         if not path.name.startswith("_") or path.name.startswith("__"):
             template = path.relative_to(templates).as_posix()
             yield template.removesuffix(".j2"), template, view
-        elif path.name == "_shims.py.j2":
-            yield "tdev/_shims.py", path.relative_to(templates).as_posix(), view
+        elif path.name in _EMITTED:
+            yield f"tdev/{path.stem}", path.relative_to(templates).as_posix(), view
 
 
 def _has_children(name: str, catalog: dict[str, Any]) -> bool:

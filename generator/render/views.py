@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import Any
 
 __all__ = ["module_view", "root_view", "stub_view"]
@@ -15,9 +17,30 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         "torch_name": name,
         "core_modules": mirror["modules"],
         "uses": _uses(mirror),
-        **{key: mirror[key] for key in ("summary", "home", "definitions", "elsewhere")},
+        **{key: mirror[key] for key in ("home", "elsewhere")},
+        "definitions": [
+            {**row, "doc": _docstring(row["torch_name"], row["summary"])}
+            for row in mirror["definitions"]
+        ],
         "script": {row["name"]: row["script"] for row in mirror["definitions"] if row["script"]},
     }
+
+
+def _docstring(torch_name: str, summary: str) -> str:
+    """The docstring of an emitted function: one line if it fits, else a wrapped paragraph."""
+    text = _plain(summary).replace("\\", "\\\\").replace('"', "'")
+    line = f"Mirror of ``{torch_name}``" + (f": {text}" if text else ".")
+    if len(line) <= 88:
+        return line
+    rest = textwrap.fill(
+        text, 96, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+    )
+    return f"Mirror of ``{torch_name}``.\n\n{rest}\n    "
+
+
+def _plain(summary: str) -> str:
+    """A summary without Sphinx roles: ``:attr:`x` `` becomes ``x`` in double backquotes."""
+    return re.sub(r":\w+:`~?([^`<]*?)(?: <[^`]*)?`", r"``\1``", summary)
 
 
 def _uses(mirror: dict[str, Any]) -> dict[str, Any]:

@@ -30,11 +30,15 @@ def activate() -> None:
 
     advice = "Install it with: pip install 'tdev[mlx]' (macOS: pip install mlx; Linux: pip install 'mlx[cpu]')"
     if not is_installed():
-        raise ConfigError(f"TDEV_BACKEND=mlx asks for Apple's MLX, but the package 'mlx' is not installed. {advice}.")
+        raise ConfigError(
+            f"TDEV_BACKEND=mlx asks for Apple's MLX, but the package 'mlx' is not installed. {advice}."
+        )
     try:
         import mlx.core  # noqa: F401
     except ImportError as error:
-        raise ConfigError(f"TDEV_BACKEND=mlx asks for Apple's MLX, but 'mlx.core' cannot be loaded ({error}). {advice}.") from error
+        raise ConfigError(
+            f"TDEV_BACKEND=mlx asks for Apple's MLX, but 'mlx.core' cannot be loaded ({error}). {advice}."
+        ) from error
     from tdev_core.mlx.setup import register
 
     register()

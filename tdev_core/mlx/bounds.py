@@ -43,12 +43,16 @@ def check(index: Any, size: int, negative: bool = False) -> None:
         return
     least = -size if negative else 0
     if collecting is not None:
-        error = IndexError(f"index out of range: an index is not below {size}, the size of the dimension it indexes")
+        error = IndexError(
+            f"index out of range: an index is not below {size}, the size of the dimension it indexes"
+        )
         collecting.append((mx.any((index < least) | (index >= size)), error))
         return
     low, high = extremes(index)
     if low < least or high >= size:
-        raise IndexError(f"index {low if low < least else high} is out of bounds for dimension with size {size}")
+        raise IndexError(
+            f"index {low if low < least else high} is out of bounds for dimension with size {size}"
+        )
 
 
 def refuse(condition: Any, error: Exception) -> None:

@@ -7,6 +7,7 @@ each combination of them, and each set of shapes, is compiled anew by MLX.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.abc
 import importlib.util
 import operator
@@ -23,15 +24,31 @@ __all__ = ["announce", "backend", "compile_graph", "kernel_of"]
 # --- registration without importing torch._dynamo, which costs a second -----------------------------------
 
 
-class _AfterImport(importlib.abc.MetaPathFinder):
-    """Registers the backend as soon as torch's registry of them has been imported."""
+def _add_backend(registry: Any) -> None:
+    with contextlib.suppress(AssertionError):  # torch's "Duplicate name": it is there already
+        registry.register_backend(backend, name="mlx")
 
-    name = "torch._dynamo.backends.registry"
+
+def _skip_kernels(rules: Any) -> None:
+    for package in ("tdev_core.mlx", "tdev_core.privateuse"):
+        rules.add(package)
+
+
+class _AfterImport(importlib.abc.MetaPathFinder):
+    """Tells torch's compiler about the backend, and not to compile our kernels, as soon as it is imported."""
+
+    tasks = {
+        "torch._dynamo.backends.registry": _add_backend,
+        "torch._dynamo.trace_rules": _skip_kernels,
+    }
+
+    def __init__(self) -> None:
+        self.left = {name: task for name, task in self.tasks.items() if name not in sys.modules}
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
-        if fullname != self.name:
+        task = self.left.pop(fullname, None)
+        if task is None:
             return None
-        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
         if spec is None or spec.loader is None:
             return None
@@ -39,7 +56,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
         def exec_module(module: Any) -> None:
             execute(module)
-            module.register_backend(backend, name="mlx")
+            task(module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec
@@ -47,11 +64,10 @@ class _AfterImport(importlib.abc.MetaPathFinder):
 
 def announce() -> None:
     """Make the name "mlx" known to ``torch.compile``."""
-    registry = sys.modules.get(_AfterImport.name)
-    if registry is not None:
-        if "mlx" not in registry.list_backends(None):
-            registry.register_backend(backend, name="mlx")
-    elif not any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
+    for name, task in _AfterImport.tasks.items():
+        if name in sys.modules:
+            task(sys.modules[name])
+    if not any(isinstance(finder, _AfterImport) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AfterImport())
 
 
@@ -69,7 +85,9 @@ def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
     def compiler(gm: Any, inputs: Any) -> Any:
         return make_boxed_func(compile_graph(gm))
 
-    return aot_autograd(fw_compiler=compiler, bw_compiler=compiler, decompositions=_decompositions())(graph, example_inputs)
+    return aot_autograd(
+        fw_compiler=compiler, bw_compiler=compiler, decompositions=_decompositions()
+    )(graph, example_inputs)
 
 
 _table: dict[Any, Any] = {}
@@ -81,7 +99,11 @@ def _decompositions() -> dict[Any, Any]:
         from torch._decomp import core_aten_decompositions
 
         _table.update(
-            {o: f for o, f in core_aten_decompositions().items() if hasattr(o, "_schema") and kernel_of(o) is None}
+            {
+                o: f
+                for o, f in core_aten_decompositions().items()
+                if hasattr(o, "_schema") and kernel_of(o) is None
+            }
         )
     return _table
 
@@ -115,13 +137,20 @@ def _values(node: Any) -> list[Any]:
 
 
 def _is_number(node: Any) -> bool:
-    return all(not isinstance(v, torch.Tensor) for v in _values(node)) and node.meta.get("val") is not None
+    return (
+        all(not isinstance(v, torch.Tensor) for v in _values(node))
+        and node.meta.get("val") is not None
+    )
 
 
 def _on_mlx(node: Any) -> bool:
     from tdev_core.mlx.dtypes import to_mx
 
-    return all(v.dtype in to_mx and v.device.type == "mlx" for v in _values(node) if isinstance(v, torch.Tensor))
+    return all(
+        v.dtype in to_mx and v.device.type == "mlx"
+        for v in _values(node)
+        if isinstance(v, torch.Tensor)
+    )
 
 
 class _Failed(Exception):
@@ -150,7 +179,11 @@ class _Part:
         if errors:
             self._check(flat[-1], errors)
         for node, places in zip(self.outputs, layout, strict=True):
-            env[node] = [None if p is None else flat[p] for p in places] if isinstance(places, list) else flat[places]
+            env[node] = (
+                [None if p is None else flat[p] for p in places]
+                if isinstance(places, list)
+                else flat[places]
+            )
 
     def _check(self, flags: Any, errors: list[Exception]) -> None:
         with runtime.lock:
@@ -166,7 +199,9 @@ class _Part:
         def trace(*arrays: Any) -> list[Any]:
             layout.clear()
             errors.clear()
-            env = dict(zip(self.numbers, numbers, strict=True)) | dict(zip(self.arrays, arrays, strict=True))
+            env = dict(zip(self.numbers, numbers, strict=True)) | dict(
+                zip(self.arrays, arrays, strict=True)
+            )
             before, bounds.collecting = bounds.collecting, []
             try:
                 for node in self.nodes:
@@ -197,7 +232,8 @@ def _place(value: Any, flat: list[Any]) -> int | None:
 
 
 def _inputs(nodes: list[Any]) -> list[Any]:
-    inside, seen = set(nodes), {}
+    inside = set(nodes)
+    seen: dict[Any, None] = {}
     for node in nodes:
         for n in node.all_input_nodes:
             if n not in inside:
@@ -235,7 +271,11 @@ def _kind(node: Any, refused: set[Any]) -> str:
     if node.target is operator.getitem:
         return _kind(node.args[0], refused) if node.args[0].op == "call_function" else "eager"
     known = node.op == "call_function" and kernel_of(node.target) is not None
-    return "mlx" if known and _on_mlx(node) and all(_on_mlx(n) for n in node.all_input_nodes) else "eager"
+    return (
+        "mlx"
+        if known and _on_mlx(node) and all(_on_mlx(n) for n in node.all_input_nodes)
+        else "eager"
+    )
 
 
 def _tensor_inputs(node: Any) -> bool:
@@ -263,7 +303,11 @@ def _parts(gm: Any, refused: set[Any]) -> list[Any]:
     parts += [*late, *([run] if run else [])]
     out: list[Any] = []
     for p in parts:
-        out.append(_Part(p, wanted) if isinstance(p, list) and _kind(p[0], refused) == "mlx" else p[0] if isinstance(p, list) else p)
+        out.append(
+            _Part(p, wanted)
+            if isinstance(p, list) and _kind(p[0], refused) == "mlx"
+            else p[0] if isinstance(p, list) else p
+        )
     return out
 
 
@@ -315,14 +359,16 @@ def _result(r: Any, env: dict[Any, Any]) -> Any:
     value = env[r]
     if not isinstance(value, mx.array):
         return value
-    expected = r.meta.get("val")
+    expected: Any = r.meta.get("val")
     strides = tuple(expected.stride()) if isinstance(expected, torch.Tensor) else None
     if strides is None or not all(isinstance(s, int) for s in strides) or expected.is_contiguous():
         return storage.wrap(value)
     shape = value.shape
     order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i]))
     dense = storage.contiguous_strides(tuple(shape[i] for i in order))
-    if not value.size or any(strides[i] != s for i, s in zip(order, dense, strict=True) if shape[i] != 1):
+    if not value.size or any(
+        strides[i] != s for i, s in zip(order, dense, strict=True) if shape[i] != 1
+    ):
         return storage.wrap(value)
     t = storage.new(tuple(shape), expected.dtype, strides)
     a = mx.transpose(value, order)

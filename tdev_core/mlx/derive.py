@@ -21,7 +21,9 @@ def _signature(arguments: list[Any]) -> list[tuple[str, str]]:
 def derived(name: str, overload: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """The in-place overloads (``add_.Tensor``) and the out overloads (``add.out``, with their out names) of one row."""
     schemas = overloads(name)
-    mine = next(s for s in schemas if s.overload_name == ("" if overload == "default" else overload))
+    mine = next(
+        s for s in schemas if s.overload_name == ("" if overload == "default" else overload)
+    )
     wanted = _signature(mine.arguments)
     inplace = []
     for s in overloads(name + "_"):
@@ -29,11 +31,18 @@ def derived(name: str, overload: str) -> tuple[list[str], list[tuple[str, list[s
             inplace.append(f"{name}_.{s.overload_name or 'default'}")
     outs = []
     for s in schemas:
-        names = [a.name for a in s.arguments if a.alias_info is not None and a.alias_info.is_write and a.kwarg_only]
+        names = [
+            a.name
+            for a in s.arguments
+            if a.alias_info is not None and a.alias_info.is_write and a.kwarg_only
+        ]
         if not names or len(names) != len([a for a in s.arguments if a.alias_info is not None]):
             continue
         rest = [a for a in s.arguments if a.name not in names]
-        if _signature(rest) == [x for x in wanted if x[0] not in _FACTORY] or _signature(rest) == wanted:
+        if (
+            _signature(rest) == [x for x in wanted if x[0] not in _FACTORY]
+            or _signature(rest) == wanted
+        ):
             outs.append((f"{name}.{s.overload_name}", names))
     return inplace, outs
 

@@ -109,7 +109,7 @@ def raw(op: Any, kernel: Kernel) -> Kernel:
             return kernel(*args, **kwargs)
         except _PASS:
             raise
-        except Decline as error:
+        except (Decline, ValueError, TypeError) as error:
             return fallback.run(op, args, kwargs, reason(error))
 
     return call
@@ -123,7 +123,11 @@ def inplace(op: Any, kernel: Kernel) -> Kernel:
         adopt()
         try:
             a = resolve(self) if self.is_complex() else read(self)
-            result = kernel(a, *_arrays(args, read), **dict(zip(kwargs, _arrays(kwargs.values(), read), strict=True)))
+            result = kernel(
+                a,
+                *_arrays(args, read),
+                **dict(zip(kwargs, _arrays(kwargs.values(), read), strict=True)),
+            )
             if result.shape != a.shape:
                 raise Decline("the result's shape differs from the destination's")
             if result.dtype != a.dtype:
@@ -157,12 +161,21 @@ def out_variant(op: Any, kernel: Kernel, names: list[str]) -> Kernel:
         try:
             rest = {k: v for k, v in kwargs.items() if k not in names}
             named = dict(zip(rest, _arrays(rest.values(), resolve), strict=True))
-            if named.get("dtype", 0) is None and outs[0].dtype is not None and "dtype" in _DTYPE_FROM_OUT.get(op._schema.name, ()):
+            if (
+                named.get("dtype", 0) is None
+                and outs[0].dtype is not None
+                and "dtype" in _DTYPE_FROM_OUT.get(op._schema.name, ())
+            ):
                 named["dtype"] = outs[0].dtype
             results = kernel(*_arrays(args, resolve), **named)
             results = list(results) if isinstance(results, (tuple, list)) else [results]
             for out, r in zip(outs, results, strict=True):
-                if out.dtype not in to_mx or out.device.type != "mlx" or out.is_conj() or out.is_neg():
+                if (
+                    out.dtype not in to_mx
+                    or out.device.type != "mlx"
+                    or out.is_conj()
+                    or out.is_neg()
+                ):
                     raise Decline("the destination is not a plain device tensor")
                 if r.dtype != to_mx[out.dtype] and not torch.can_cast(to_torch[r.dtype], out.dtype):
                     raise Decline("the result cannot be cast to the destination's dtype")
@@ -204,7 +217,11 @@ def resize(out: torch.Tensor, a: Any) -> None:
     """Give `out` a new storage that holds `a`."""
     fresh = wrap(a)
     held = out.untyped_storage()
-    if out.storage_offset() == 0 and held.nbytes() >= fresh.untyped_storage().nbytes() and held.nbytes():
+    if (
+        out.storage_offset() == 0
+        and held.nbytes() >= fresh.untyped_storage().nbytes()
+        and held.nbytes()
+    ):
         shaped = out.as_strided(a.shape, storage.contiguous_strides(a.shape), 0)
         write(shaped, a)
         out.data = shaped

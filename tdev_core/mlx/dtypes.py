@@ -7,7 +7,7 @@ float64, complex128 and the float8 kinds have no MLX form here: their tensors st
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from tdev_core.mlx.lazy import mx, torch
@@ -74,7 +74,7 @@ def default_float() -> Any:
     return mx_dtype(torch.get_default_dtype())
 
 
-@lru_cache(maxsize=None)
+@cache
 def _promote(a: Any, b: Any) -> Any:
     return mx_dtype(torch.promote_types(to_torch[a], to_torch[b]))
 
@@ -102,7 +102,7 @@ def result_type(*xs: Any) -> Any:
     return _combine(_combine(dims, zero), wrapped)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _combine(higher: Any, lower: Any) -> Any:
     if higher is None:
         return lower
@@ -130,7 +130,7 @@ def cast(a: Any, dtype: Any) -> Any:
     return a.astype(dtype)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _UNSIGNED() -> tuple[Any, ...]:
     return (mx.uint8, mx.uint16, mx.uint32)
 

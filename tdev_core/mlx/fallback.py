@@ -23,9 +23,15 @@ counts: dict[str, int] = {}
 quiet = 0
 """While positive, fallbacks are neither warned about nor refused (the test-suite counts them itself)."""
 
-_ON_CPU = frozenset({"aten::_pack_padded_sequence"})  # second result: batch sizes, which torch wants on the CPU
+_ON_CPU = frozenset(
+    {"aten::_pack_padded_sequence"}
+)  # second result: batch sizes, which torch wants on the CPU
 _HOST_INDEX = frozenset({"aten::index", "aten::index_put_", "aten::index_put", "aten::_index_put_impl_",
                          "aten::_unsafe_index", "aten::_unsafe_index_put"})  # fmt: skip
+
+
+_UNDECLARED_WRITES = {"aten::native_batch_norm": {"running_mean", "running_var"}}
+"""What an operator writes to although its schema does not say so."""
 
 
 def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +113,9 @@ class _Call:
                 or twin.is_neg() != t.is_neg()
                 or twin.untyped_storage()._cdata != self.whole[t.untyped_storage()._cdata]._cdata
             ):
-                t.data = storage.wrap_host(twin)  # an out= tensor that the operator resized or replaced
+                t.data = storage.wrap_host(
+                    twin
+                )  # an out= tensor that the operator resized or replaced
                 continue
             key = t.untyped_storage()._cdata
             if key not in done:
@@ -154,7 +162,9 @@ def _map(x: Any, f: Any) -> Any:
     return x
 
 
-def run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, count: bool = True) -> Any:
+def run(
+    op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, count: bool = True
+) -> Any:
     """Run `op` on CPU twins of its tensors and bring the results back.
 
     Raises:
@@ -168,11 +178,13 @@ def run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, count:
     given = dict(zip(names, args, strict=False)) | kwargs
     info = {a.name: a.alias_info for a in schema.arguments if a.alias_info is not None}
     writes = {name for name, alias in info.items() if alias.is_write}
+    writes |= _UNDECLARED_WRITES.get(schema.name, set())
     view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
     for name in (info if view else writes):
         _map(given.get(name), lambda t: call.own(t) if t.device.type == "mlx" else None)
     host = {
-        name: _map(value, lambda t, w=name in writes: call.twin(t, w)) for name, value in given.items()
+        name: _map(value, lambda t, w=name in writes: call.twin(t, w))
+        for name, value in given.items()
     }
     device = host.get("device")
     if device is not None and torch.device(device).type == "mlx":
@@ -188,9 +200,11 @@ def run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, count:
     if call.name == "aten::convolution_backward_overrideable":
         op = torch.ops.aten.convolution_backward.default
         host = _conv_backward(host)
-    positional = [host.pop(a.name) for a in schema.arguments if not a.kwarg_only and a.name in host] if (
-        call.name != "aten::convolution_backward_overrideable"
-    ) else host.pop("positional")
+    positional = (
+        [host.pop(a.name) for a in schema.arguments if not a.kwarg_only and a.name in host]
+        if (call.name != "aten::convolution_backward_overrideable")
+        else host.pop("positional")
+    )
     if host.get("generator") is not None:
         host["generator"] = cpu_generator(host["generator"])
     result = _compute(op, positional, host)

@@ -61,7 +61,9 @@ def op(
             full = overload if "." in overload else overload + ".default"
             if full in OPERATORS:
                 raise ValueError(f"operator table: {full} has two rows")
-            answered = route or ("mapped" if mlx.startswith("mx.") and "," not in mlx else "emulated")
+            answered = route or (
+                "mapped" if mlx.startswith("mx.") and "," not in mlx else "emulated"
+            )
             OPERATORS[full] = Row(
                 full, answered, mlx, note, kernel, eager, raw, compiled and not raw
             )

@@ -33,7 +33,9 @@ def register() -> None:
     from tdev_core.mlx import attention, collectives, compiler
     from tdev_core.privateuse import process_group
 
-    torch_api.implement("aten::_to_copy", dispatch.raw(torch.ops.aten._to_copy.default, memory.to_copy))
+    torch_api.implement(
+        "aten::_to_copy", dispatch.raw(torch.ops.aten._to_copy.default, memory.to_copy)
+    )
     attention.install()
     for key in ("PrivateUse1", "CPU"):
         torch_api.implement("aten::is_pinned", _not_pinned, key)
@@ -100,4 +102,6 @@ def _register_row(row: Row) -> None:
             _implement(full, dispatch.inplace(_operator(*full.split(".", 1)), row.kernel))
     for full, names in outs:
         if full not in OPERATORS and not _differentiates_by_parts(full):
-            _implement(full, dispatch.out_variant(_operator(*full.split(".", 1)), row.kernel, names))
+            _implement(
+                full, dispatch.out_variant(_operator(*full.split(".", 1)), row.kernel, names)
+            )

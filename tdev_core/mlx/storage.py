@@ -23,8 +23,23 @@ from tdev_core.mlx.dtypes import to_mx, to_torch
 from tdev_core.mlx.lazy import mx, np, torch
 from tdev_core.mlx.registry import Decline
 
-__all__ = ["DeviceMismatch", "array_of", "download", "from_host", "host", "new", "read", "replace_bytes", "resolve", "share_dtypes",
-           "storage_bytes", "upload", "wrap", "wrap_host", "write"]
+__all__ = [
+    "DeviceMismatch",
+    "array_of",
+    "download",
+    "from_host",
+    "host",
+    "new",
+    "read",
+    "replace_bytes",
+    "resolve",
+    "share_dtypes",
+    "storage_bytes",
+    "upload",
+    "wrap",
+    "wrap_host",
+    "write",
+]
 
 Shape = tuple[int, ...]
 
@@ -77,14 +92,14 @@ def _template(shape: Shape, dtype: Any, strides: Shape | None) -> tuple[_DLTenso
     address = _malloc(size + 16 * n + 16)
     struct = _DLTensor.from_address(address)
     dims = (ctypes.c_int64 * n).from_address(address + size)
-    dims[:] = shape
+    dims[:] = list(shape)
     struct.data, struct.device_type, struct.device_id, struct.ndim = 0, _EXTENSION_DEVICE, 0, n
     struct.code, struct.bits, struct.lanes = code, dtype.itemsize * 8, 1
     struct.shape, struct.strides, struct.offset = address + size, None, 0
     struct.context, struct.deleter = None, None
     if strides is not None:
         steps = (ctypes.c_int64 * n).from_address(address + size + 8 * n)
-        steps[:] = strides
+        steps[:] = list(strides)
         struct.strides = address + size + 8 * n
     return struct, address
 
@@ -109,7 +124,9 @@ def new(shape: Shape, dtype: Any, strides: Shape | None = None) -> torch.Tensor:
 def _new_by_set(shape: Shape, dtype: Any, strides: Shape | None) -> torch.Tensor:
     if strides is None:
         strides = contiguous_strides(shape)
-    elements = 1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+    elements = (
+        1 + sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) if 0 not in shape else 0
+    )
     storage = torch._C._construct_storage_from_data_pointer(
         next(_addresses), torch.device("mlx", 0), elements * dtype.itemsize
     )
@@ -130,7 +147,9 @@ def check_device(device: Any) -> None:
         RuntimeError: for ``mlx:1`` and above, with CUDA's words.
     """
     if device is not None and torch.device(device).index not in (None, 0):
-        raise RuntimeError(f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'")
+        raise RuntimeError(
+            f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'"
+        )
 
 
 def contiguous_strides(shape: Shape) -> Shape:
@@ -168,7 +187,7 @@ def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
     strides = None
     t = t.detach().resolve_conj().resolve_neg()
     if strided and not t.is_contiguous() and t.numel() and is_dense(t):
-        order = sorted(range(t.dim()), key=lambda i: (-t.stride(i), -t.size(i)))
+        order = views.physical_order(t)
         strides = tuple(t.stride())
         flat = t.permute(order)
     else:
@@ -185,7 +204,9 @@ def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
 def is_dense(t: torch.Tensor) -> bool:
     """Whether the elements of `t` fill a stretch of memory without gaps or overlaps."""
     step = 1
-    for n, s in sorted(((n, s) for n, s in zip(t.shape, t.stride(), strict=True) if n != 1), key=lambda p: p[1]):
+    for n, s in sorted(
+        ((n, s) for n, s in zip(t.shape, t.stride(), strict=True) if n != 1), key=lambda p: p[1]
+    ):
         if s != step:
             return False
         step *= n
@@ -266,7 +287,9 @@ class DeviceMismatch(RuntimeError):
 
 
 def _nbytes(storage: Any) -> int:
-    return int(torch._C.StorageBase.nbytes(storage))
+    from tdev_core.privateuse import torch_api
+
+    return int(torch_api.storage_nbytes(storage))
 
 
 def _adopt(t: torch.Tensor) -> None:
@@ -323,7 +346,7 @@ def replace_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
     """Make the host storage `data`, as large as the storage of `t`, its content."""
     storage = t.untyped_storage()
     if hasattr(storage, "_host"):
-        storage._host = data  # type: ignore[attr-defined]
+        storage._host = data
     elif hasattr(storage, "_raw"):
         storage._raw = from_host(data, to_torch[storage._raw.dtype])
     else:

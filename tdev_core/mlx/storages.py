@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.mlx import runtime, storage
+from tdev_core.mlx.dtypes import to_torch
 from tdev_core.mlx.lazy import mx, torch
 
 __all__ = ["MlxStorages"]
@@ -22,7 +23,9 @@ class MlxStorages:
 
     def nbytes(self, s: torch.UntypedStorage) -> int:
         """Its size."""
-        return int(torch._C.StorageBase.nbytes(s))
+        from tdev_core.privateuse import torch_api
+
+        return int(torch_api.storage_nbytes(s))
 
     def host(self, s: torch.UntypedStorage) -> torch.UntypedStorage:
         """A CPU copy of the bytes."""
@@ -34,7 +37,9 @@ class MlxStorages:
             array = getattr(held, "_raw", None)
         if array is None:
             if self.nbytes(s):
-                raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
+                raise RuntimeError(
+                    "this storage on device 'mlx' holds no data: tdev did not make it"
+                )
             return torch.UntypedStorage(0)
         runtime.ready()
         return storage.download(mx.reshape(array, (-1,)), writable=True).untyped_storage()
@@ -49,7 +54,7 @@ class MlxStorages:
         for name in ("_mx", "_raw"):
             array = getattr(held, name, None)
             if array is not None:
-                setattr(held, name, storage.from_host(source, storage.to_torch[array.dtype]))
+                setattr(held, name, storage.from_host(source, to_torch[array.dtype]))
                 return
 
     def resize(self, s: torch.UntypedStorage, nbytes: int) -> None:
@@ -59,7 +64,9 @@ class MlxStorages:
         data = torch.UntypedStorage(nbytes)
         old = self.host(s)
         keep = min(nbytes, old.nbytes())
-        torch.empty(0, dtype=torch.uint8).set_(data)[:keep].copy_(torch.empty(0, dtype=torch.uint8).set_(old)[:keep])
+        torch.empty(0, dtype=torch.uint8).set_(data)[:keep].copy_(
+            torch.empty(0, dtype=torch.uint8).set_(old)[:keep]
+        )
         held: Any = s
         torch_api.reseat_storage(s, storage.next_address(), nbytes)
         for name in ("_mx", "_raw"):
@@ -67,6 +74,6 @@ class MlxStorages:
             if array is not None:
                 if nbytes % array.dtype.size:
                     raise RuntimeError(f"a storage of {array.dtype} cannot have {nbytes} bytes")
-                setattr(held, name, storage.from_host(data, storage.to_torch[array.dtype]))
+                setattr(held, name, storage.from_host(data, to_torch[array.dtype]))
                 return
         held._host = data

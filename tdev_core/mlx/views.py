@@ -26,7 +26,8 @@ def check_writable(t: torch.Tensor) -> None:
 
 def physical_order(t: torch.Tensor) -> list[int]:
     """The dimensions of `t` from the largest stride to the smallest."""
-    return sorted(range(t.dim()), key=lambda i: (-t.stride(i), -t.size(i), i))
+    strides, shape = t.stride(), t.shape
+    return sorted(range(t.dim()), key=lambda i: (-strides[i], -shape[i], i))
 
 
 def locate(t: torch.Tensor, length: int) -> tuple[list[int], list[int], tuple[Any, ...]] | None:
@@ -63,14 +64,18 @@ def written(old: Any, t: torch.Tensor, a: Any) -> Any:
     where = locate(t, old.size)
     if where is not None:
         order, bounds, slices = where
-        value = mx.transpose(mx.reshape(a, t.shape), order + [i for i in range(t.dim()) if i not in order])
+        value = mx.transpose(
+            mx.reshape(a, t.shape), order + [i for i in range(t.dim()) if i not in order]
+        )
         base = mx.reshape(old, bounds)
         if [s.stop - s.start for s in slices] == bounds:
             return mx.reshape(value, bounds)
         base = base[...]  # a handle of our own: item assignment changes the handle it is given
         base[slices] = mx.reshape(value, [s.stop - s.start for s in slices])
         return base
-    index = mx.array(np.ascontiguousarray(positions(t)).astype(np.int32 if old.size < 2**31 else np.int64))
+    index = mx.array(
+        np.ascontiguousarray(positions(t)).astype(np.int32 if old.size < 2**31 else np.int64)
+    )
     flat = mx.reshape(old, (-1,))[...]
     flat[mx.reshape(index, (-1,))] = mx.reshape(a, (-1,))
     return flat

@@ -115,7 +115,8 @@ def _execute(found: mainmodule.Main) -> int:
     module = ModuleType("__main__")
     # The module that was __main__ until now stays alive: this very call is made by its code.
     before = sys.modules["__main__"]
-    sys.modules["__main__"] = module
+    # multiprocessing took the other one when it was imported, to find what children send back.
+    sys.modules["__main__"] = sys.modules["__mp_main__"] = module
     module.__dict__["__builtins__"] = __import__("builtins")
     try:
         found.execute(module.__dict__)

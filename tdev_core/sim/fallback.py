@@ -21,7 +21,7 @@ from tdev_core.privateuse import generator as generators
 from tdev_core.privateuse import torch_api
 from tdev_core.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.privateuse.schema import Facts, facts
-from tdev_core.sim import memory, rng
+from tdev_core.sim import memory, rng, widen
 
 __all__ = ["adopt_tensor", "common_device", "host_alias", "kernel", "run"]
 
@@ -29,6 +29,7 @@ _CPU = torch.device("cpu")
 _CPU_RESULTS = {"aten::_pack_padded_sequence": {1}, "aten::_pad_packed_sequence": {1}}
 _no_torch_function = torch_api.no_torch_function
 _empty: Any = torch.empty
+_nbytes = torch_api.storage_nbytes
 _Tensor = torch.Tensor
 _FORKED = (
     "Cannot re-initialize sim in forked subprocess. To use sim with multiprocessing, you must use the "
@@ -49,10 +50,9 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
     host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
     size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
     dtype = tensor.dtype
-    nbytes = host.nbytes()
-    with torch.no_grad():
-        alias: torch.Tensor = _empty(0, dtype=dtype).set_(host, offset, size, stride)
-    if host.nbytes() != nbytes:  # torch grew it to hold the tensor
+    nbytes = _nbytes(host)
+    alias: torch.Tensor = _empty(0, dtype=dtype).set_(host, offset, size, stride)
+    if _nbytes(host) != nbytes:  # torch grew it to hold the tensor
         host.resize_(nbytes)
         raise RuntimeError(
             f"a tensor on the 'sim' device is used after its storage was resized to {nbytes} bytes, "
@@ -237,14 +237,21 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         index = _place(known, call, lowered, named)
         if known.random and not rng.default_generator(max(index, 0)).linked:
             with rng.drawing(max(index, 0)):
-                result = op(*lowered, **named)
+                result = _call(op, known, lowered, named)
         else:
-            result = op(*lowered, **named)
+            result = _call(op, known, lowered, named)
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
                 return _argument(known, args, kwargs, known.returns[0])
         return _results(known, call, args, kwargs, result, index)
+
+
+def _call(op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        return op(*args, **kwargs)
+    except RuntimeError as error:  # NotImplementedError is one
+        return widen.retry(op, known, args, kwargs, error)
 
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -38,6 +38,7 @@ __all__ = [
 
 
 _UntypedStorage: Any = torch.UntypedStorage
+_nbytes = torch_api.storage_nbytes
 
 
 class Pool:
@@ -181,7 +182,7 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
     """
     block: Block | None = getattr(host, "_tdev_block", None)
     if block is None:
-        block = Block(pool(index), host.nbytes())
+        block = Block(pool(index), _nbytes(host))
         host._tdev_block = block
     elif block.storage is not None:
         known = block.storage()
@@ -191,7 +192,7 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
 
 
 def _storage_over(host: Any, block: Block) -> torch.UntypedStorage:
-    storage: Any = torch_api.storage_over(host.data_ptr(), host.nbytes(), device(block.pool.index))
+    storage: Any = torch_api.storage_over(host.data_ptr(), _nbytes(host), device(block.pool.index))
     storage._tdev_host = host
     block.storage = weakref.ref(storage)
     return storage  # type: ignore[no-any-return]
@@ -204,7 +205,7 @@ def follow(host: Any) -> bool:
         torch.OutOfMemoryError: it grew beyond the capacity; it is given its old size back.
     """
     block: Block = host._tdev_block
-    nbytes = host.nbytes()
+    nbytes = _nbytes(host)
     if nbytes == block.nbytes:
         return False
     if nbytes > block.nbytes:
@@ -224,7 +225,7 @@ def follow(host: Any) -> bool:
 def _reseat(host: torch.UntypedStorage, block: Block) -> None:
     storage = block.storage() if block.storage is not None else None
     if storage is not None:
-        torch_api.reseat_storage(storage, host.data_ptr(), host.nbytes())
+        torch_api.reseat_storage(storage, host.data_ptr(), _nbytes(host))
 
 
 class SimStorages:
@@ -238,7 +239,7 @@ class SimStorages:
         return adopt(_UntypedStorage(nbytes), where)
 
     def nbytes(self, storage: torch.UntypedStorage) -> int:
-        return host_of(storage).nbytes()
+        return _nbytes(host_of(storage))
 
     def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
         return host_of(storage)

@@ -286,6 +286,7 @@ def test_questions_and_settings():
     assert amp.definitely_not_available() is False
     assert amp.get_gpu_dtype() is torch.float16  # CUDA's default, not the CPU's
     assert amp.get_dtype("cpu") is torch.bfloat16
+    assert amp.get_dtype("cuda") is amp.get_dtype("cuda:0") is torch.float16
     assert amp.is_enabled() is amp.is_enabled("cuda") is False
     before = torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
     try:
@@ -302,6 +303,20 @@ def test_questions_and_settings():
         torch.set_autocast_enabled("cpu", False)
         torch.set_autocast_dtype("cpu", before[0])
         torch.set_autocast_dtype("cuda", before[1])
+
+
+def test_torchscript_and_torch_compile_know_the_questions():
+    def forward(x):
+        if amp.is_enabled():
+            return x
+        return x + 1
+
+    x = torch.zeros(2)
+    assert torch.jit.script(forward)(x).tolist() == [1, 1]
+    compiled = torch.compile(forward, backend="eager", fullgraph=True)
+    assert compiled(x).tolist() == [1, 1]
+    with torch.autocast("cuda"):
+        assert compiled(x).tolist() == [0, 0]
 
 
 def test_uninstalling_gives_torchs_constructors_back():

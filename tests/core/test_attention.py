@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import tdev
 import torch
+import torch.nn.attention.flex_attention
 import torch.nn.functional as F
 from tdev.nn.attention import SDPBackend, sdpa_kernel
 from tdev.nn.attention.flex_attention import (

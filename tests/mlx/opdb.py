@@ -40,27 +40,78 @@ RANDOM = {
 # Which of several equal elements an index names is not defined.
 TIES = {"argsort", "kthvalue", "sort", "topk", "median", "nanmedian", "mode", "msort", "max", "min"}
 # Contents are whatever memory held.
-UNDEFINED = {"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"}
+UNDEFINED = {
+    "empty",
+    "empty_like",
+    "empty_permuted",
+    "empty_strided",
+    "new_empty",
+    "new_empty_strided",
+}
 
 # Cases that no device could pass or that the device refuses on purpose. Key: (name with variant, kind or "*", dtype or "*").
 SKIPPED: dict[tuple[str, str, str], str] = {
-    ("as_strided.partial_views", "*", "*"): "the samples reach outside their tensor; a tensor brought from the CPU has only its own elements",
+    (
+        "as_strided.partial_views",
+        "*",
+        "*",
+    ): "the samples reach outside their tensor; a tensor brought from the CPU has only its own elements",
     ("chalf", "*", "*"): "complex32 is not a type of this device",
-    ("fft.ihfft2", "out", "*"): "torch composes it wrongly over one dimension: out= is left unwritten, on the CPU too",
-    ("fft.ihfftn", "out", "*"): "torch composes it wrongly over one dimension: out= is left unwritten, on the CPU too",
+    (
+        "fft.ihfft2",
+        "out",
+        "*",
+    ): "torch composes it wrongly over one dimension: out= is left unwritten, on the CPU too",
+    (
+        "fft.ihfftn",
+        "out",
+        "*",
+    ): "torch composes it wrongly over one dimension: out= is left unwritten, on the CPU too",
     ("complex", "out", "float16"): "complex32 is not a type of this device",
     ("view_as_complex", "*", "float16"): "complex32 is not a type of this device",
-    ("native_batch_norm", "forward", "float16"): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
-    ("native_batch_norm", "forward", "bfloat16"): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
-    ("_native_batch_norm_legit", "forward", "float16"): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
-    ("_native_batch_norm_legit", "forward", "bfloat16"): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
-    ("jiterator_2inputs_2outputs", "*", "*"): "compiles CUDA source; torch itself refuses any other device",
-    ("jiterator_4inputs_with_extra_args", "*", "*"): "compiles CUDA source; torch itself refuses any other device",
+    (
+        "native_batch_norm",
+        "forward",
+        "float16",
+    ): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
+    (
+        "native_batch_norm",
+        "forward",
+        "bfloat16",
+    ): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
+    (
+        "_native_batch_norm_legit",
+        "forward",
+        "float16",
+    ): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
+    (
+        "_native_batch_norm_legit",
+        "forward",
+        "bfloat16",
+    ): "the saved statistics are float32, as on CUDA; the CPU's are 16-bit",
+    (
+        "jiterator_2inputs_2outputs",
+        "*",
+        "*",
+    ): "compiles CUDA source; torch itself refuses any other device",
+    (
+        "jiterator_4inputs_with_extra_args",
+        "*",
+        "*",
+    ): "compiles CUDA source; torch itself refuses any other device",
     ("jiterator_binary", "*", "*"): "compiles CUDA source; torch itself refuses any other device",
-    ("jiterator_binary_return_by_ref", "*", "*"): "compiles CUDA source; torch itself refuses any other device",
+    (
+        "jiterator_binary_return_by_ref",
+        "*",
+        "*",
+    ): "compiles CUDA source; torch itself refuses any other device",
     ("jiterator_unary", "*", "*"): "compiles CUDA source; torch itself refuses any other device",
     ("to_sparse", "*", "*"): "the device has strided tensors only, and says so",
-    ("tensor_split", "*", "*"): "torch demands that the tensor of indices is on the CPU, which the harness moves; see test_device.py",
+    (
+        "tensor_split",
+        "*",
+        "*",
+    ): "torch demands that the tensor of indices is on the CPU, which the harness moves; see test_device.py",
 }
 
 # torch's own tolerances per dtype (torch.testing), with room for float32 sums in another order.
@@ -127,7 +178,9 @@ def compare(actual: Any, expected: Any, name: str, wide: Any = None, source: Any
     if isinstance(expected, torch.Tensor):
         assert isinstance(actual, torch.Tensor), f"{type(actual)} instead of a tensor"
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype} instead of {expected.dtype}"
-        assert actual.shape == expected.shape, f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
+        assert (
+            actual.shape == expected.shape
+        ), f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
         if expected.layout is not torch.strided:
             return
         got = actual.detach().cpu().resolve_conj()
@@ -139,7 +192,11 @@ def compare(actual: Any, expected: Any, name: str, wide: Any = None, source: Any
         except AssertionError:
             if name in TIES and expected.dtype is torch.int64 and source is not None:
                 _same_elements(source, got, expected)
-            elif wide is not None and isinstance(wide, torch.Tensor) and expected.dtype in (torch.float16, torch.bfloat16):
+            elif (
+                wide is not None
+                and isinstance(wide, torch.Tensor)
+                and expected.dtype in (torch.float16, torch.bfloat16)
+            ):
                 _as_near(got, expected, wide, rtol, atol)
             else:
                 raise
@@ -148,29 +205,47 @@ def compare(actual: Any, expected: Any, name: str, wide: Any = None, source: Any
         for i, (a, e) in enumerate(zip(actual, expected, strict=True)):
             compare(a, e, name, wide[i] if isinstance(wide, (list, tuple)) else None, source)
     elif isinstance(expected, float):
-        assert abs(actual - expected) <= 1e-4 * max(1, abs(expected)) or (actual != actual and expected != expected)
+        assert abs(actual - expected) <= 1e-4 * max(1, abs(expected)) or (
+            actual != actual and expected != expected
+        )
     elif isinstance(expected, (int, bool, torch.dtype, torch.Size)) or expected is None:
         assert actual == expected, f"{actual!r} instead of {expected!r}"
 
 
-def _as_near(got: torch.Tensor, expected: torch.Tensor, wide: torch.Tensor, rtol: float, atol: float) -> None:
+def _as_near(
+    got: torch.Tensor, expected: torch.Tensor, wide: torch.Tensor, rtol: float, atol: float
+) -> None:
     wide = wide.detach().float()
     ours, theirs = (got.float() - wide).abs(), (expected.detach().float() - wide).abs()
     room = 2 * theirs.nan_to_num(torch.inf).max() + atol + rtol * wide.abs()
-    assert ((ours <= room) | (got.isnan() & wide.isnan()) | (got == wide)).all(), (
-        f"off by {ours.max().item():.3g} from the float32 answer, the CPU's {expected.dtype} answer by {theirs.max().item():.3g}"
-    )
+    assert (
+        (ours <= room) | (got.isnan() & wide.isnan()) | (got == wide)
+    ).all(), f"off by {ours.max().item():.3g} from the float32 answer, the CPU's {expected.dtype} answer by {theirs.max().item():.3g}"
 
 
 def _same_elements(source: torch.Tensor, got: torch.Tensor, expected: torch.Tensor) -> None:
     """Two index tensors of a sort may differ where elements are equal: the elements they pick may not."""
     for dim in range(source.dim()):
-        same = [n for i, n in enumerate(source.shape) if i != dim] == [n for i, n in enumerate(got.shape) if i != dim]
-        if got.dim() == source.dim() and same and torch.equal(source.gather(dim, got), source.gather(dim, expected)):
+        same = [n for i, n in enumerate(source.shape) if i != dim] == [
+            n for i, n in enumerate(got.shape) if i != dim
+        ]
+        if (
+            got.dim() == source.dim()
+            and same
+            and torch.equal(source.gather(dim, got), source.gather(dim, expected))
+        ):
             return
         if got.dim() == source.dim() - 1 and torch.equal(
-            source.gather(dim, got.unsqueeze(dim)) if [n for i, n in enumerate(source.shape) if i != dim] == list(got.shape) else torch.empty(0),
-            source.gather(dim, expected.unsqueeze(dim)) if [n for i, n in enumerate(source.shape) if i != dim] == list(got.shape) else torch.empty(1),
+            (
+                source.gather(dim, got.unsqueeze(dim))
+                if [n for i, n in enumerate(source.shape) if i != dim] == list(got.shape)
+                else torch.empty(0)
+            ),
+            (
+                source.gather(dim, expected.unsqueeze(dim))
+                if [n for i, n in enumerate(source.shape) if i != dim] == list(got.shape)
+                else torch.empty(1)
+            ),
         ):
             return
     raise AssertionError("the indices pick other elements than the CPU's")
@@ -179,7 +254,11 @@ def _same_elements(source: torch.Tensor, got: torch.Tensor, expected: torch.Tens
 def widened(x: Any) -> Any:
     """`x` with its 16-bit floats as float32."""
     if isinstance(x, torch.Tensor):
-        return x.detach().float().requires_grad_(x.requires_grad) if x.dtype in (torch.float16, torch.bfloat16) else x
+        return (
+            x.detach().float().requires_grad_(x.requires_grad)
+            if x.dtype in (torch.float16, torch.bfloat16)
+            else x
+        )
     if isinstance(x, (list, tuple)) and not hasattr(x, "_fields"):
         return type(x)(widened(y) for y in x)
     if isinstance(x, dict):
@@ -192,7 +271,9 @@ def _wide(call: Any, sample: Any, dtype: torch.dtype) -> Any:
         return None
     torch.manual_seed(11)
     try:
-        return call(widened(sample.input), widened(tuple(sample.args)), widened(dict(sample.kwargs)))
+        return call(
+            widened(sample.input), widened(tuple(sample.args)), widened(dict(sample.kwargs))
+        )
     except Exception:
         return None
 
@@ -230,7 +311,13 @@ def _loss(out: Any) -> torch.Tensor | None:
     total = None
     for t in tensors(out):
         if t.requires_grad:
-            part = (t.abs() if t.is_complex() else t).to(torch.float32 if not t.is_complex() else None).sum() if t.dtype != torch.float64 else t.sum()
+            part = (
+                (t.abs() if t.is_complex() else t)
+                .to(torch.float32 if not t.is_complex() else None)
+                .sum()
+                if t.dtype != torch.float64
+                else t.sum()
+            )
             total = part if total is None else total + part
     return total
 
@@ -272,7 +359,9 @@ def _inplace(op: Any, sample: Any, name: str, dtype: torch.dtype) -> None:
     torch.manual_seed(11)
     actual = variant(x, *args, **kwargs)
     assert actual is x, "the in-place operator returned another tensor"
-    compare(actual, expected, name, _wide(lambda x, a, k: variant(x.clone(), *a, **k), sample, dtype))
+    compare(
+        actual, expected, name, _wide(lambda x, a, k: variant(x.clone(), *a, **k), sample, dtype)
+    )
 
 
 def _out(op: Any, sample: Any, name: str, dtype: torch.dtype) -> None:
@@ -283,7 +372,11 @@ def _out(op: Any, sample: Any, name: str, dtype: torch.dtype) -> None:
     def out_like(e: Any, device: str) -> Any:
         if isinstance(e, torch.Tensor):
             return torch.empty(e.shape, dtype=e.dtype, device=device)
-        return type(e)([out_like(y, device) for y in e]) if not hasattr(e, "_fields") and type(e) in (list, tuple) else tuple(out_like(y, device) for y in e)
+        return (
+            type(e)([out_like(y, device) for y in e])
+            if not hasattr(e, "_fields") and type(e) in (list, tuple)
+            else tuple(out_like(y, device) for y in e)
+        )
 
     try:
         torch.manual_seed(11)
@@ -299,7 +392,9 @@ def _out(op: Any, sample: Any, name: str, dtype: torch.dtype) -> None:
     if result is None:
         return
     for a, b in zip(tensors(result), tensors(out), strict=True):
-        assert a is b or a.untyped_storage()._cdata == b.untyped_storage()._cdata, "out= was not written to"
+        assert (
+            a is b or a.untyped_storage()._cdata == b.untyped_storage()._cdata
+        ), "out= was not written to"
 
 
 _RUN = {"forward": _forward, "backward": _backward, "inplace": _inplace, "out": _out}
@@ -310,7 +405,11 @@ def applies(op: Any, kind: str, dtype: torch.dtype) -> bool:
     if not op.supports_dtype(dtype, "cpu"):
         return False
     if kind == "backward":
-        return bool(op.supports_autograd and (dtype.is_floating_point or dtype.is_complex) and dtype in op.supported_backward_dtypes("cpu"))
+        return bool(
+            op.supports_autograd
+            and (dtype.is_floating_point or dtype.is_complex)
+            and dtype in op.supported_backward_dtypes("cpu")
+        )
     if kind == "inplace":
         return op.inplace_variant is not None
     return bool(op.supports_out) if kind == "out" else True
@@ -379,7 +478,11 @@ def main() -> int:
     parser.add_argument("--only", action="append", default=[], help="names that contain this")
     parser.add_argument("--json", type=Path, help="write every outcome here")
     parser.add_argument("--failures", action="store_true", help="print each failure")
-    parser.add_argument("--fallbacks", action="store_true", help="print which overloads fell back, most operators first")
+    parser.add_argument(
+        "--fallbacks",
+        action="store_true",
+        help="print which overloads fell back, most operators first",
+    )
     options = parser.parse_args()
     import tdev_core.mlx
 
@@ -404,18 +507,27 @@ def main() -> int:
                 rows[kind, dtype]["native"] += r.status == "pass" and r.native
                 for overload in r.fallbacks:
                     by_overload[overload].add(name)
-                every[f"{name} {kind} {dtype}"] = [r.status, r.native, sorted(r.fallbacks), r.message]
+                every[f"{name} {kind} {dtype}"] = [
+                    r.status,
+                    r.native,
+                    sorted(r.fallbacks),
+                    r.message,
+                ]
                 if r.status == "fail" and options.failures:
                     print(f"FAIL {name} {kind} {dtype}: {r.message}", flush=True)
         if sys.stderr.isatty():
             print(f"\r{name:<60}", end="", file=sys.stderr)
-    print(f"\n{'kind':<9} {'dtype':<10} {'pass':>5} {'total':>6} {'%':>6} {'native':>7} {'%':>6} {'skipped':>8}")
+    print(
+        f"\n{'kind':<9} {'dtype':<10} {'pass':>5} {'total':>6} {'%':>6} {'native':>7} {'%':>6} {'skipped':>8}"
+    )
     for (kind, dtype), c in rows.items():
         total = c["pass"] + c["fail"]
         if total:
             print(f"{kind:<9} {dtype:<10} {c['pass']:>5} {total:>6} {100 * c['pass'] / total:>6.1f} "
                   f"{c['native']:>7} {100 * c['native'] / total:>6.1f} {c['skipped']:>8}")  # fmt: skip
-    print(f"{time.monotonic() - start:.0f} s, at most {SAMPLES} samples of each operator, torch {torch.__version__}")
+    print(
+        f"{time.monotonic() - start:.0f} s, at most {SAMPLES} samples of each operator, torch {torch.__version__}"
+    )
     if options.fallbacks:
         for overload, names in sorted(by_overload.items(), key=lambda p: -len(p[1])):
             print(f"{len(names):>4} {overload}: {', '.join(sorted(names)[:8])}")

@@ -8,6 +8,7 @@ would take minutes. ``test_real.py`` runs against the real one.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -52,11 +53,27 @@ def environment(app: Path) -> dict[str, str]:
 def python(environment: dict[str, str]) -> Run:
     """A Python process with that environment."""
 
-    def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(  # type: ignore[call-overload, no-any-return]
-            [sys.executable, *arguments],
-            **{"env": environment, "capture_output": True, "text": True, "timeout": 120, **options},
+    def run(
+        *arguments: str, input: str = "", env: dict[str, str] = environment, cwd: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *arguments]
+        # A session of its own: what hangs is ended with all that it started.
+        process = subprocess.Popen(
+            command,
+            env=env,
+            cwd=cwd,
+            text=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
         )
+        try:
+            out, err = process.communicate(input, timeout=60)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     return run
 

@@ -18,7 +18,10 @@ from tdev_core.backend import current as _current
 
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
-    """Mirror of ``torch.accelerator.current_accelerator``: Return the device of the accelerator available at compilation time."""
+    """Mirror of ``torch.accelerator.current_accelerator``.
+
+    Return the device of the accelerator available at compilation time.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.current_accelerator(check_available)
@@ -27,7 +30,11 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
 
 
 def current_device_idx() -> int:
-    """Mirror of ``torch.accelerator.current_device_idx``: (Deprecated) Return the index of a currently selected device for the current :ref:`accelerator<accelerators>`."""
+    """Mirror of ``torch.accelerator.current_device_idx``.
+
+    (Deprecated) Return the index of a currently selected device for the current
+    :ref:`accelerator<accelerators>`.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.current_device_idx()
@@ -38,7 +45,11 @@ def current_device_idx() -> int:
 
 
 def current_device_index() -> int:
-    """Mirror of ``torch.accelerator.current_device_index``: Return the index of a currently selected device for the current :ref:`accelerator<accelerators>`."""
+    """Mirror of ``torch.accelerator.current_device_index``.
+
+    Return the index of a currently selected device for the current
+    :ref:`accelerator<accelerators>`.
+    """
     match _current():
         case _Backend.CUDA | _Backend.MPS:
             return torch.accelerator.current_device_index()
@@ -47,7 +58,10 @@ def current_device_index() -> int:
 
 
 def current_stream(device: torch.types.Device = None, /) -> Any:
-    """Mirror of ``torch.accelerator.current_stream``: Return the currently selected stream for a given device."""
+    """Mirror of ``torch.accelerator.current_stream``.
+
+    Return the currently selected stream for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.current_stream(device)
@@ -56,7 +70,10 @@ def current_stream(device: torch.types.Device = None, /) -> Any:
 
 
 def device_count() -> int:
-    """Mirror of ``torch.accelerator.device_count``: Return the number of current :ref:`accelerator<accelerators>` available."""
+    """Mirror of ``torch.accelerator.device_count``.
+
+    Return the number of current :ref:`accelerator<accelerators>` available.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.device_count()
@@ -73,7 +90,10 @@ match _current():
 
 
 def get_device_capability(device: torch.types.Device = None, /) -> Any:
-    """Mirror of ``torch.accelerator.get_device_capability``: Return the capability of the currently selected device."""
+    """Mirror of ``torch.accelerator.get_device_capability``.
+
+    Return the capability of the currently selected device.
+    """
     match _current():
         case _Backend.CUDA | _Backend.MPS:
             return torch.accelerator.get_device_capability(device)
@@ -82,7 +102,11 @@ def get_device_capability(device: torch.types.Device = None, /) -> Any:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.accelerator.is_available``: Check if the current accelerator is available at runtime: it was built, all the required drivers are available and at least one device is visible."""
+    """Mirror of ``torch.accelerator.is_available``.
+
+    Check if the current accelerator is available at runtime: it was built, all the required
+    drivers are available and at least one device is visible.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.is_available()
@@ -91,7 +115,10 @@ def is_available() -> bool:
 
 
 def set_device_idx(device: torch.types.Device, /) -> None:
-    """Mirror of ``torch.accelerator.set_device_idx``: (Deprecated) Set the current device index to a given device."""
+    """Mirror of ``torch.accelerator.set_device_idx``.
+
+    (Deprecated) Set the current device index to a given device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.set_device_idx(device)
@@ -100,7 +127,10 @@ def set_device_idx(device: torch.types.Device, /) -> None:
 
 
 def set_device_index(device: torch.types.Device, /) -> None:
-    """Mirror of ``torch.accelerator.set_device_index``: Set the current device index to a given device."""
+    """Mirror of ``torch.accelerator.set_device_index``.
+
+    Set the current device index to a given device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.set_device_index(device)
@@ -118,7 +148,10 @@ def set_stream(stream: Any) -> None:
 
 
 def synchronize(device: torch.types.Device = None, /) -> None:
-    """Mirror of ``torch.accelerator.synchronize``: Wait for all kernels in all streams on the given device to complete."""
+    """Mirror of ``torch.accelerator.synchronize``.
+
+    Wait for all kernels in all streams on the given device to complete.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.synchronize(device)

@@ -17,7 +17,11 @@ from tdev_core.backend import current as _current
 
 
 def empty_cache() -> None:
-    """Mirror of ``torch.accelerator.memory.empty_cache``: Release all unoccupied cached memory currently held by the caching allocator so that those can be used in other application."""
+    """Mirror of ``torch.accelerator.memory.empty_cache``.
+
+    Release all unoccupied cached memory currently held by the caching allocator so that those
+    can be used in other application.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.memory.empty_cache()
@@ -32,7 +36,11 @@ def empty_cache() -> None:
 
 
 def empty_host_cache() -> None:
-    """Mirror of ``torch.accelerator.memory.empty_host_cache``: Release all unoccupied cached host (pinned) memory currently held by the host caching allocator so that it can be used by other applications."""
+    """Mirror of ``torch.accelerator.memory.empty_host_cache``.
+
+    Release all unoccupied cached host (pinned) memory currently held by the host caching
+    allocator so that it can be used by other applications.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.memory.empty_host_cache()
@@ -41,7 +49,10 @@ def empty_host_cache() -> None:
 
 
 def get_memory_info(device_index: torch.types.Device = None, /) -> tuple[int, int]:
-    """Mirror of ``torch.accelerator.memory.get_memory_info``: Return the current device memory information for a given device index."""
+    """Mirror of ``torch.accelerator.memory.get_memory_info``.
+
+    Return the current device memory information for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.get_memory_info(device_index)
@@ -52,7 +63,11 @@ def get_memory_info(device_index: torch.types.Device = None, /) -> tuple[int, in
 
 
 def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
-    """Mirror of ``torch.accelerator.memory.max_memory_allocated``: Return the current :ref:`accelerator<accelerators>` maximum device memory occupied by tensors in bytes for a given device index."""
+    """Mirror of ``torch.accelerator.memory.max_memory_allocated``.
+
+    Return the current :ref:`accelerator<accelerators>` maximum device memory occupied by
+    tensors in bytes for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.max_memory_allocated(device_index)
@@ -63,7 +78,11 @@ def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
 
 
 def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
-    """Mirror of ``torch.accelerator.memory.max_memory_reserved``: Return the current :ref:`accelerator<accelerators>` maximum device memory managed by the caching allocator in bytes for a given device index."""
+    """Mirror of ``torch.accelerator.memory.max_memory_reserved``.
+
+    Return the current :ref:`accelerator<accelerators>` maximum device memory managed by the
+    caching allocator in bytes for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.max_memory_reserved(device_index)
@@ -74,7 +93,11 @@ def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
 
 
 def memory_allocated(device_index: torch.types.Device = None, /) -> int:
-    """Mirror of ``torch.accelerator.memory.memory_allocated``: Return the current :ref:`accelerator<accelerators>` device memory occupied by tensors in bytes for a given device index."""
+    """Mirror of ``torch.accelerator.memory.memory_allocated``.
+
+    Return the current :ref:`accelerator<accelerators>` device memory occupied by tensors in
+    bytes for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.memory_allocated(device_index)
@@ -85,7 +108,11 @@ def memory_allocated(device_index: torch.types.Device = None, /) -> int:
 
 
 def memory_reserved(device_index: torch.types.Device = None, /) -> int:
-    """Mirror of ``torch.accelerator.memory.memory_reserved``: Return the current :ref:`accelerator<accelerators>` device memory managed by the caching allocator in bytes for a given device index."""
+    """Mirror of ``torch.accelerator.memory.memory_reserved``.
+
+    Return the current :ref:`accelerator<accelerators>` device memory managed by the caching
+    allocator in bytes for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.memory_reserved(device_index)
@@ -96,7 +123,11 @@ def memory_reserved(device_index: torch.types.Device = None, /) -> int:
 
 
 def memory_stats(device_index: torch.types.Device = None, /) -> Any:
-    """Mirror of ``torch.accelerator.memory.memory_stats``: Return a dictionary of accelerator device memory allocator statistics for a given device index."""
+    """Mirror of ``torch.accelerator.memory.memory_stats``.
+
+    Return a dictionary of accelerator device memory allocator statistics for a given device
+    index.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.accelerator.memory.memory_stats(device_index)
@@ -107,7 +138,11 @@ def memory_stats(device_index: torch.types.Device = None, /) -> Any:
 
 
 def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -> None:
-    """Mirror of ``torch.accelerator.memory.reset_accumulated_memory_stats``: Reset the 'accumulated' (historical) stats tracked by the current :ref:`accelerator<accelerators>` memory allocator for a given device index."""
+    """Mirror of ``torch.accelerator.memory.reset_accumulated_memory_stats``.
+
+    Reset the 'accumulated' (historical) stats tracked by the current
+    :ref:`accelerator<accelerators>` memory allocator for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.memory.reset_accumulated_memory_stats(device_index)
@@ -118,7 +153,11 @@ def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -
 
 
 def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
-    """Mirror of ``torch.accelerator.memory.reset_peak_memory_stats``: Reset the 'peak' stats tracked by the current :ref:`accelerator<accelerators>` memory allocator for a given device index."""
+    """Mirror of ``torch.accelerator.memory.reset_peak_memory_stats``.
+
+    Reset the 'peak' stats tracked by the current :ref:`accelerator<accelerators>` memory
+    allocator for a given device index.
+    """
     match _current():
         case _Backend.CUDA:
             torch.accelerator.memory.reset_peak_memory_stats(device_index)

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
-    """Mirror of ``torch.amp.autocast_mode.custom_bwd``: Create a helper decorator for backward methods of custom autograd functions."""
+    """Mirror of ``torch.amp.autocast_mode.custom_bwd``.
+
+    Create a helper decorator for backward methods of custom autograd functions.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.amp.autocast_mode.custom_bwd(bwd, device_type=device_type)
@@ -26,7 +29,10 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: torch.dtype | None = None) -> Any:
-    """Mirror of ``torch.amp.autocast_mode.custom_fwd``: Create a helper decorator for ``forward`` methods of custom autograd functions."""
+    """Mirror of ``torch.amp.autocast_mode.custom_fwd``.
+
+    Create a helper decorator for ``forward`` methods of custom autograd functions.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.amp.autocast_mode.custom_fwd(
@@ -37,7 +43,10 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: torch.dtype | 
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Mirror of ``torch.amp.autocast_mode.is_autocast_available``: Return a bool indicating if autocast is available on :attr:`device_type`."""
+    """Mirror of ``torch.amp.autocast_mode.is_autocast_available``.
+
+    Return a bool indicating if autocast is available on ``device_type``.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.amp.autocast_mode.is_autocast_available(device_type)

@@ -192,7 +192,10 @@ match _current():
 
 
 def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.Device) -> bool:
-    """Mirror of ``torch.cuda.can_device_access_peer``: Check if peer access between two devices is possible."""
+    """Mirror of ``torch.cuda.can_device_access_peer``.
+
+    Check if peer access between two devices is possible.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.can_device_access_peer(device, peer_device)
@@ -201,7 +204,10 @@ def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.
 
 
 def check_error(res: int) -> None:
-    """Mirror of ``torch.cuda.check_error``: Raise an error if the result of a CUDA runtime API call is not success."""
+    """Mirror of ``torch.cuda.check_error``.
+
+    Raise an error if the result of a CUDA runtime API call is not success.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.check_error(res)
@@ -210,7 +216,11 @@ def check_error(res: int) -> None:
 
 
 def clock_rate(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.clock_rate``: Return the clock speed of the GPU SM in MHz (megahertz) over the past sample period as given by `nvidia-smi`."""
+    """Mirror of ``torch.cuda.clock_rate``.
+
+    Return the clock speed of the GPU SM in MHz (megahertz) over the past sample period as given
+    by `nvidia-smi`.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.clock_rate(device)
@@ -234,7 +244,10 @@ def cudart() -> Any:
 
 
 def current_blas_handle() -> Any:
-    """Mirror of ``torch.cuda.current_blas_handle``: Return cublasHandle_t pointer to current cuBLAS handle"""
+    """Mirror of ``torch.cuda.current_blas_handle``.
+
+    Return cublasHandle_t pointer to current cuBLAS handle
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_blas_handle()
@@ -247,7 +260,10 @@ def current_blas_handle() -> Any:
 
 
 def current_device() -> int:
-    """Mirror of ``torch.cuda.current_device``: Return the index of a currently selected device."""
+    """Mirror of ``torch.cuda.current_device``.
+
+    Return the index of a currently selected device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_device()
@@ -258,7 +274,10 @@ def current_device() -> int:
 
 
 def current_solver_handle() -> Any:
-    """Mirror of ``torch.cuda.current_solver_handle``: Return cusolverDnHandle_t pointer to current cuSOLVER handle"""
+    """Mirror of ``torch.cuda.current_solver_handle``.
+
+    Return cusolverDnHandle_t pointer to current cuSOLVER handle
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_solver_handle()
@@ -271,7 +290,10 @@ def current_solver_handle() -> Any:
 
 
 def current_stream(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.current_stream``: Return the currently selected :class:`Stream` for a given device."""
+    """Mirror of ``torch.cuda.current_stream``.
+
+    Return the currently selected ``Stream`` for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_stream(device)
@@ -288,7 +310,10 @@ match _current():
 
 
 def default_stream(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.default_stream``: Return the default :class:`Stream` for a given device."""
+    """Mirror of ``torch.cuda.default_stream``.
+
+    Return the default ``Stream`` for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.default_stream(device)
@@ -314,7 +339,10 @@ def device_count() -> int:
 
 
 def device_memory_used(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.device_memory_used``: Return used global (device) memory in bytes as given by `nvidia-smi` or `amd-smi`."""
+    """Mirror of ``torch.cuda.device_memory_used``.
+
+    Return used global (device) memory in bytes as given by `nvidia-smi` or `amd-smi`.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.device_memory_used(device)
@@ -331,7 +359,10 @@ match _current():
 
 
 def get_arch_list() -> list[str]:
-    """Mirror of ``torch.cuda.get_arch_list``: Return list CUDA architectures this library was compiled for."""
+    """Mirror of ``torch.cuda.get_arch_list``.
+
+    Return list CUDA architectures this library was compiled for.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_arch_list()
@@ -367,7 +398,10 @@ def get_device_properties(device: torch.types.Device = None) -> Any:
 
 
 def get_gencode_flags() -> str:
-    """Mirror of ``torch.cuda.get_gencode_flags``: Return NVCC gencode flags this library was compiled with."""
+    """Mirror of ``torch.cuda.get_gencode_flags``.
+
+    Return NVCC gencode flags this library was compiled with.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_gencode_flags()
@@ -376,7 +410,10 @@ def get_gencode_flags() -> str:
 
 
 def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.get_stream_from_external``: Return a :class:`Stream` from an externally allocated CUDA stream."""
+    """Mirror of ``torch.cuda.get_stream_from_external``.
+
+    Return a ``Stream`` from an externally allocated CUDA stream.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_stream_from_external(data_ptr, device)
@@ -385,7 +422,10 @@ def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -
 
 
 def get_sync_debug_mode() -> int:
-    """Mirror of ``torch.cuda.get_sync_debug_mode``: Return current value of debug mode for cuda synchronizing operations."""
+    """Mirror of ``torch.cuda.get_sync_debug_mode``.
+
+    Return current value of debug mode for cuda synchronizing operations.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_sync_debug_mode()
@@ -407,7 +447,10 @@ def init() -> Any:
 
 
 def ipc_collect() -> Any:
-    """Mirror of ``torch.cuda.ipc_collect``: Force collects GPU memory after it has been released by CUDA IPC."""
+    """Mirror of ``torch.cuda.ipc_collect``.
+
+    Force collects GPU memory after it has been released by CUDA IPC.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.ipc_collect()
@@ -416,7 +459,10 @@ def ipc_collect() -> Any:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.cuda.is_available``: Return a bool indicating if CUDA is currently available."""
+    """Mirror of ``torch.cuda.is_available``.
+
+    Return a bool indicating if CUDA is currently available.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_available()
@@ -425,7 +471,10 @@ def is_available() -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> Any:
-    """Mirror of ``torch.cuda.is_bf16_supported``: Return a bool indicating if the current CUDA/ROCm device supports dtype bfloat16."""
+    """Mirror of ``torch.cuda.is_bf16_supported``.
+
+    Return a bool indicating if the current CUDA/ROCm device supports dtype bfloat16.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_bf16_supported(including_emulation)
@@ -434,7 +483,10 @@ def is_bf16_supported(including_emulation: bool = True) -> Any:
 
 
 def is_initialized() -> Any:
-    """Mirror of ``torch.cuda.is_initialized``: Return whether PyTorch's CUDA state has been initialized."""
+    """Mirror of ``torch.cuda.is_initialized``.
+
+    Return whether PyTorch's CUDA state has been initialized.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_initialized()
@@ -445,7 +497,10 @@ def is_initialized() -> Any:
 
 
 def is_tf32_supported() -> bool:
-    """Mirror of ``torch.cuda.is_tf32_supported``: Return a bool indicating if the current CUDA/ROCm device supports dtype tf32."""
+    """Mirror of ``torch.cuda.is_tf32_supported``.
+
+    Return a bool indicating if the current CUDA/ROCm device supports dtype tf32.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_tf32_supported()
@@ -454,7 +509,11 @@ def is_tf32_supported() -> bool:
 
 
 def memory_usage(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory_usage``: Return the percent of time over the past sample period during which global (device) memory was being read or written as given by `nvidia-smi`."""
+    """Mirror of ``torch.cuda.memory_usage``.
+
+    Return the percent of time over the past sample period during which global (device) memory
+    was being read or written as given by `nvidia-smi`.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_usage(device)
@@ -467,7 +526,11 @@ def memory_usage(device: torch.types.Device = None) -> int:
 
 
 def power_draw(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.power_draw``: Return the average power draw of the GPU sensor in mW (MilliWatts) over the past sample period as given by `nvidia-smi` for Fermi or newer fully supported devices."""
+    """Mirror of ``torch.cuda.power_draw``.
+
+    Return the average power draw of the GPU sensor in mW (MilliWatts) over the past sample
+    period as given by `nvidia-smi` for Fermi or newer fully supported devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.power_draw(device)
@@ -500,7 +563,10 @@ def set_stream(stream: Any) -> Any:
 
 
 def set_sync_debug_mode(debug_mode: int | str) -> None:
-    """Mirror of ``torch.cuda.set_sync_debug_mode``: Set the debug mode for cuda synchronizing operations."""
+    """Mirror of ``torch.cuda.set_sync_debug_mode``.
+
+    Set the debug mode for cuda synchronizing operations.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_sync_debug_mode(debug_mode)
@@ -509,7 +575,10 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def stream(stream: Any) -> Any:
-    """Mirror of ``torch.cuda.stream``: Wrap around the Context-manager StreamContext that selects a given stream."""
+    """Mirror of ``torch.cuda.stream``.
+
+    Wrap around the Context-manager StreamContext that selects a given stream.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.stream(stream)
@@ -518,7 +587,10 @@ def stream(stream: Any) -> Any:
 
 
 def synchronize(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.synchronize``: Wait for all kernels in all streams on a CUDA device to complete."""
+    """Mirror of ``torch.cuda.synchronize``.
+
+    Wait for all kernels in all streams on a CUDA device to complete.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.synchronize(device)
@@ -529,7 +601,10 @@ def synchronize(device: torch.types.Device = None) -> None:
 
 
 def temperature(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.temperature``: Return the average temperature of the GPU sensor in Degrees C (Centigrades)."""
+    """Mirror of ``torch.cuda.temperature``.
+
+    Return the average temperature of the GPU sensor in Degrees C (Centigrades).
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.temperature(device)
@@ -544,7 +619,11 @@ def temperature(device: torch.types.Device = None) -> int:
 
 
 def utilization(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.utilization``: Return the percent of time over the past sample period during which one or more kernels was executing on the GPU as given by `nvidia-smi`."""
+    """Mirror of ``torch.cuda.utilization``.
+
+    Return the percent of time over the past sample period during which one or more kernels was
+    executing on the GPU as given by `nvidia-smi`.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.utilization(device)

@@ -24,7 +24,10 @@ match _current():
 
 
 def gds_deregister_buffer(s: Any) -> None:
-    """Mirror of ``torch.cuda.gds.gds_deregister_buffer``: Deregisters a previously registered storage on a CUDA device as a cufile buffer."""
+    """Mirror of ``torch.cuda.gds.gds_deregister_buffer``.
+
+    Deregisters a previously registered storage on a CUDA device as a cufile buffer.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.gds.gds_deregister_buffer(s)
@@ -33,7 +36,10 @@ def gds_deregister_buffer(s: Any) -> None:
 
 
 def gds_register_buffer(s: Any) -> None:
-    """Mirror of ``torch.cuda.gds.gds_register_buffer``: Registers a storage on a CUDA device as a cufile buffer."""
+    """Mirror of ``torch.cuda.gds.gds_register_buffer``.
+
+    Registers a storage on a CUDA device as a cufile buffer.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.gds.gds_register_buffer(s)

@@ -31,7 +31,10 @@ match _current():
 
 
 def graph_pool_handle() -> Any:
-    """Mirror of ``torch.cuda.graphs.graph_pool_handle``: Return an opaque token representing the id of a graph memory pool."""
+    """Mirror of ``torch.cuda.graphs.graph_pool_handle``.
+
+    Return an opaque token representing the id of a graph memory pool.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.graphs.graph_pool_handle()
@@ -40,7 +43,10 @@ def graph_pool_handle() -> Any:
 
 
 def is_current_stream_capturing() -> bool:
-    """Mirror of ``torch.cuda.graphs.is_current_stream_capturing``: Return True if CUDA graph capture is underway on the current CUDA stream, False otherwise."""
+    """Mirror of ``torch.cuda.graphs.is_current_stream_capturing``.
+
+    Return True if CUDA graph capture is underway on the current CUDA stream, False otherwise.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.graphs.is_current_stream_capturing()
@@ -55,7 +61,11 @@ def make_graphed_callables(
     allow_unused_input: bool = False,
     pool: Any = None,
 ) -> Any:
-    """Mirror of ``torch.cuda.graphs.make_graphed_callables``: Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed versions."""
+    """Mirror of ``torch.cuda.graphs.make_graphed_callables``.
+
+    Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
+    versions.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.graphs.make_graphed_callables(

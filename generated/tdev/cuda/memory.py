@@ -37,7 +37,10 @@ match _current():
 def caching_allocator_alloc(
     size: Any, device: torch.types.Device = None, stream: Any = None
 ) -> Any:
-    """Mirror of ``torch.cuda.memory.caching_allocator_alloc``: Perform a memory allocation using the CUDA memory allocator."""
+    """Mirror of ``torch.cuda.memory.caching_allocator_alloc``.
+
+    Perform a memory allocation using the CUDA memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.caching_allocator_alloc(size, device, stream)
@@ -46,7 +49,10 @@ def caching_allocator_alloc(
 
 
 def caching_allocator_delete(mem_ptr: Any) -> Any:
-    """Mirror of ``torch.cuda.memory.caching_allocator_delete``: Delete memory allocated using the CUDA memory allocator."""
+    """Mirror of ``torch.cuda.memory.caching_allocator_delete``.
+
+    Delete memory allocated using the CUDA memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.caching_allocator_delete(mem_ptr)
@@ -55,7 +61,10 @@ def caching_allocator_delete(mem_ptr: Any) -> Any:
 
 
 def caching_allocator_disabled() -> Any:
-    """Mirror of ``torch.cuda.memory.caching_allocator_disabled``: Context manager that temporarily disables the CUDA caching allocator."""
+    """Mirror of ``torch.cuda.memory.caching_allocator_disabled``.
+
+    Context manager that temporarily disables the CUDA caching allocator.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.caching_allocator_disabled()
@@ -64,7 +73,10 @@ def caching_allocator_disabled() -> Any:
 
 
 def caching_allocator_enable(value: bool = True) -> None:
-    """Mirror of ``torch.cuda.memory.caching_allocator_enable``: Enable or disable the CUDA memory allocator."""
+    """Mirror of ``torch.cuda.memory.caching_allocator_enable``.
+
+    Enable or disable the CUDA memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.caching_allocator_enable(value)
@@ -73,7 +85,10 @@ def caching_allocator_enable(value: bool = True) -> None:
 
 
 def change_current_allocator(allocator: Any) -> None:
-    """Mirror of ``torch.cuda.memory.change_current_allocator``: Change the currently used memory allocator to be the one provided."""
+    """Mirror of ``torch.cuda.memory.change_current_allocator``.
+
+    Change the currently used memory allocator to be the one provided.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.change_current_allocator(allocator)
@@ -86,7 +101,11 @@ def change_current_allocator(allocator: Any) -> None:
 
 
 def empty_cache() -> None:
-    """Mirror of ``torch.cuda.memory.empty_cache``: Release all unoccupied cached memory currently held by the caching allocator so that those can be used in other GPU application and visible in `nvidia-smi`."""
+    """Mirror of ``torch.cuda.memory.empty_cache``.
+
+    Release all unoccupied cached memory currently held by the caching allocator so that those
+    can be used in other GPU application and visible in `nvidia-smi`.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.empty_cache()
@@ -101,7 +120,10 @@ def empty_cache() -> None:
 
 
 def get_allocator_backend() -> str:
-    """Mirror of ``torch.cuda.memory.get_allocator_backend``: Return a string describing the active allocator backend as set by ``PYTORCH_ALLOC_CONF``."""
+    """Mirror of ``torch.cuda.memory.get_allocator_backend``.
+
+    Return a string describing the active allocator backend as set by ``PYTORCH_ALLOC_CONF``.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.get_allocator_backend()
@@ -110,7 +132,10 @@ def get_allocator_backend() -> str:
 
 
 def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.cuda.memory.get_per_process_memory_fraction``: Get memory fraction for a process."""
+    """Mirror of ``torch.cuda.memory.get_per_process_memory_fraction``.
+
+    Get memory fraction for a process.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.get_per_process_memory_fraction(device)
@@ -119,7 +144,10 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
 
 
 def host_memory_stats() -> Any:
-    """Mirror of ``torch.cuda.memory.host_memory_stats``: Return a dictionary of pinned (host) allocator statistics."""
+    """Mirror of ``torch.cuda.memory.host_memory_stats``.
+
+    Return a dictionary of pinned (host) allocator statistics.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.host_memory_stats()
@@ -128,7 +156,10 @@ def host_memory_stats() -> Any:
 
 
 def host_memory_stats_as_nested_dict() -> Any:
-    """Mirror of ``torch.cuda.memory.host_memory_stats_as_nested_dict``: Return the result of :func:`~torch.cuda.host_memory_stats` as a nested dictionary."""
+    """Mirror of ``torch.cuda.memory.host_memory_stats_as_nested_dict``.
+
+    Return the result of ``torch.cuda.host_memory_stats`` as a nested dictionary.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.host_memory_stats_as_nested_dict()
@@ -137,7 +168,11 @@ def host_memory_stats_as_nested_dict() -> Any:
 
 
 def list_gpu_processes(device: torch.types.Device = None) -> str:
-    """Mirror of ``torch.cuda.memory.list_gpu_processes``: Return a human-readable printout of the running processes and their GPU memory use for a given device."""
+    """Mirror of ``torch.cuda.memory.list_gpu_processes``.
+
+    Return a human-readable printout of the running processes and their GPU memory use for a
+    given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.list_gpu_processes(device)
@@ -146,7 +181,10 @@ def list_gpu_processes(device: torch.types.Device = None) -> str:
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.max_memory_allocated``: Return the maximum GPU memory occupied by tensors in bytes for a given device."""
+    """Mirror of ``torch.cuda.memory.max_memory_allocated``.
+
+    Return the maximum GPU memory occupied by tensors in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.max_memory_allocated(device)
@@ -157,7 +195,10 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def max_memory_cached(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.max_memory_cached``: Deprecated; see :func:`~torch.cuda.max_memory_reserved`."""
+    """Mirror of ``torch.cuda.memory.max_memory_cached``.
+
+    Deprecated; see ``torch.cuda.max_memory_reserved``.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.max_memory_cached(device)
@@ -168,7 +209,10 @@ def max_memory_cached(device: torch.types.Device = None) -> int:
 
 
 def max_memory_reserved(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.max_memory_reserved``: Return the maximum GPU memory managed by the caching allocator in bytes for a given device."""
+    """Mirror of ``torch.cuda.memory.max_memory_reserved``.
+
+    Return the maximum GPU memory managed by the caching allocator in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.max_memory_reserved(device)
@@ -179,7 +223,10 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
 
 
 def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
-    """Mirror of ``torch.cuda.memory.mem_get_info``: Return the global free and total GPU memory for a given device using cudaMemGetInfo."""
+    """Mirror of ``torch.cuda.memory.mem_get_info``.
+
+    Return the global free and total GPU memory for a given device using cudaMemGetInfo.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.mem_get_info(device)
@@ -190,7 +237,10 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.memory_allocated``: Return the current GPU memory occupied by tensors in bytes for a given device."""
+    """Mirror of ``torch.cuda.memory.memory_allocated``.
+
+    Return the current GPU memory occupied by tensors in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_allocated(device)
@@ -201,7 +251,10 @@ def memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def memory_cached(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.memory_cached``: Deprecated; see :func:`~torch.cuda.memory_reserved`."""
+    """Mirror of ``torch.cuda.memory.memory_cached``.
+
+    Deprecated; see ``torch.cuda.memory_reserved``.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_cached(device)
@@ -212,7 +265,10 @@ def memory_cached(device: torch.types.Device = None) -> int:
 
 
 def memory_reserved(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.cuda.memory.memory_reserved``: Return the current GPU memory managed by the caching allocator in bytes for a given device."""
+    """Mirror of ``torch.cuda.memory.memory_reserved``.
+
+    Return the current GPU memory managed by the caching allocator in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_reserved(device)
@@ -223,7 +279,10 @@ def memory_reserved(device: torch.types.Device = None) -> int:
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: Any = True) -> Any:
-    """Mirror of ``torch.cuda.memory.memory_snapshot``: Return a snapshot of the CUDA memory allocator state across all devices."""
+    """Mirror of ``torch.cuda.memory.memory_snapshot``.
+
+    Return a snapshot of the CUDA memory allocator state across all devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_snapshot(mempool_id, include_traces)
@@ -232,7 +291,10 @@ def memory_snapshot(mempool_id: Any = None, include_traces: Any = True) -> Any:
 
 
 def memory_stats(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.memory.memory_stats``: Return a dictionary of CUDA memory allocator statistics for a given device."""
+    """Mirror of ``torch.cuda.memory.memory_stats``.
+
+    Return a dictionary of CUDA memory allocator statistics for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_stats(device)
@@ -243,7 +305,10 @@ def memory_stats(device: torch.types.Device = None) -> Any:
 
 
 def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.memory.memory_stats_as_nested_dict``: Return the result of :func:`~torch.cuda.memory_stats` as a nested dictionary."""
+    """Mirror of ``torch.cuda.memory.memory_stats_as_nested_dict``.
+
+    Return the result of ``torch.cuda.memory_stats`` as a nested dictionary.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_stats_as_nested_dict(device)
@@ -252,7 +317,11 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
 
 
 def memory_summary(device: torch.types.Device = None, abbreviated: bool = False) -> str:
-    """Mirror of ``torch.cuda.memory.memory_summary``: Return a human-readable printout of the current memory allocator statistics for a given device."""
+    """Mirror of ``torch.cuda.memory.memory_summary``.
+
+    Return a human-readable printout of the current memory allocator statistics for a given
+    device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.memory_summary(device, abbreviated)
@@ -261,7 +330,10 @@ def memory_summary(device: torch.types.Device = None, abbreviated: bool = False)
 
 
 def reset_accumulated_host_memory_stats() -> None:
-    """Mirror of ``torch.cuda.memory.reset_accumulated_host_memory_stats``: Reset the 'accumulated' (historical) stats tracked by the host memory allocator."""
+    """Mirror of ``torch.cuda.memory.reset_accumulated_host_memory_stats``.
+
+    Reset the 'accumulated' (historical) stats tracked by the host memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_accumulated_host_memory_stats()
@@ -270,7 +342,10 @@ def reset_accumulated_host_memory_stats() -> None:
 
 
 def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.memory.reset_accumulated_memory_stats``: Reset the 'accumulated' (historical) stats tracked by the CUDA memory allocator."""
+    """Mirror of ``torch.cuda.memory.reset_accumulated_memory_stats``.
+
+    Reset the 'accumulated' (historical) stats tracked by the CUDA memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_accumulated_memory_stats(device)
@@ -281,7 +356,11 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
 
 
 def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.memory.reset_max_memory_allocated``: Reset the starting point in tracking maximum GPU memory occupied by tensors for a given device."""
+    """Mirror of ``torch.cuda.memory.reset_max_memory_allocated``.
+
+    Reset the starting point in tracking maximum GPU memory occupied by tensors for a given
+    device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_max_memory_allocated(device)
@@ -292,7 +371,11 @@ def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
 
 
 def reset_max_memory_cached(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.memory.reset_max_memory_cached``: Reset the starting point in tracking maximum GPU memory managed by the caching allocator for a given device."""
+    """Mirror of ``torch.cuda.memory.reset_max_memory_cached``.
+
+    Reset the starting point in tracking maximum GPU memory managed by the caching allocator for
+    a given device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_max_memory_cached(device)
@@ -303,7 +386,10 @@ def reset_max_memory_cached(device: torch.types.Device = None) -> None:
 
 
 def reset_peak_host_memory_stats() -> None:
-    """Mirror of ``torch.cuda.memory.reset_peak_host_memory_stats``: Reset the 'peak' stats tracked by the host memory allocator."""
+    """Mirror of ``torch.cuda.memory.reset_peak_host_memory_stats``.
+
+    Reset the 'peak' stats tracked by the host memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_peak_host_memory_stats()
@@ -312,7 +398,10 @@ def reset_peak_host_memory_stats() -> None:
 
 
 def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.memory.reset_peak_memory_stats``: Reset the 'peak' stats tracked by the CUDA memory allocator."""
+    """Mirror of ``torch.cuda.memory.reset_peak_memory_stats``.
+
+    Reset the 'peak' stats tracked by the CUDA memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.reset_peak_memory_stats(device)
@@ -323,7 +412,10 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
 
 
 def set_per_process_memory_fraction(fraction: Any, device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.cuda.memory.set_per_process_memory_fraction``: Set memory fraction for a process."""
+    """Mirror of ``torch.cuda.memory.set_per_process_memory_fraction``.
+
+    Set memory fraction for a process.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.set_per_process_memory_fraction(fraction, device)
@@ -332,7 +424,10 @@ def set_per_process_memory_fraction(fraction: Any, device: torch.types.Device = 
 
 
 def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.memory.use_mem_pool``: A context manager that routes allocations to a given pool."""
+    """Mirror of ``torch.cuda.memory.use_mem_pool``.
+
+    A context manager that routes allocations to a given pool.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory.use_mem_pool(pool, device)

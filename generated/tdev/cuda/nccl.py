@@ -18,7 +18,7 @@ from tdev_core.errors import unsupported as _unsupported
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
-    """Mirror of ``torch.cuda.nccl.all_gather``"""
+    """Mirror of ``torch.cuda.nccl.all_gather``."""
     match _current():
         case _Backend.CUDA:
             torch.cuda.nccl.all_gather(inputs, outputs, streams, comms)
@@ -33,7 +33,7 @@ def all_reduce(
     streams: Any = None,
     comms: Any = None,
 ) -> Any:
-    """Mirror of ``torch.cuda.nccl.all_reduce``"""
+    """Mirror of ``torch.cuda.nccl.all_reduce``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nccl.all_reduce(inputs, outputs, op, streams, comms)
@@ -42,7 +42,7 @@ def all_reduce(
 
 
 def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
-    """Mirror of ``torch.cuda.nccl.broadcast``"""
+    """Mirror of ``torch.cuda.nccl.broadcast``."""
     match _current():
         case _Backend.CUDA:
             torch.cuda.nccl.broadcast(inputs, root, streams, comms)
@@ -51,7 +51,7 @@ def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None
 
 
 def init_rank(num_ranks: Any, uid: Any, rank: Any) -> Any:
-    """Mirror of ``torch.cuda.nccl.init_rank``"""
+    """Mirror of ``torch.cuda.nccl.init_rank``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nccl.init_rank(num_ranks, uid, rank)
@@ -64,7 +64,7 @@ def init_rank(num_ranks: Any, uid: Any, rank: Any) -> Any:
 
 
 def is_available(tensors: Any) -> Any:
-    """Mirror of ``torch.cuda.nccl.is_available``"""
+    """Mirror of ``torch.cuda.nccl.is_available``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nccl.is_available(tensors)
@@ -82,7 +82,7 @@ def reduce(
     *,
     outputs: Any = None,
 ) -> None:
-    """Mirror of ``torch.cuda.nccl.reduce``"""
+    """Mirror of ``torch.cuda.nccl.reduce``."""
     match _current():
         case _Backend.CUDA:
             torch.cuda.nccl.reduce(inputs, output, root, op, streams, comms, outputs=outputs)
@@ -93,7 +93,7 @@ def reduce(
 def reduce_scatter(
     inputs: Any, outputs: Any, op: int = torch.cuda.nccl.SUM, streams: Any = None, comms: Any = None
 ) -> None:
-    """Mirror of ``torch.cuda.nccl.reduce_scatter``"""
+    """Mirror of ``torch.cuda.nccl.reduce_scatter``."""
     match _current():
         case _Backend.CUDA:
             torch.cuda.nccl.reduce_scatter(inputs, outputs, op, streams, comms)
@@ -102,7 +102,7 @@ def reduce_scatter(
 
 
 def unique_id() -> Any:
-    """Mirror of ``torch.cuda.nccl.unique_id``"""
+    """Mirror of ``torch.cuda.nccl.unique_id``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nccl.unique_id()

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def mark(msg: Any) -> Any:
-    """Mirror of ``torch.cuda.nvtx.mark``: Describe an instantaneous event that occurred at some point."""
+    """Mirror of ``torch.cuda.nvtx.mark``.
+
+    Describe an instantaneous event that occurred at some point.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nvtx.mark(msg)
@@ -26,7 +29,11 @@ def mark(msg: Any) -> Any:
 
 
 def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.cuda.nvtx.range``: Context manager / decorator that pushes an NVTX range at the beginning of its scope, and pops it at the end."""
+    """Mirror of ``torch.cuda.nvtx.range``.
+
+    Context manager / decorator that pushes an NVTX range at the beginning of its scope, and
+    pops it at the end.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nvtx.range(msg, *args, **kwargs)
@@ -44,7 +51,10 @@ def range_end(range_id: Any) -> None:
 
 
 def range_pop() -> Any:
-    """Mirror of ``torch.cuda.nvtx.range_pop``: Pop a range off of a stack of nested range spans."""
+    """Mirror of ``torch.cuda.nvtx.range_pop``.
+
+    Pop a range off of a stack of nested range spans.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nvtx.range_pop()
@@ -53,7 +63,10 @@ def range_pop() -> Any:
 
 
 def range_push(msg: Any) -> Any:
-    """Mirror of ``torch.cuda.nvtx.range_push``: Push a range onto a stack of nested range span."""
+    """Mirror of ``torch.cuda.nvtx.range_push``.
+
+    Push a range onto a stack of nested range span.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nvtx.range_push(msg)
@@ -62,7 +75,10 @@ def range_push(msg: Any) -> Any:
 
 
 def range_start(msg: Any) -> int:
-    """Mirror of ``torch.cuda.nvtx.range_start``: Mark the start of a range with string message."""
+    """Mirror of ``torch.cuda.nvtx.range_start``.
+
+    Mark the start of a range with string message.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.nvtx.range_start(msg)

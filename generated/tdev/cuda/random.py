@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def get_rng_state(device: int | str | torch.device = "cuda") -> torch.Tensor:
-    """Mirror of ``torch.cuda.random.get_rng_state``: Return the random number generator state of the specified GPU as a ByteTensor."""
+    """Mirror of ``torch.cuda.random.get_rng_state``.
+
+    Return the random number generator state of the specified GPU as a ByteTensor.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.random.get_rng_state(device)
@@ -28,7 +31,10 @@ def get_rng_state(device: int | str | torch.device = "cuda") -> torch.Tensor:
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Mirror of ``torch.cuda.random.get_rng_state_all``: Return a list of ByteTensor representing the random number states of all devices."""
+    """Mirror of ``torch.cuda.random.get_rng_state_all``.
+
+    Return a list of ByteTensor representing the random number states of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.random.get_rng_state_all()
@@ -37,7 +43,10 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def initial_seed() -> int:
-    """Mirror of ``torch.cuda.random.initial_seed``: Return the current random seed of the current GPU."""
+    """Mirror of ``torch.cuda.random.initial_seed``.
+
+    Return the current random seed of the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.random.initial_seed()
@@ -46,7 +55,10 @@ def initial_seed() -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Mirror of ``torch.cuda.random.manual_seed``: Set the seed for generating random numbers for the current GPU."""
+    """Mirror of ``torch.cuda.random.manual_seed``.
+
+    Set the seed for generating random numbers for the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.manual_seed(seed)
@@ -57,7 +69,10 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Mirror of ``torch.cuda.random.manual_seed_all``: Set the seed for generating random numbers on all GPUs."""
+    """Mirror of ``torch.cuda.random.manual_seed_all``.
+
+    Set the seed for generating random numbers on all GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.manual_seed_all(seed)
@@ -68,7 +83,10 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Mirror of ``torch.cuda.random.seed``: Set the seed for generating random numbers to a random number for the current GPU."""
+    """Mirror of ``torch.cuda.random.seed``.
+
+    Set the seed for generating random numbers to a random number for the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.seed()
@@ -79,7 +97,10 @@ def seed() -> None:
 
 
 def seed_all() -> None:
-    """Mirror of ``torch.cuda.random.seed_all``: Set the seed for generating random numbers to a random number on all GPUs."""
+    """Mirror of ``torch.cuda.random.seed_all``.
+
+    Set the seed for generating random numbers to a random number on all GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.seed_all()
@@ -90,7 +111,10 @@ def seed_all() -> None:
 
 
 def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "cuda") -> None:
-    """Mirror of ``torch.cuda.random.set_rng_state``: Set the random number generator state of the specified GPU."""
+    """Mirror of ``torch.cuda.random.set_rng_state``.
+
+    Set the random number generator state of the specified GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.set_rng_state(new_state, device)
@@ -101,7 +125,10 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "c
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Mirror of ``torch.cuda.random.set_rng_state_all``: Set the random number generator state of all devices."""
+    """Mirror of ``torch.cuda.random.set_rng_state_all``.
+
+    Set the random number generator state of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.random.set_rng_state_all(new_states)

@@ -16,7 +16,10 @@ from tdev_core.errors import unsupported as _unsupported
 
 
 def enable(val: bool = True) -> None:
-    """Mirror of ``torch.cuda.tunable.enable``: This is the big on/off switch for all TunableOp implementations."""
+    """Mirror of ``torch.cuda.tunable.enable``.
+
+    This is the big on/off switch for all TunableOp implementations.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.enable(val)
@@ -34,7 +37,10 @@ def get_filename() -> str:
 
 
 def get_max_tuning_duration() -> int:
-    """Mirror of ``torch.cuda.tunable.get_max_tuning_duration``: Get max time to spend tuning a given solution."""
+    """Mirror of ``torch.cuda.tunable.get_max_tuning_duration``.
+
+    Get max time to spend tuning a given solution.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.get_max_tuning_duration()
@@ -43,7 +49,10 @@ def get_max_tuning_duration() -> int:
 
 
 def get_max_tuning_iterations() -> int:
-    """Mirror of ``torch.cuda.tunable.get_max_tuning_iterations``: Get max iterations to spend tuning a given solution."""
+    """Mirror of ``torch.cuda.tunable.get_max_tuning_iterations``.
+
+    Get max iterations to spend tuning a given solution.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.get_max_tuning_iterations()
@@ -61,7 +70,10 @@ def get_results() -> tuple[str, str, str, float]:
 
 
 def get_rotating_buffer_size() -> int:
-    """Mirror of ``torch.cuda.tunable.get_rotating_buffer_size``: Get the rotating buffer size in kilobytes."""
+    """Mirror of ``torch.cuda.tunable.get_rotating_buffer_size``.
+
+    Get the rotating buffer size in kilobytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.get_rotating_buffer_size()
@@ -79,7 +91,10 @@ def get_validators() -> tuple[str, str]:
 
 
 def is_enabled() -> bool:
-    """Mirror of ``torch.cuda.tunable.is_enabled``: Returns whether the TunableOp feature is enabled."""
+    """Mirror of ``torch.cuda.tunable.is_enabled``.
+
+    Returns whether the TunableOp feature is enabled.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.is_enabled()
@@ -88,7 +103,10 @@ def is_enabled() -> bool:
 
 
 def mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None:
-    """Mirror of ``torch.cuda.tunable.mgpu_tune_gemm_in_file``: Process one or more files and distribute work over one or more GPUs."""
+    """Mirror of ``torch.cuda.tunable.mgpu_tune_gemm_in_file``.
+
+    Process one or more files and distribute work over one or more GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.mgpu_tune_gemm_in_file(filename_pattern, num_gpus)
@@ -110,7 +128,10 @@ def read_file(filename: str | None = None) -> bool:
 
 
 def record_untuned_enable(val: bool = True) -> None:
-    """Mirror of ``torch.cuda.tunable.record_untuned_enable``: Enable recording untuned of TunableOp perations for offline tuning."""
+    """Mirror of ``torch.cuda.tunable.record_untuned_enable``.
+
+    Enable recording untuned of TunableOp perations for offline tuning.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.record_untuned_enable(val)
@@ -119,7 +140,10 @@ def record_untuned_enable(val: bool = True) -> None:
 
 
 def record_untuned_is_enabled() -> bool:
-    """Mirror of ``torch.cuda.tunable.record_untuned_is_enabled``: Returns whether TunableOp operations are recorded for offline tuning."""
+    """Mirror of ``torch.cuda.tunable.record_untuned_is_enabled``.
+
+    Returns whether TunableOp operations are recorded for offline tuning.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.record_untuned_is_enabled()
@@ -128,7 +152,10 @@ def record_untuned_is_enabled() -> bool:
 
 
 def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
-    """Mirror of ``torch.cuda.tunable.set_filename``: Set the filename to use for input/output of tuning results."""
+    """Mirror of ``torch.cuda.tunable.set_filename``.
+
+    Set the filename to use for input/output of tuning results.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.set_filename(filename, insert_device_ordinal)
@@ -137,7 +164,10 @@ def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
 
 
 def set_max_tuning_duration(duration: int) -> None:
-    """Mirror of ``torch.cuda.tunable.set_max_tuning_duration``: Set max time in milliseconds to spend tuning a given solution."""
+    """Mirror of ``torch.cuda.tunable.set_max_tuning_duration``.
+
+    Set max time in milliseconds to spend tuning a given solution.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.set_max_tuning_duration(duration)
@@ -146,7 +176,10 @@ def set_max_tuning_duration(duration: int) -> None:
 
 
 def set_max_tuning_iterations(iterations: int) -> None:
-    """Mirror of ``torch.cuda.tunable.set_max_tuning_iterations``: Set max number of iterations to spend tuning a given solution."""
+    """Mirror of ``torch.cuda.tunable.set_max_tuning_iterations``.
+
+    Set max number of iterations to spend tuning a given solution.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.set_max_tuning_iterations(iterations)
@@ -155,7 +188,10 @@ def set_max_tuning_iterations(iterations: int) -> None:
 
 
 def set_numerical_check_tolerances(enable: bool, atol: float = 1e-5, rtol: float = 1e-5) -> None:
-    """Mirror of ``torch.cuda.tunable.set_numerical_check_tolerances``: Set the atol and rtol values in numeric check"""
+    """Mirror of ``torch.cuda.tunable.set_numerical_check_tolerances``.
+
+    Set the atol and rtol values in numeric check
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.set_numerical_check_tolerances(enable, atol, rtol)
@@ -164,7 +200,10 @@ def set_numerical_check_tolerances(enable: bool, atol: float = 1e-5, rtol: float
 
 
 def set_rotating_buffer_size(buffer_size: int) -> None:
-    """Mirror of ``torch.cuda.tunable.set_rotating_buffer_size``: Set rotating buffer size to this value in MB, if the buffer size is greater than zero."""
+    """Mirror of ``torch.cuda.tunable.set_rotating_buffer_size``.
+
+    Set rotating buffer size to this value in MB, if the buffer size is greater than zero.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.set_rotating_buffer_size(buffer_size)
@@ -186,7 +225,10 @@ def tune_gemm_in_file(filename: str) -> None:
 
 
 def tuning_enable(val: bool = True) -> None:
-    """Mirror of ``torch.cuda.tunable.tuning_enable``: Enable tuning of TunableOp implementations."""
+    """Mirror of ``torch.cuda.tunable.tuning_enable``.
+
+    Enable tuning of TunableOp implementations.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.tunable.tuning_enable(val)
@@ -195,7 +237,10 @@ def tuning_enable(val: bool = True) -> None:
 
 
 def tuning_is_enabled() -> bool:
-    """Mirror of ``torch.cuda.tunable.tuning_is_enabled``: Returns whether TunableOp implementations can be tuned."""
+    """Mirror of ``torch.cuda.tunable.tuning_is_enabled``.
+
+    Returns whether TunableOp implementations can be tuned.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.tunable.tuning_is_enabled()

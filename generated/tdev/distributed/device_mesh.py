@@ -23,7 +23,11 @@ def init_device_mesh(
     mesh_dim_names: tuple[str, ...] | None = None,
     backend_override: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.device_mesh.init_device_mesh``: Initializes a `DeviceMesh` based on `device_type`, `mesh_shape`, and `mesh_dim_names` parameters."""
+    """Mirror of ``torch.distributed.device_mesh.init_device_mesh``.
+
+    Initializes a `DeviceMesh` based on `device_type`, `mesh_shape`, and `mesh_dim_names`
+    parameters.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.device_mesh.init_device_mesh(

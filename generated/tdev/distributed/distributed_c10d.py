@@ -39,7 +39,10 @@ def broadcast_object_list(
     device: torch.device | None = None,
     group_src: int | None = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``: Broadcasts picklable objects in ``object_list`` to the whole group."""
+    """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``.
+
+    Broadcasts picklable objects in ``object_list`` to the whole group.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.broadcast_object_list(
@@ -52,7 +55,10 @@ def broadcast_object_list(
 
 
 def get_backend(group: Any = None) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.get_backend``: Return the backend of the given process group."""
+    """Mirror of ``torch.distributed.distributed_c10d.get_backend``.
+
+    Return the backend of the given process group.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_backend(group)
@@ -61,7 +67,10 @@ def get_backend(group: Any = None) -> Any:
 
 
 def get_backend_config(group: Any = None) -> str:
-    """Mirror of ``torch.distributed.distributed_c10d.get_backend_config``: Return the backend configuration of the given process group."""
+    """Mirror of ``torch.distributed.distributed_c10d.get_backend_config``.
+
+    Return the backend configuration of the given process group.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_backend_config(group)
@@ -70,7 +79,10 @@ def get_backend_config(group: Any = None) -> str:
 
 
 def get_default_backend_for_device(device: str | torch.device) -> str:
-    """Mirror of ``torch.distributed.distributed_c10d.get_default_backend_for_device``: Return the default backend for the given device."""
+    """Mirror of ``torch.distributed.distributed_c10d.get_default_backend_for_device``.
+
+    Return the default backend for the given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_default_backend_for_device(device)
@@ -90,7 +102,10 @@ def init_process_group(
     device_id: torch.device | int | None = None,
     _ranks: list[int] | None = None,
 ) -> None:
-    """Mirror of ``torch.distributed.distributed_c10d.init_process_group``: Initialize the default distributed process group."""
+    """Mirror of ``torch.distributed.distributed_c10d.init_process_group``.
+
+    Initialize the default distributed process group.
+    """
     match _current():
         case _Backend.CUDA:
             torch.distributed.distributed_c10d.init_process_group(
@@ -121,7 +136,10 @@ def init_process_group(
 
 
 def is_backend_available(backend: str) -> bool:
-    """Mirror of ``torch.distributed.distributed_c10d.is_backend_available``: Check backend availability."""
+    """Mirror of ``torch.distributed.distributed_c10d.is_backend_available``.
+
+    Check backend availability.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.is_backend_available(backend)
@@ -130,7 +148,10 @@ def is_backend_available(backend: str) -> bool:
 
 
 def is_nccl_available() -> bool:
-    """Mirror of ``torch.distributed.distributed_c10d.is_nccl_available``: Check if the NCCL backend is available."""
+    """Mirror of ``torch.distributed.distributed_c10d.is_nccl_available``.
+
+    Check if the NCCL backend is available.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.is_nccl_available()
@@ -148,7 +169,10 @@ def new_group(
     device_id: torch.device | None = None,
     sort_ranks: bool = True,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.new_group``: Create a new distributed group."""
+    """Mirror of ``torch.distributed.distributed_c10d.new_group``.
+
+    Create a new distributed group.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.new_group(
@@ -182,7 +206,10 @@ def new_subgroups(
     pg_options: Any = None,
     group_desc: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.new_subgroups``: Create subgroups of equal size."""
+    """Mirror of ``torch.distributed.distributed_c10d.new_subgroups``.
+
+    Create subgroups of equal size.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.new_subgroups(
@@ -201,7 +228,10 @@ def new_subgroups_by_enumeration(
     pg_options: Any = None,
     group_desc: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.new_subgroups_by_enumeration``: Create subgroups by dividing the global world."""
+    """Mirror of ``torch.distributed.distributed_c10d.new_subgroups_by_enumeration``.
+
+    Create subgroups by dividing the global world.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.new_subgroups_by_enumeration(
@@ -221,7 +251,10 @@ def recv_object_list(
     group_src: int | None = None,
     use_batch: bool = False,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``: Receives picklable objects in ``object_list`` synchronously."""
+    """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``.
+
+    Receives picklable objects in ``object_list`` synchronously.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.recv_object_list(
@@ -241,7 +274,10 @@ def send_object_list(
     group_dst: int | None = None,
     use_batch: bool = False,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.send_object_list``: Sends picklable objects in ``object_list`` synchronously."""
+    """Mirror of ``torch.distributed.distributed_c10d.send_object_list``.
+
+    Sends picklable objects in ``object_list`` synchronously.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.send_object_list(
@@ -259,7 +295,10 @@ def shrink_group(
     shrink_flags: int = torch.distributed.distributed_c10d.SHRINK_DEFAULT,
     pg_options: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.shrink_group``: Shrinks a process group by excluding specified ranks."""
+    """Mirror of ``torch.distributed.distributed_c10d.shrink_group``.
+
+    Shrinks a process group by excluding specified ranks.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.shrink_group(
@@ -281,7 +320,10 @@ def split_group(
     group_desc: str | None = None,
     backend: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.split_group``: Create a new process group split from the given parent process group."""
+    """Mirror of ``torch.distributed.distributed_c10d.split_group``.
+
+    Create a new process group split from the given parent process group.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.split_group(

@@ -16,14 +16,20 @@ from tdev_core.devices import translate as _translate
 
 
 def fftfreq(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.fft.fftfreq``: Computes the discrete Fourier Transform sample frequencies for a signal of size :attr:`n`."""
+    """Mirror of ``torch.fft.fftfreq``.
+
+    Computes the discrete Fourier Transform sample frequencies for a signal of size ``n``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.fft.fftfreq(*args, **kwargs)
 
 
 def rfftfreq(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.fft.rfftfreq``: Computes the sample frequencies for :func:`~torch.fft.rfft` with a signal of size :attr:`n`."""
+    """Mirror of ``torch.fft.rfftfreq``.
+
+    Computes the sample frequencies for ``torch.fft.rfft`` with a signal of size ``n``.
+    """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.fft.rfftfreq(*args, **kwargs)

@@ -18,7 +18,10 @@ from tdev_core.devices import translate as _translate
 def load(
     f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: Any = False
 ) -> Any:
-    """Mirror of ``torch.jit.load``: Load a :class:`ScriptModule` or :class:`ScriptFunction` previously saved with :func:`torch.jit.save <torch.jit.save>`."""
+    """Mirror of ``torch.jit.load``.
+
+    Load a ``ScriptModule`` or ``ScriptFunction`` previously saved with ``torch.jit.save``.
+    """
     map_location = _translate(map_location)
     return torch.jit.load(f, map_location, _extra_files, _restore_shapes)
 

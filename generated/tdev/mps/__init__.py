@@ -22,7 +22,11 @@ from tdev_core.errors import unsupported as _unsupported
 
 
 def compile_shader(source: str) -> Any:
-    """Mirror of ``torch.mps.compile_shader``: Compiles compute shader from source and allows one to invoke kernels defined there from the comfort of Python runtime Example::"""
+    """Mirror of ``torch.mps.compile_shader``.
+
+    Compiles compute shader from source and allows one to invoke kernels defined there from the
+    comfort of Python runtime Example::
+    """
     match _current():
         case _Backend.CUDA | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _unsupported(
@@ -35,7 +39,10 @@ def compile_shader(source: str) -> Any:
 
 
 def current_allocated_memory() -> int:
-    """Mirror of ``torch.mps.current_allocated_memory``: Returns the current GPU memory occupied by tensors in bytes."""
+    """Mirror of ``torch.mps.current_allocated_memory``.
+
+    Returns the current GPU memory occupied by tensors in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_allocated(_devices.translate(None))
@@ -57,7 +64,10 @@ def device_count() -> int:
 
 
 def driver_allocated_memory() -> int:
-    """Mirror of ``torch.mps.driver_allocated_memory``: Returns total GPU memory allocated by Metal driver for the process in bytes."""
+    """Mirror of ``torch.mps.driver_allocated_memory``.
+
+    Returns total GPU memory allocated by Metal driver for the process in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_reserved(_devices.translate(None))
@@ -68,7 +78,11 @@ def driver_allocated_memory() -> int:
 
 
 def empty_cache() -> None:
-    """Mirror of ``torch.mps.empty_cache``: Releases all unoccupied cached memory currently held by the caching allocator so that those can be used in other GPU applications."""
+    """Mirror of ``torch.mps.empty_cache``.
+
+    Releases all unoccupied cached memory currently held by the caching allocator so that those
+    can be used in other GPU applications.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.empty_cache()
@@ -83,7 +97,10 @@ def empty_cache() -> None:
 
 
 def get_rng_state(device: int | str | torch.device = "mps") -> torch.Tensor:
-    """Mirror of ``torch.mps.get_rng_state``: Returns the random number generator state as a ByteTensor."""
+    """Mirror of ``torch.mps.get_rng_state``.
+
+    Returns the random number generator state as a ByteTensor.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_rng_state(_devices.translate(device))
@@ -94,7 +111,7 @@ def get_rng_state(device: int | str | torch.device = "mps") -> torch.Tensor:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.mps.is_available``"""
+    """Mirror of ``torch.mps.is_available``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_available()
@@ -105,7 +122,11 @@ def is_available() -> bool:
 
 
 def load_metallib(source: Any) -> Any:
-    """Mirror of ``torch.mps.load_metallib``: Loads a precompiled Metal library (.metallib) and returns a shader library object that allows invoking kernels defined in it."""
+    """Mirror of ``torch.mps.load_metallib``.
+
+    Loads a precompiled Metal library (.metallib) and returns a shader library object that
+    allows invoking kernels defined in it.
+    """
     match _current():
         case _Backend.CUDA | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _unsupported(
@@ -129,7 +150,10 @@ def manual_seed(seed: int) -> None:
 
 
 def recommended_max_memory() -> int:
-    """Mirror of ``torch.mps.recommended_max_memory``: Returns recommended max Working set size for GPU memory in bytes."""
+    """Mirror of ``torch.mps.recommended_max_memory``.
+
+    Returns recommended max Working set size for GPU memory in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.mem_get_info()[1]
@@ -140,7 +164,10 @@ def recommended_max_memory() -> int:
 
 
 def seed() -> None:
-    """Mirror of ``torch.mps.seed``: Sets the seed for generating random numbers to a random number."""
+    """Mirror of ``torch.mps.seed``.
+
+    Sets the seed for generating random numbers to a random number.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.seed()
@@ -151,7 +178,10 @@ def seed() -> None:
 
 
 def set_per_process_memory_fraction(fraction: Any) -> None:
-    """Mirror of ``torch.mps.set_per_process_memory_fraction``: Set memory fraction for limiting process's memory allocation on MPS device."""
+    """Mirror of ``torch.mps.set_per_process_memory_fraction``.
+
+    Set memory fraction for limiting process's memory allocation on MPS device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_per_process_memory_fraction(fraction, _devices.translate(None))
@@ -173,7 +203,10 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "m
 
 
 def synchronize() -> None:
-    """Mirror of ``torch.mps.synchronize``: Waits for all kernels in all streams on a MPS device to complete."""
+    """Mirror of ``torch.mps.synchronize``.
+
+    Waits for all kernels in all streams on a MPS device to complete.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.synchronize(_devices.translate(None))

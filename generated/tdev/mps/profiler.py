@@ -18,7 +18,10 @@ from tdev_core.errors import unsupported as _unsupported
 
 
 def is_capturing_metal() -> bool:
-    """Mirror of ``torch.mps.profiler.is_capturing_metal``: Checks if metal capture is in progress"""
+    """Mirror of ``torch.mps.profiler.is_capturing_metal``.
+
+    Checks if metal capture is in progress
+    """
     match _current():
         case _Backend.CUDA | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return False  # Metal's capture exists on MPS only
@@ -27,7 +30,11 @@ def is_capturing_metal() -> bool:
 
 
 def is_metal_capture_enabled() -> bool:
-    """Mirror of ``torch.mps.profiler.is_metal_capture_enabled``: Checks if `metal_capture` context manager is usable To enable metal capture, set MTL_CAPTURE_ENABLED envvar"""
+    """Mirror of ``torch.mps.profiler.is_metal_capture_enabled``.
+
+    Checks if `metal_capture` context manager is usable To enable metal capture, set
+    MTL_CAPTURE_ENABLED envvar
+    """
     match _current():
         case _Backend.CUDA | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return False  # Metal's capture exists on MPS only
@@ -36,7 +43,10 @@ def is_metal_capture_enabled() -> bool:
 
 
 def metal_capture(fname: str) -> Any:
-    """Mirror of ``torch.mps.profiler.metal_capture``: Context manager that enables capturing of Metal calls into gputrace"""
+    """Mirror of ``torch.mps.profiler.metal_capture``.
+
+    Context manager that enables capturing of Metal calls into gputrace
+    """
     match _current():
         case _Backend.CUDA | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _unsupported(
@@ -49,7 +59,10 @@ def metal_capture(fname: str) -> Any:
 
 
 def profile(mode: Any = "interval", wait_until_completed: bool = False) -> Any:
-    """Mirror of ``torch.mps.profiler.profile``: Context Manager to enabling generating OS Signpost tracing from MPS backend."""
+    """Mirror of ``torch.mps.profiler.profile``.
+
+    Context Manager to enabling generating OS Signpost tracing from MPS backend.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.profiler.profile()
@@ -71,7 +84,10 @@ def start(mode: Any = "interval", wait_until_completed: bool = False) -> None:
 
 
 def stop() -> None:
-    """Mirror of ``torch.mps.profiler.stop``: Stops generating OS Signpost tracing from MPS backend."""
+    """Mirror of ``torch.mps.profiler.stop``.
+
+    Stops generating OS Signpost tracing from MPS backend.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.profiler.stop()

@@ -30,7 +30,10 @@ match _current():
 
 
 def attach_out_of_memory_observer(observer: Any) -> None:
-    """Mirror of ``torch.mtia.attach_out_of_memory_observer``: Attach an out-of-memory observer to MTIA memory allocator"""
+    """Mirror of ``torch.mtia.attach_out_of_memory_observer``.
+
+    Attach an out-of-memory observer to MTIA memory allocator
+    """
     match _current():
         case _Backend.CUDA:
             torch._C._cuda_attach_out_of_memory_observer(observer)
@@ -43,7 +46,10 @@ def attach_out_of_memory_observer(observer: Any) -> None:
 
 
 def current_device() -> int:
-    """Mirror of ``torch.mtia.current_device``: Return the index of a currently selected device."""
+    """Mirror of ``torch.mtia.current_device``.
+
+    Return the index of a currently selected device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_device()
@@ -54,7 +60,10 @@ def current_device() -> int:
 
 
 def current_stream(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.mtia.current_stream``: Return the currently selected :class:`Stream` for a given device."""
+    """Mirror of ``torch.mtia.current_stream``.
+
+    Return the currently selected ``Stream`` for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_stream(_devices.translate(device))
@@ -67,7 +76,10 @@ default_generators = _rng.default_generators
 
 
 def default_stream(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.mtia.default_stream``: Return the default :class:`Stream` for a given device."""
+    """Mirror of ``torch.mtia.default_stream``.
+
+    Return the default ``Stream`` for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.default_stream(_devices.translate(device))
@@ -108,7 +120,10 @@ def empty_cache() -> None:
 
 
 def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
-    """Mirror of ``torch.mtia.get_device_capability``: Return capability of a given device as a tuple of (major version, minor version)."""
+    """Mirror of ``torch.mtia.get_device_capability``.
+
+    Return capability of a given device as a tuple of (major version, minor version).
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_device_capability(_devices.translate(device))
@@ -117,7 +132,10 @@ def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
 
 
 def get_device_properties(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.mtia.get_device_properties``: Return a dictionary of MTIA device properties"""
+    """Mirror of ``torch.mtia.get_device_properties``.
+
+    Return a dictionary of MTIA device properties
+    """
     match _current():
         case _Backend.CUDA:
             return _properties.as_dict(torch.cuda.get_device_properties(_devices.translate(device)))
@@ -126,7 +144,10 @@ def get_device_properties(device: torch.types.Device = None) -> Any:
 
 
 def get_rng_state(device: torch.types.Device = "mtia") -> torch.Tensor:
-    """Mirror of ``torch.mtia.get_rng_state``: Returns the random number generator state of the specified MTIA device as a ByteTensor."""
+    """Mirror of ``torch.mtia.get_rng_state``.
+
+    Returns the random number generator state of the specified MTIA device as a ByteTensor.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_rng_state(_devices.translate(device))
@@ -137,7 +158,10 @@ def get_rng_state(device: torch.types.Device = "mtia") -> torch.Tensor:
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Mirror of ``torch.mtia.get_rng_state_all``: Returns a list of ByteTensor representing the random number states of all devices."""
+    """Mirror of ``torch.mtia.get_rng_state_all``.
+
+    Returns a list of ByteTensor representing the random number states of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_rng_state_all()
@@ -146,7 +170,7 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def init() -> Any:
-    """Mirror of ``torch.mtia.init``"""
+    """Mirror of ``torch.mtia.init``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.init()
@@ -159,7 +183,10 @@ def init() -> Any:
 
 
 def initial_seed() -> int:
-    """Mirror of ``torch.mtia.initial_seed``: Returns the current random seed of the current MTIA device."""
+    """Mirror of ``torch.mtia.initial_seed``.
+
+    Returns the current random seed of the current MTIA device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.initial_seed()
@@ -177,7 +204,10 @@ def is_available() -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> Any:
-    """Mirror of ``torch.mtia.is_bf16_supported``: Return a bool indicating if the current MTIA device supports dtype bfloat16."""
+    """Mirror of ``torch.mtia.is_bf16_supported``.
+
+    Return a bool indicating if the current MTIA device supports dtype bfloat16.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_bf16_supported(including_emulation)
@@ -186,7 +216,10 @@ def is_bf16_supported(including_emulation: bool = True) -> Any:
 
 
 def is_initialized() -> Any:
-    """Mirror of ``torch.mtia.is_initialized``: Return whether PyTorch's MTIA state has been initialized."""
+    """Mirror of ``torch.mtia.is_initialized``.
+
+    Return whether PyTorch's MTIA state has been initialized.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_initialized()
@@ -197,7 +230,10 @@ def is_initialized() -> Any:
 
 
 def manual_seed(seed: int) -> None:
-    """Mirror of ``torch.mtia.manual_seed``: Sets the seed for generating random numbers for the current MTIA device."""
+    """Mirror of ``torch.mtia.manual_seed``.
+
+    Sets the seed for generating random numbers for the current MTIA device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.manual_seed(seed)
@@ -208,7 +244,10 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Mirror of ``torch.mtia.manual_seed_all``: Sets the seed for generating random numbers on all MTIA devices."""
+    """Mirror of ``torch.mtia.manual_seed_all``.
+
+    Sets the seed for generating random numbers on all MTIA devices.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.manual_seed_all(seed)
@@ -221,7 +260,10 @@ def manual_seed_all(seed: int) -> None:
 def record_memory_history(
     enabled: str | None = "all", stacks: str = "python", max_entries: int = 0
 ) -> None:
-    """Mirror of ``torch.mtia.record_memory_history``: Enable/Disable the memory profiler on MTIA allocator"""
+    """Mirror of ``torch.mtia.record_memory_history``.
+
+    Enable/Disable the memory profiler on MTIA allocator
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory._record_memory_history(
@@ -232,7 +274,10 @@ def record_memory_history(
 
 
 def seed() -> int:
-    """Mirror of ``torch.mtia.seed``: Sets the seed for generating random numbers to a random number for the current MTIA device."""
+    """Mirror of ``torch.mtia.seed``.
+
+    Sets the seed for generating random numbers to a random number for the current MTIA device.
+    """
     match _current():
         case _Backend.CUDA:
             return _rng.reseed_cuda()
@@ -241,7 +286,10 @@ def seed() -> int:
 
 
 def seed_all() -> int:
-    """Mirror of ``torch.mtia.seed_all``: Sets the seed for generating random numbers to a random number on all MTIA devices."""
+    """Mirror of ``torch.mtia.seed_all``.
+
+    Sets the seed for generating random numbers to a random number on all MTIA devices.
+    """
     match _current():
         case _Backend.CUDA:
             return _rng.reseed_cuda()
@@ -259,7 +307,10 @@ def set_device(device: torch.types.Device) -> None:
 
 
 def set_rng_state(new_state: torch.Tensor, device: torch.types.Device = "mtia") -> None:
-    """Mirror of ``torch.mtia.set_rng_state``: Sets the random number generator state of the specified MTIA device."""
+    """Mirror of ``torch.mtia.set_rng_state``.
+
+    Sets the random number generator state of the specified MTIA device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_rng_state(new_state, _devices.translate(device))
@@ -270,7 +321,10 @@ def set_rng_state(new_state: torch.Tensor, device: torch.types.Device = "mtia") 
 
 
 def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
-    """Mirror of ``torch.mtia.set_rng_state_all``: Sets the random number generator state of all devices."""
+    """Mirror of ``torch.mtia.set_rng_state_all``.
+
+    Sets the random number generator state of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_rng_state_all(new_states)
@@ -297,7 +351,10 @@ def snapshot() -> Any:
 
 
 def stream(stream: Any) -> Any:
-    """Mirror of ``torch.mtia.stream``: Wrap around the Context-manager StreamContext that selects a given stream."""
+    """Mirror of ``torch.mtia.stream``.
+
+    Wrap around the Context-manager StreamContext that selects a given stream.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.stream(stream)
@@ -306,7 +363,10 @@ def stream(stream: Any) -> Any:
 
 
 def synchronize(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.mtia.synchronize``: Waits for all jobs in all streams on a MTIA device to complete."""
+    """Mirror of ``torch.mtia.synchronize``.
+
+    Waits for all jobs in all streams on a MTIA device to complete.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.synchronize(_devices.translate(device))

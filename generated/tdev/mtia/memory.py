@@ -18,7 +18,10 @@ from tdev_core.backend import current as _current
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.mtia.memory.max_memory_allocated``: Return the maximum memory allocated in bytes for a given device."""
+    """Mirror of ``torch.mtia.memory.max_memory_allocated``.
+
+    Return the maximum memory allocated in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.max_memory_allocated(_devices.translate(device))
@@ -29,7 +32,10 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.mtia.memory.memory_allocated``: Return the current MTIA memory occupied by tensors in bytes for a given device."""
+    """Mirror of ``torch.mtia.memory.memory_allocated``.
+
+    Return the current MTIA memory occupied by tensors in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_allocated(_devices.translate(device))
@@ -40,7 +46,10 @@ def memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def memory_stats(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.mtia.memory.memory_stats``: Return a dictionary of MTIA memory allocator statistics for a given device."""
+    """Mirror of ``torch.mtia.memory.memory_stats``.
+
+    Return a dictionary of MTIA memory allocator statistics for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_stats(_devices.translate(device))
@@ -51,7 +60,10 @@ def memory_stats(device: torch.types.Device = None) -> Any:
 
 
 def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.mtia.memory.reset_peak_memory_stats``: Reset the peak memory stats for a given device."""
+    """Mirror of ``torch.mtia.memory.reset_peak_memory_stats``.
+
+    Reset the peak memory stats for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.reset_peak_memory_stats(_devices.translate(device))

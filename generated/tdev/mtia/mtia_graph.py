@@ -32,7 +32,10 @@ match _current():
 
 
 def graph_pool_handle() -> Any:
-    """Mirror of ``torch.mtia.mtia_graph.graph_pool_handle``: Return an opaque token representing the id of a graph memory pool."""
+    """Mirror of ``torch.mtia.mtia_graph.graph_pool_handle``.
+
+    Return an opaque token representing the id of a graph memory pool.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.graph_pool_handle()

@@ -21,7 +21,11 @@ def as_nested_tensor(
     device: torch.device | None = None,
     layout: Any = None,
 ) -> torch.Tensor:
-    """Mirror of ``torch.nested.as_nested_tensor``: Constructs a nested tensor preserving autograd history from a tensor or a list / tuple of tensors."""
+    """Mirror of ``torch.nested.as_nested_tensor``.
+
+    Constructs a nested tensor preserving autograd history from a tensor or a list / tuple of
+    tensors.
+    """
     device = _translate(device)
     return torch.nested.as_nested_tensor(ts, dtype, device, layout)
 
@@ -35,7 +39,11 @@ def nested_tensor(
     requires_grad: Any = False,
     pin_memory: Any = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.nested.nested_tensor``: Constructs a nested tensor with no autograd history (also known as a 'leaf tensor', see :ref:`Autograd mechanics <autograd-mechanics>`) from :attr:`tensor_list` a list of tensors."""
+    """Mirror of ``torch.nested.nested_tensor``.
+
+    Constructs a nested tensor with no autograd history (also known as a 'leaf tensor', see
+    ``Autograd mechanics``) from ``tensor_list`` a list of tensors.
+    """
     device = _translate(device)
     return torch.nested.nested_tensor(
         tensor_list,

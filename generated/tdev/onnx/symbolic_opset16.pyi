@@ -3,9 +3,9 @@
 
 from torch.onnx.symbolic_opset16 import (
     GRID_SAMPLE_INTERPOLATION_MODES as GRID_SAMPLE_INTERPOLATION_MODES,
+    GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES,
+    annotations as annotations,
+    grid_sampler as grid_sampler,
+    scatter_add as scatter_add,
+    scatter_reduce as scatter_reduce,
 )
-from torch.onnx.symbolic_opset16 import GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES
-from torch.onnx.symbolic_opset16 import annotations as annotations
-from torch.onnx.symbolic_opset16 import grid_sampler as grid_sampler
-from torch.onnx.symbolic_opset16 import scatter_add as scatter_add
-from torch.onnx.symbolic_opset16 import scatter_reduce as scatter_reduce

@@ -16,7 +16,10 @@ from tdev_core.devices import translate as _translate
 
 
 def update_bn(loader: Any, model: Any, device: int | torch.device | None = None) -> None:
-    """Mirror of ``torch.optim.swa_utils.update_bn``: Update BatchNorm running_mean, running_var buffers in the model."""
+    """Mirror of ``torch.optim.swa_utils.update_bn``.
+
+    Update BatchNorm running_mean, running_var buffers in the model.
+    """
     device = _translate(device)
     torch.optim.swa_utils.update_bn(loader, model, device)
 

@@ -26,7 +26,11 @@ def make_tensor(
     exclude_zero: bool = False,
     memory_format: Any = None,
 ) -> torch.Tensor:
-    """Mirror of ``torch.testing.make_tensor``: Creates a tensor with the given :attr:`shape`, :attr:`device`, and :attr:`dtype`, and filled with values uniformly drawn from ``[low, high)``."""
+    """Mirror of ``torch.testing.make_tensor``.
+
+    Creates a tensor with the given ``shape``, ``device``, and ``dtype``, and filled with values
+    uniformly drawn from ``[low, high)``.
+    """
     device = _translate(device)
     return torch.testing.make_tensor(
         *shape,

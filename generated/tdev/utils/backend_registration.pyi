@@ -3,9 +3,7 @@
 
 from torch.utils.backend_registration import (
     generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend,
-)
-from torch.utils.backend_registration import handle_torch_function as handle_torch_function
-from torch.utils.backend_registration import has_torch_function_unary as has_torch_function_unary
-from torch.utils.backend_registration import (
+    handle_torch_function as handle_torch_function,
+    has_torch_function_unary as has_torch_function_unary,
     rename_privateuse1_backend as rename_privateuse1_backend,
 )

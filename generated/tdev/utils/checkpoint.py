@@ -17,7 +17,10 @@ from tdev_core.devices import translate_type as _translate_type
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:
-    """Mirror of ``torch.utils.checkpoint.set_device_states``: Sets random number generator states for the specified devices."""
+    """Mirror of ``torch.utils.checkpoint.set_device_states``.
+
+    Sets random number generator states for the specified devices.
+    """
     devices = _translate_each(devices)
     device_type = _translate_type(device_type)
     torch.utils.checkpoint.set_device_states(devices, states, device_type=device_type)

@@ -18,7 +18,10 @@ from tdev_core.devices import translate as _translate
 def from_dlpack(
     ext_tensor: Any, *, device: torch.types.Device | None = None, copy: bool | None = None
 ) -> torch.Tensor:
-    """Mirror of ``torch.utils.dlpack.from_dlpack``: Converts a tensor from an external library into a ``torch.Tensor``."""
+    """Mirror of ``torch.utils.dlpack.from_dlpack``.
+
+    Converts a tensor from an external library into a ``torch.Tensor``.
+    """
     device = _translate(device)
     return torch.utils.dlpack.from_dlpack(ext_tensor, device=device, copy=copy)
 

@@ -30,7 +30,10 @@ match _current():
 
 
 def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device) -> bool:
-    """Mirror of ``torch.xpu.can_device_access_peer``: Query whether a device can access a peer device's memory."""
+    """Mirror of ``torch.xpu.can_device_access_peer``.
+
+    Query whether a device can access a peer device's memory.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.can_device_access_peer(
@@ -67,7 +70,10 @@ def current_device() -> int:
 
 
 def current_stream(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.current_stream``: Return the currently selected :class:`Stream` for a given device."""
+    """Mirror of ``torch.xpu.current_stream``.
+
+    Return the currently selected ``Stream`` for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_stream(_devices.translate(device))
@@ -96,7 +102,10 @@ def device_count() -> int:
 
 
 def device_memory_used(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.xpu.device_memory_used``: Return the current GPU used global (device) memory in bytes."""
+    """Mirror of ``torch.xpu.device_memory_used``.
+
+    Return the current GPU used global (device) memory in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.device_memory_used(_devices.translate(device))
@@ -113,7 +122,10 @@ match _current():
 
 
 def get_arch_list() -> list[str]:
-    """Mirror of ``torch.xpu.get_arch_list``: Return list XPU architectures this library was compiled for."""
+    """Mirror of ``torch.xpu.get_arch_list``.
+
+    Return list XPU architectures this library was compiled for.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_arch_list()
@@ -149,7 +161,10 @@ def get_device_properties(device: torch.types.Device = None) -> Any:
 
 
 def get_gencode_flags() -> str:
-    """Mirror of ``torch.xpu.get_gencode_flags``: Return XPU AOT(ahead-of-time) build flags this library was compiled with."""
+    """Mirror of ``torch.xpu.get_gencode_flags``.
+
+    Return XPU AOT(ahead-of-time) build flags this library was compiled with.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_gencode_flags()
@@ -158,7 +173,10 @@ def get_gencode_flags() -> str:
 
 
 def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.get_stream_from_external``: Return a :class:`Stream` from an external SYCL queue."""
+    """Mirror of ``torch.xpu.get_stream_from_external``.
+
+    Return a ``Stream`` from an external SYCL queue.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_stream_from_external(data_ptr, _devices.translate(device))
@@ -180,7 +198,10 @@ def init() -> None:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.xpu.is_available``: Return a bool indicating if XPU is currently available."""
+    """Mirror of ``torch.xpu.is_available``.
+
+    Return a bool indicating if XPU is currently available.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_available()
@@ -189,7 +210,10 @@ def is_available() -> bool:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Mirror of ``torch.xpu.is_bf16_supported``: Return a bool indicating if the current XPU device supports dtype bfloat16."""
+    """Mirror of ``torch.xpu.is_bf16_supported``.
+
+    Return a bool indicating if the current XPU device supports dtype bfloat16.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_bf16_supported(including_emulation)
@@ -198,7 +222,10 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def is_initialized() -> Any:
-    """Mirror of ``torch.xpu.is_initialized``: Return whether PyTorch's XPU state has been initialized."""
+    """Mirror of ``torch.xpu.is_initialized``.
+
+    Return whether PyTorch's XPU state has been initialized.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_initialized()
@@ -209,7 +236,10 @@ def is_initialized() -> Any:
 
 
 def is_tf32_supported() -> bool:
-    """Mirror of ``torch.xpu.is_tf32_supported``: Return a bool indicating if the current XPU device supports dtype tf32."""
+    """Mirror of ``torch.xpu.is_tf32_supported``.
+
+    Return a bool indicating if the current XPU device supports dtype tf32.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_tf32_supported()
@@ -218,7 +248,10 @@ def is_tf32_supported() -> bool:
 
 
 def memory_usage(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.memory_usage``: Return the GPU memory bandwidth usage as a percentage."""
+    """Mirror of ``torch.xpu.memory_usage``.
+
+    Return the GPU memory bandwidth usage as a percentage.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_usage(_devices.translate(device))
@@ -264,7 +297,10 @@ def set_stream(stream: Any) -> None:
 
 
 def stream(stream: Any) -> Any:
-    """Mirror of ``torch.xpu.stream``: Wrap around the Context-manager StreamContext that selects a given stream."""
+    """Mirror of ``torch.xpu.stream``.
+
+    Wrap around the Context-manager StreamContext that selects a given stream.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.stream(stream)
@@ -273,7 +309,10 @@ def stream(stream: Any) -> Any:
 
 
 def synchronize(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.xpu.synchronize``: Wait for all kernels in all streams on a XPU device to complete."""
+    """Mirror of ``torch.xpu.synchronize``.
+
+    Wait for all kernels in all streams on a XPU device to complete.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.synchronize(_devices.translate(device))

@@ -32,7 +32,10 @@ match _current():
 
 
 def graph_pool_handle() -> Any:
-    """Mirror of ``torch.xpu.graphs.graph_pool_handle``: Return an opaque token representing the id of a graph memory pool."""
+    """Mirror of ``torch.xpu.graphs.graph_pool_handle``.
+
+    Return an opaque token representing the id of a graph memory pool.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.graph_pool_handle()
@@ -41,7 +44,10 @@ def graph_pool_handle() -> Any:
 
 
 def is_current_stream_capturing() -> bool:
-    """Mirror of ``torch.xpu.graphs.is_current_stream_capturing``: Return True if XPU graph capture is underway on the current XPU stream, False otherwise."""
+    """Mirror of ``torch.xpu.graphs.is_current_stream_capturing``.
+
+    Return True if XPU graph capture is underway on the current XPU stream, False otherwise.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_current_stream_capturing()
@@ -56,7 +62,11 @@ def make_graphed_callables(
     allow_unused_input: bool = False,
     pool: Any = None,
 ) -> Any:
-    """Mirror of ``torch.xpu.graphs.make_graphed_callables``: Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed versions."""
+    """Mirror of ``torch.xpu.graphs.make_graphed_callables``.
+
+    Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
+    versions.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.make_graphed_callables(

@@ -36,7 +36,10 @@ match _current():
 
 
 def change_current_allocator(allocator: Any) -> None:
-    """Mirror of ``torch.xpu.memory.change_current_allocator``: Change the currently used memory allocator to be the one provided."""
+    """Mirror of ``torch.xpu.memory.change_current_allocator``.
+
+    Change the currently used memory allocator to be the one provided.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.memory.change_current_allocator(allocator)
@@ -49,7 +52,11 @@ def change_current_allocator(allocator: Any) -> None:
 
 
 def empty_cache() -> None:
-    """Mirror of ``torch.xpu.memory.empty_cache``: Release all unoccupied cached memory currently held by the caching allocator so that those can be used in other XPU application."""
+    """Mirror of ``torch.xpu.memory.empty_cache``.
+
+    Release all unoccupied cached memory currently held by the caching allocator so that those
+    can be used in other XPU application.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.empty_cache()
@@ -64,7 +71,10 @@ def empty_cache() -> None:
 
 
 def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.memory.get_per_process_memory_fraction``: Retrieve the memory fraction currently set for a process on a given XPU device."""
+    """Mirror of ``torch.xpu.memory.get_per_process_memory_fraction``.
+
+    Retrieve the memory fraction currently set for a process on a given XPU device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_per_process_memory_fraction(_devices.translate(device))
@@ -73,7 +83,10 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.xpu.memory.max_memory_allocated``: Return the maximum GPU memory occupied by tensors in bytes for a given device."""
+    """Mirror of ``torch.xpu.memory.max_memory_allocated``.
+
+    Return the maximum GPU memory occupied by tensors in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.max_memory_allocated(_devices.translate(device))
@@ -84,7 +97,10 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def max_memory_reserved(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.xpu.memory.max_memory_reserved``: Return the maximum GPU memory managed by the caching allocator in bytes for a given device."""
+    """Mirror of ``torch.xpu.memory.max_memory_reserved``.
+
+    Return the maximum GPU memory managed by the caching allocator in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.max_memory_reserved(_devices.translate(device))
@@ -95,7 +111,10 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
 
 
 def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
-    """Mirror of ``torch.xpu.memory.mem_get_info``: Return the global free and total GPU memory for a given device."""
+    """Mirror of ``torch.xpu.memory.mem_get_info``.
+
+    Return the global free and total GPU memory for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.mem_get_info(_devices.translate(device))
@@ -106,7 +125,10 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.xpu.memory.memory_allocated``: Return the current GPU memory occupied by tensors in bytes for a given device."""
+    """Mirror of ``torch.xpu.memory.memory_allocated``.
+
+    Return the current GPU memory occupied by tensors in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_allocated(_devices.translate(device))
@@ -117,7 +139,10 @@ def memory_allocated(device: torch.types.Device = None) -> int:
 
 
 def memory_reserved(device: torch.types.Device = None) -> int:
-    """Mirror of ``torch.xpu.memory.memory_reserved``: Return the current GPU memory managed by the caching allocator in bytes for a given device."""
+    """Mirror of ``torch.xpu.memory.memory_reserved``.
+
+    Return the current GPU memory managed by the caching allocator in bytes for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_reserved(_devices.translate(device))
@@ -128,7 +153,10 @@ def memory_reserved(device: torch.types.Device = None) -> int:
 
 
 def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> Any:
-    """Mirror of ``torch.xpu.memory.memory_snapshot``: Return a snapshot of the XPU memory allocator state across all devices."""
+    """Mirror of ``torch.xpu.memory.memory_snapshot``.
+
+    Return a snapshot of the XPU memory allocator state across all devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_snapshot(mempool_id)
@@ -137,7 +165,10 @@ def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> Any:
 
 
 def memory_stats(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.memory.memory_stats``: Return a dictionary of XPU memory allocator statistics for a given device."""
+    """Mirror of ``torch.xpu.memory.memory_stats``.
+
+    Return a dictionary of XPU memory allocator statistics for a given device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_stats(_devices.translate(device))
@@ -148,7 +179,10 @@ def memory_stats(device: torch.types.Device = None) -> Any:
 
 
 def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.memory.memory_stats_as_nested_dict``: Return the result of :func:`~torch.xpu.memory_stats` as a nested dictionary."""
+    """Mirror of ``torch.xpu.memory.memory_stats_as_nested_dict``.
+
+    Return the result of ``torch.xpu.memory_stats`` as a nested dictionary.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory_stats_as_nested_dict(_devices.translate(device))
@@ -157,7 +191,10 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
 
 
 def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.xpu.memory.reset_accumulated_memory_stats``: Reset the 'accumulated' (historical) stats tracked by the XPU memory allocator."""
+    """Mirror of ``torch.xpu.memory.reset_accumulated_memory_stats``.
+
+    Reset the 'accumulated' (historical) stats tracked by the XPU memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.reset_accumulated_memory_stats(_devices.translate(device))
@@ -168,7 +205,10 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
 
 
 def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.xpu.memory.reset_peak_memory_stats``: Reset the 'peak' stats tracked by the XPU memory allocator."""
+    """Mirror of ``torch.xpu.memory.reset_peak_memory_stats``.
+
+    Reset the 'peak' stats tracked by the XPU memory allocator.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.reset_peak_memory_stats(_devices.translate(device))
@@ -179,7 +219,10 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
 
 
 def set_per_process_memory_fraction(fraction: float, device: torch.types.Device = None) -> None:
-    """Mirror of ``torch.xpu.memory.set_per_process_memory_fraction``: Set the memory fraction for a single process on XPU device."""
+    """Mirror of ``torch.xpu.memory.set_per_process_memory_fraction``.
+
+    Set the memory fraction for a single process on XPU device.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_per_process_memory_fraction(fraction, _devices.translate(device))
@@ -188,7 +231,10 @@ def set_per_process_memory_fraction(fraction: float, device: torch.types.Device 
 
 
 def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.memory.use_mem_pool``: A context manager that routes allocations to a given pool."""
+    """Mirror of ``torch.xpu.memory.use_mem_pool``.
+
+    A context manager that routes allocations to a given pool.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.use_mem_pool(pool, _devices.translate(device))

@@ -18,7 +18,10 @@ from tdev_core.backend import current as _current
 
 
 def get_rng_state(device: int | str | torch.device = "xpu") -> torch.Tensor:
-    """Mirror of ``torch.xpu.random.get_rng_state``: Return the random number generator state of the specified GPU as a ByteTensor."""
+    """Mirror of ``torch.xpu.random.get_rng_state``.
+
+    Return the random number generator state of the specified GPU as a ByteTensor.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_rng_state(_devices.translate(device))
@@ -29,7 +32,10 @@ def get_rng_state(device: int | str | torch.device = "xpu") -> torch.Tensor:
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """Mirror of ``torch.xpu.random.get_rng_state_all``: Return a list of ByteTensor representing the random number states of all devices."""
+    """Mirror of ``torch.xpu.random.get_rng_state_all``.
+
+    Return a list of ByteTensor representing the random number states of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_rng_state_all()
@@ -38,7 +44,10 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def initial_seed() -> int:
-    """Mirror of ``torch.xpu.random.initial_seed``: Return the current random seed of the current GPU."""
+    """Mirror of ``torch.xpu.random.initial_seed``.
+
+    Return the current random seed of the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.initial_seed()
@@ -47,7 +56,10 @@ def initial_seed() -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Mirror of ``torch.xpu.random.manual_seed``: Set the seed for generating random numbers for the current GPU."""
+    """Mirror of ``torch.xpu.random.manual_seed``.
+
+    Set the seed for generating random numbers for the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.manual_seed(seed)
@@ -58,7 +70,10 @@ def manual_seed(seed: int) -> None:
 
 
 def manual_seed_all(seed: int) -> None:
-    """Mirror of ``torch.xpu.random.manual_seed_all``: Set the seed for generating random numbers on all GPUs."""
+    """Mirror of ``torch.xpu.random.manual_seed_all``.
+
+    Set the seed for generating random numbers on all GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.manual_seed_all(seed)
@@ -69,7 +84,10 @@ def manual_seed_all(seed: int) -> None:
 
 
 def seed() -> None:
-    """Mirror of ``torch.xpu.random.seed``: Set the seed for generating random numbers to a random number for the current GPU."""
+    """Mirror of ``torch.xpu.random.seed``.
+
+    Set the seed for generating random numbers to a random number for the current GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.seed()
@@ -80,7 +98,10 @@ def seed() -> None:
 
 
 def seed_all() -> None:
-    """Mirror of ``torch.xpu.random.seed_all``: Set the seed for generating random numbers to a random number on all GPUs."""
+    """Mirror of ``torch.xpu.random.seed_all``.
+
+    Set the seed for generating random numbers to a random number on all GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.seed_all()
@@ -91,7 +112,10 @@ def seed_all() -> None:
 
 
 def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "xpu") -> None:
-    """Mirror of ``torch.xpu.random.set_rng_state``: Set the random number generator state of the specified GPU."""
+    """Mirror of ``torch.xpu.random.set_rng_state``.
+
+    Set the random number generator state of the specified GPU.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_rng_state(new_state, _devices.translate(device))
@@ -102,7 +126,10 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "x
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Mirror of ``torch.xpu.random.set_rng_state_all``: Set the random number generator state of all devices."""
+    """Mirror of ``torch.xpu.random.set_rng_state_all``.
+
+    Set the random number generator state of all devices.
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_rng_state_all(new_states)

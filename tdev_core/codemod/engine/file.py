@@ -130,7 +130,7 @@ class File:
             for name in ("torch", *(b for b in self._torch_names())):
                 found = self.resolver.imported(scope, name)
                 if found is not None and found[0] == "torch":
-                    self.wanted.extend(found[1])
+                    self._want(found[1])
                     return name
         self.predicates.append(node)
         return self.tdev
@@ -159,12 +159,15 @@ class File:
         if reference.package == "tdev":
             return
         if reference.target == "torch":
-            self.wanted.extend(reference.bindings)
+            self._want(reference.bindings)
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev)
                 self.edited_roots.add(reference.root)
         else:
-            self.repointed.extend(b for b in reference.bindings if b.target != "torch")
+            self.repointed.extend(b for b in reference.bindings if _is_torch(b))
+
+    def _want(self, bindings: tuple[Binding, ...]) -> None:
+        self.wanted.extend(b for b in bindings if _is_torch(b))
 
     def find(self, rule: Rule, node: cst.CSTNode, message: str, severity: str = "") -> None:
         if self.kept(node):
@@ -230,6 +233,11 @@ class File:
             text += source[at:high] + change.tail
             done.append(Change(change.start, change.end, text, change.rule))
         return done
+
+
+def _is_torch(binding: Binding) -> bool:
+    """An import may be of tdev already where another one of the same name is of torch."""
+    return (binding.target or "").split(".")[0] == "torch"
 
 
 def _is_docstring(statement: cst.CSTNode) -> bool:

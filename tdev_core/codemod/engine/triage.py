@@ -1,6 +1,7 @@
-"""A second, cheaper look at files that do not mention CUDA at all.
+"""A second, cheaper look at a file: does its code, not only its prose, concern a rule?
 
-Such a file matters only if a device that comes from elsewhere reaches a function of torch
+A file that mentions CUDA in comments and docstrings alone does not. One that does not mention it
+at all matters only if a device that comes from elsewhere reaches a function of torch
 (``torch.zeros(n, device=device)``), or if it loads a checkpoint. The standard library's own
 parser answers that in a twentieth of the time that a concrete syntax tree takes. It may only
 say no where the rules would find nothing; whatever it cannot parse goes on to them.
@@ -16,7 +17,9 @@ from tdev_core.codemod.engine.api import MENTIONS, Style
 
 _WORDS = re.compile(MENTIONS)
 _DEVICE = re.compile(r"device|load\b|load_state_dict_from_url")
-_ALWAYS = frozenset({"load", "load_state_dict_from_url", "set_default_device", "device"})
+_LOADS = frozenset({"load", "load_state_dict_from_url"})
+_ALWAYS = frozenset({"set_default_device", "device"})
+_OWN_DEVICE = re.compile(r"\b(?:self|cls)\.device\b[^\n=]*=[^=]|^[ \t]+device[ \t]*[:=]", re.M)
 _KEYWORDS = frozenset({"device", "device_type", "map_location"})
 # Settings that a person types; what other objects call `.device` is a real one.
 _SETTINGS = re.compile(
@@ -28,38 +31,57 @@ _SETTINGS = re.compile(
 
 def worth_a_look(source: str, style: Style = "explicit") -> bool:
     """Whether the rules of this style could change or report anything in this file."""
-    if _WORDS.search(source):
-        return True
-    if style == "accelerator":
-        return False  # only what names CUDA has a generic spelling
-    if "torch" not in source or not _DEVICE.search(source):
-        return False
+    mentioned = _WORDS.search(source) is not None
+    if not mentioned:
+        if style == "accelerator":
+            return False  # only what names CUDA has a generic spelling
+        if "torch" not in source or not _DEVICE.search(source):
+            return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source.lstrip("\ufeff"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
-    return _Look(tree).found
+    look = _Look(tree, source)
+    if mentioned and look.mentions():
+        return True
+    return style != "accelerator" and look.hands_on_a_device()
 
 
 class _Look:
-    """One walk over a file: the names that come from torch, then the calls that start with them."""
+    """One walk over a file: the names that come from torch, and the calls that start with them."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, tree: ast.Module, source: str) -> None:
+        self.source = source
         self.roots: set[str] = set()
-        calls: list[tuple[ast.Call, ast.AST | None]] = []
+        self.calls: list[tuple[ast.Call, ast.AST | None]] = []
+        self.assigned: dict[int, dict[str, list[ast.expr | None]]] = {}
+        self.own_device = _OWN_DEVICE.search(source) is not None
+        self._texts: list[str] = []
         stack: list[tuple[ast.AST, ast.AST | None]] = [(tree, None)]
         while stack:
             node, function = stack.pop()
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                continue  # a docstring
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 self._import(node)
+                self._texts.append(ast.unparse(node))
             elif isinstance(node, ast.Call):
-                calls.append((node, function))
+                self.calls.append((node, function))
+            elif isinstance(node, ast.Attribute):
+                self._texts.append(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                self._texts.append(node.value)
             inner = node if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else function
             stack.extend((child, inner) for child in ast.iter_child_nodes(node))
-        self.assigned: dict[int, dict[str, list[ast.expr | None]]] = {}
-        self.found = any(self._matters(call, function) for call, function in calls)
+
+    def mentions(self) -> bool:
+        """Whether CUDA is mentioned in code, and not in comments and docstrings alone."""
+        return any(_WORDS.search(text) for text in self._texts)
+
+    def hands_on_a_device(self) -> bool:
+        return any(self._matters(call, function) for call, function in self.calls)
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         if isinstance(node, ast.Import):
@@ -74,30 +96,37 @@ class _Look:
         chain = _chain(call.func)
         if chain[-1:] == ["partial"] and call.args:
             chain = _chain(call.args[0])
-        elif any(_chain(a)[-1:] == ["device"] and _chain(a)[0] in self.roots for a in call.args):
-            return True  # `map(torch.device, names)`: handed on to what will call it
-        elif any(
-            _chain(k.value)[-1:] == ["device"] and _chain(k.value)[0] in self.roots
-            for k in call.keywords
-            if k.arg in ("type", "converter", "factory")
-        ):
+        elif self._hands_on_torch_device(call, chain):
             return True
         if not chain or chain[0] not in self.roots or "nn" in chain[:2]:
             return False
+        values = [k.value for k in call.keywords if k.arg is None or k.arg in _KEYWORDS]
+        if chain[-1] in _LOADS:
+            return not values or not all(self._harmless(v, function) for v in values)
         if chain[-1] in _ALWAYS:
+            return not all(self._harmless(v, function) for v in [*call.args[:1], *values])
+        if not all(self._harmless(v, function) for v in values):
             return True
-        for keyword in call.keywords:
-            if keyword.arg is None or keyword.arg in _KEYWORDS:
-                if not self._harmless(keyword.value, function):
-                    return True
         # A device by position (`torch.optim.swa_utils.update_bn(loader, model, device)`)
         return any(isinstance(a, ast.Name) and "device" in a.id for a in call.args)
+
+    def _hands_on_torch_device(self, call: ast.Call, chain: list[str]) -> bool:
+        """`map(torch.device, names)`, `add_argument(type=torch.device)`."""
+        given = [k.value for k in call.keywords if k.arg in ("type", "converter", "factory")]
+        if chain[-1:] == ["map"]:
+            given += call.args
+        chains = [_chain(value) for value in given]
+        return any(c[-1:] == ["device"] and c[0] in self.roots for c in chains)
 
     def _harmless(self, value: ast.expr, function: ast.AST | None) -> bool:
         if isinstance(value, ast.Constant):
             return not isinstance(value.value, int) or isinstance(value.value, bool)
+        if isinstance(value, ast.IfExp):
+            return self._harmless(value.body, function) and self._harmless(value.orelse, function)
         if isinstance(value, ast.Attribute):
             base = value.value
+            if isinstance(base, ast.Name) and base.id in ("self", "cls"):
+                return value.attr == "device" and not self.own_device
             name = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
             return value.attr == "device" and _SETTINGS.search(name) is None
         if isinstance(value, ast.Name) and isinstance(
@@ -105,7 +134,9 @@ class _Look:
         ):
             values = self._values(function).get(value.id)
             return values is not None and all(
-                v is not None and isinstance(v, ast.Attribute) and self._harmless(v, None)
+                v is not None
+                and isinstance(v, (ast.Attribute, ast.IfExp))
+                and self._harmless(v, None)
                 for v in values
             )
         return False

@@ -139,7 +139,9 @@ def elu(x: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Array
 
 
 @_in_float32("elu_backward", mlx="mx.exp")
-def elu_backward(g: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Array) -> Array:
+def elu_backward(
+    g: Array, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Array
+) -> Array:
     if is_result:
         low = g * input_scale * (x + alpha * scale)
     else:
@@ -151,7 +153,9 @@ def elu_backward(g: Array, alpha: Any, scale: Any, input_scale: Any, is_result: 
 def hardtanh(x: Array, min_val: Any = -1, max_val: Any = 1) -> Array:
     if not is_float(x):
         raise Decline("hardtanh over integers is answered by the CPU")
-    return mx.minimum(mx.maximum(x, mx.array(min_val, dtype=x.dtype)), mx.array(max_val, dtype=x.dtype))
+    return mx.minimum(
+        mx.maximum(x, mx.array(min_val, dtype=x.dtype)), mx.array(max_val, dtype=x.dtype)
+    )
 
 
 @_in_float32("hardtanh_backward", mlx="mx.where")
@@ -244,7 +248,9 @@ def glu_backward(g: Array, x: Array, dim: int) -> Array:
 def softshrink(x: Array, lambd: Any = 0.5) -> Array:
     if lambd < 0:
         raise Decline("lambda must be greater or equal to 0")
-    return mx.where(x > lambd, x - lambd, mx.where(x < -lambd, x + lambd, mx.where(mx.isnan(x), x, 0.0)))
+    return mx.where(
+        x > lambd, x - lambd, mx.where(x < -lambd, x + lambd, mx.where(mx.isnan(x), x, 0.0))
+    )
 
 
 @_in_float32("hardshrink", mlx="mx.where")

@@ -103,7 +103,12 @@ def signbit(x: Array) -> Array:
     return x < 0 if is_int(x) else mx.view(x.astype(mx.float32), mx.int32) < 0
 
 
-@op("equal", mlx="mx.array_equal", note="waits for the device, since it gives a Python bool", compiled=False)
+@op(
+    "equal",
+    mlx="mx.array_equal",
+    note="waits for the device, since it gives a Python bool",
+    compiled=False,
+)
 def equal(a: Array, b: Array) -> bool:
     if a.dtype != b.dtype:
         raise Decline("equal on different dtypes")

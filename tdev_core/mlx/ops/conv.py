@@ -21,12 +21,24 @@ def _last(x: Array) -> Array:
     return mx.moveaxis(x, 1, -1)
 
 
-def _forward(x: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int) -> Array:
-    y = mx.conv_general(_last(x), _last(w), stride=stride, padding=padding, kernel_dilation=dilation, groups=groups)
+def _forward(
+    x: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
+) -> Array:
+    y = mx.conv_general(
+        _last(x), _last(w), stride=stride, padding=padding, kernel_dilation=dilation, groups=groups
+    )
     return mx.moveaxis(y, -1, 1)
 
 
-def _transposed(x: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], extra: list[int], groups: int) -> Array:
+def _transposed(
+    x: Array,
+    w: Array,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    extra: list[int],
+    groups: int,
+) -> Array:
     n = w.ndim - 2
     kernel = w.shape[2:]
     # (Cin, Cout/g, k…) -> (Cout, k…, Cin/g)
@@ -41,13 +53,16 @@ def _transposed(x: Array, w: Array, stride: list[int], padding: list[int], dilat
         kernel_dilation=dilation, input_dilation=stride, groups=groups, flip=True,
     )  # fmt: skip
     if min(*low, *high) < 0:
-        cut = [slice(max(-a, 0), y.shape[1 + i] - max(-b, 0)) for i, (a, b) in enumerate(zip(low, high, strict=True))]
+        cut = [
+            slice(max(-a, 0), y.shape[1 + i] - max(-b, 0))
+            for i, (a, b) in enumerate(zip(low, high, strict=True))
+        ]
         y = y[(slice(None), *cut)]
     return mx.moveaxis(y, -1, 1)
 
 
 def _check(x: Array, w: Array, groups: int, transposed: bool) -> int:
-    n = w.ndim - 2
+    n = int(w.ndim) - 2
     channels = w.shape[0] if transposed else w.shape[1] * groups
     if category[x.dtype] != 2 or x.dtype != w.dtype or x.ndim != w.ndim or n not in (1, 2, 3):
         raise Decline("convolutions want one floating dtype and 1 to 3 spatial dimensions")
@@ -56,7 +71,16 @@ def _check(x: Array, w: Array, groups: int, transposed: bool) -> int:
     return n
 
 
-def _value(x: Array, w: Array, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int) -> Array:
+def _value(
+    x: Array,
+    w: Array,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Array:
     n = _check(x, w, groups, transposed)
     s, p, d = spread(stride, n), spread(padding, n), spread(dilation, n)
     if min(s) < 1 or min(d) < 1 or min(p) < 0:
@@ -66,13 +90,26 @@ def _value(x: Array, w: Array, stride: Any, padding: Any, dilation: Any, transpo
         if any(e >= max(a, b) for e, a, b in zip(extra, s, d, strict=True)):
             raise Decline("output padding must be smaller than either stride or dilation")
         return _transposed(x, w, s, p, d, extra, groups)
-    if any(i + 2 * q < (k - 1) * r + 1 for i, q, k, r in zip(x.shape[2:], p, w.shape[2:], d, strict=True)):
+    if any(
+        i + 2 * q < (k - 1) * r + 1
+        for i, q, k, r in zip(x.shape[2:], p, w.shape[2:], d, strict=True)
+    ):
         raise Decline("Kernel size can't be greater than actual input size")
     return _forward(x, w, s, p, d, groups)
 
 
 @op("convolution", mlx="mx.conv_general")
-def convolution(x: Array, w: Array, bias: Array | None, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int) -> Array:
+def convolution(
+    x: Array,
+    w: Array,
+    bias: Array | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+) -> Array:
     y = _value(x, w, stride, padding, dilation, transposed, output_padding, groups)
     if bias is not None:
         y = y + mx.reshape(bias, (-1, *[1] * (y.ndim - 2)))
@@ -80,7 +117,19 @@ def convolution(x: Array, w: Array, bias: Array | None, stride: Any, padding: An
 
 
 @op("convolution_backward", mlx="mx.vjp of mx.conv_general")
-def convolution_backward(g: Array, x: Array, w: Array, bias_sizes: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, output_padding: Any, groups: int, output_mask: Any) -> tuple[Any, Any, Any]:
+def convolution_backward(
+    g: Array,
+    x: Array,
+    w: Array,
+    bias_sizes: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:
     _check(x, w, groups, transposed)
     dx = dw = None
     if transposed:
@@ -92,10 +141,24 @@ def convolution_backward(g: Array, x: Array, w: Array, bias_sizes: Any, stride: 
         if output_mask[1]:
             (dw,) = mx.vjp(lambda b: _forward(g, b, s, p, d, groups), [w], [x])[1]
     elif output_mask[0] and output_mask[1]:
-        dx, dw = mx.vjp(lambda a, b: _value(a, b, stride, padding, dilation, transposed, output_padding, groups), [x, w], [g])[1]
+        dx, dw = mx.vjp(
+            lambda a, b: _value(
+                a, b, stride, padding, dilation, transposed, output_padding, groups
+            ),
+            [x, w],
+            [g],
+        )[1]
     elif output_mask[0]:
-        (dx,) = mx.vjp(lambda a: _value(a, w, stride, padding, dilation, transposed, output_padding, groups), [x], [g])[1]
+        (dx,) = mx.vjp(
+            lambda a: _value(a, w, stride, padding, dilation, transposed, output_padding, groups),
+            [x],
+            [g],
+        )[1]
     elif output_mask[1]:
-        (dw,) = mx.vjp(lambda b: _value(x, b, stride, padding, dilation, transposed, output_padding, groups), [w], [g])[1]
+        (dw,) = mx.vjp(
+            lambda b: _value(x, b, stride, padding, dilation, transposed, output_padding, groups),
+            [w],
+            [g],
+        )[1]
     db = mx.sum(g, axis=[0, *range(2, g.ndim)]) if output_mask[2] else None
     return dx, dw, db

@@ -20,7 +20,9 @@ def _number_dtype(dtype: Any, *values: Any) -> Any:
 
 def _one_device(device: Any) -> None:
     if device is not None and torch.device(device).index not in (None, 0):
-        raise RuntimeError(f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'")
+        raise RuntimeError(
+            f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'"
+        )
     if device is not None and torch.device(device).type != "mlx":
         raise Decline("a factory for another device")
 
@@ -30,7 +32,11 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, *
     _one_device(device)
     if dtype is None:
         kind = type(fill_value)
-        dtype = torch.bool if kind is bool else torch.int64 if kind is int else torch.get_default_dtype()
+        dtype = (
+            torch.bool
+            if kind is bool
+            else torch.int64 if kind is int else torch.get_default_dtype()
+        )
         if kind is complex:
             dtype = torch.complex64
     return mx.broadcast_to(scalar_like(fill_value, mx_dtype(dtype)), tuple(size))
@@ -39,14 +45,25 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, *
 @op("arange", "arange.start", "arange.start_step", mlx="mx.arange")
 def arange(*bounds: Any, dtype: Any = None, device: Any = None, **_: Any) -> Array:
     _one_device(device)
-    start, end, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    start, end, step = (
+        (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1) if len(bounds) == 2 else bounds
+    )
     mlx = mx_dtype(_number_dtype(dtype, start, end, step))
     if step == 0 or (end - start) * step < 0 or not math.isfinite(start) or not math.isfinite(end):
         raise Decline("upper bound and lower bound inconsistent with step sign")
-    if all(isinstance(v, int) for v in (start, end, step)) and mlx in (mx.int64, mx.int32) and abs(end) < 2**31 and abs(start) < 2**31:
+    if (
+        all(isinstance(v, int) for v in (start, end, step))
+        and mlx in (mx.int64, mx.int32)
+        and abs(end) < 2**31
+        and abs(start) < 2**31
+    ):
         return mx.arange(start, end, step, dtype=mlx)
     n = math.ceil((end - start) / step)
-    values = start + np.arange(n) * step if isinstance(step, float) or isinstance(start, float) else np.arange(n, dtype=np.int64) * step + start
+    values = (
+        start + np.arange(n) * step
+        if isinstance(step, float) or isinstance(start, float)
+        else np.arange(n, dtype=np.int64) * step + start
+    )
     return _as(values, mlx)
 
 
@@ -62,7 +79,9 @@ def _as(values: Any, mlx: Any) -> Array:
 
 
 @op("linspace", mlx="mx.linspace", note="computed on the host in float64 and rounded once")
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, **_: Any) -> Array:
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None, **_: Any
+) -> Array:
     _one_device(device)
     mlx = mx_dtype(dtype or torch.get_default_dtype())
     if steps < 0 or isinstance(start, complex) or isinstance(end, complex):
@@ -83,24 +102,46 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
 
 
 @op("tril_indices", mlx="mx.array", note="computed on the host")
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Array:
+def tril_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any
+) -> Array:
     _one_device(device)
-    return mx.array(np.stack(np.tril_indices(row, offset, col)).astype(np.int64)).astype(mx_dtype(dtype or torch.int64))
+    return mx.array(np.stack(np.tril_indices(row, offset, col)).astype(np.int64)).astype(
+        mx_dtype(dtype or torch.int64)
+    )
 
 
 @op("triu_indices", mlx="mx.array", note="computed on the host")
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any) -> Array:
+def triu_indices(
+    row: int, col: int, offset: int = 0, *, dtype: Any = None, device: Any = None, **_: Any
+) -> Array:
     _one_device(device)
-    return mx.array(np.stack(np.triu_indices(row, offset, col)).astype(np.int64)).astype(mx_dtype(dtype or torch.int64))
+    return mx.array(np.stack(np.triu_indices(row, offset, col)).astype(np.int64)).astype(
+        mx_dtype(dtype or torch.int64)
+    )
 
 
 def _like(name: str, value: int) -> None:
     @op(f"{name}_like", mlx=f"mx.{name}_like")
-    def kernel(x: Array, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any) -> Array:
+    def kernel(
+        x: Array,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        memory_format: Any = None,
+        layout: Any = None,
+        **_: Any,
+    ) -> Array:
         _one_device(device)
-        if memory_format not in (None, torch.preserve_format, torch.contiguous_format) or layout not in (None, torch.strided):
+        if memory_format not in (
+            None,
+            torch.preserve_format,
+            torch.contiguous_format,
+        ) or layout not in (None, torch.strided):
             raise Decline("another memory format or layout")
-        return mx.broadcast_to(mx.array(value, dtype=x.dtype if dtype is None else mx_dtype(dtype)), x.shape)
+        return mx.broadcast_to(
+            mx.array(value, dtype=x.dtype if dtype is None else mx_dtype(dtype)), x.shape
+        )
 
     @op(name, mlx=f"mx.{name}")
     def factory(size: Any, *, dtype: Any = None, device: Any = None, **kwargs: Any) -> Array:
@@ -109,7 +150,9 @@ def _like(name: str, value: int) -> None:
     @op(f"new_{name}", mlx=f"mx.{name}")
     def method(x: Array, size: Any, *, dtype: Any = None, device: Any = None, **_: Any) -> Array:
         _one_device(device)
-        return mx.broadcast_to(mx.array(value, dtype=x.dtype if dtype is None else mx_dtype(dtype)), tuple(size))
+        return mx.broadcast_to(
+            mx.array(value, dtype=x.dtype if dtype is None else mx_dtype(dtype)), tuple(size)
+        )
 
 
 _like("zeros", 0)
@@ -117,9 +160,20 @@ _like("ones", 1)
 
 
 @op("full_like", mlx="mx.full")
-def full_like(x: Array, fill_value: Any, *, dtype: Any = None, device: Any = None, memory_format: Any = None, layout: Any = None, **_: Any) -> Array:
+def full_like(
+    x: Array,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    memory_format: Any = None,
+    layout: Any = None,
+    **_: Any,
+) -> Array:
     _one_device(device)
-    return mx.broadcast_to(scalar_like(fill_value, x.dtype if dtype is None else mx_dtype(dtype)), x.shape)
+    return mx.broadcast_to(
+        scalar_like(fill_value, x.dtype if dtype is None else mx_dtype(dtype)), x.shape
+    )
 
 
 @op("scalar_tensor", mlx="mx.array")

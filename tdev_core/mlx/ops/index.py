@@ -30,7 +30,13 @@ def index_select(x: Array, dim: int, index: Array) -> Array:
 
 
 @op("embedding", mlx="mx.take")
-def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Array:
+def embedding(
+    weight: Array,
+    indices: Array,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Array:
     if weight.ndim != 2:
         raise Decline("'weight' must be 2-D")
     check(_integers(indices), weight.shape[0])
@@ -38,7 +44,9 @@ def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_b
 
 
 @op("embedding_dense_backward", mlx="array.at.add")
-def embedding_backward(g: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Array:
+def embedding_backward(
+    g: Array, indices: Array, num_weights: int, padding_idx: int, scale_grad_by_freq: bool
+) -> Array:
     width = g.shape[-1]
     flat = mx.reshape(indices, (-1,))
     g2 = mx.reshape(g, (-1, width))
@@ -60,7 +68,13 @@ def positions(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
             total = index.astype(mx.int64 if math.prod(shape) >= 2**31 else mx.int32) * step + total
         else:
             n = index.shape[a]
-            total = mx.reshape(mx.arange(n, dtype=mx.int32) * step, [n if i == a else 1 for i in range(len(shape))]) + total
+            total = (
+                mx.reshape(
+                    mx.arange(n, dtype=mx.int32) * step,
+                    [n if i == a else 1 for i in range(len(shape))],
+                )
+                + total
+            )
         step *= shape[a]
     return mx.broadcast_to(total, index.shape)
 
@@ -102,7 +116,9 @@ def _scatter(x: Array, dim: int, index: Array, source: Any, how: str) -> Array:
             raise Decline("scatter(): Expected self.dtype to be equal to src.dtype")
         if not source.ndim:
             source = mx.reshape(source, (1,))
-        if source.ndim != index.ndim or any(s < n for s, n in zip(source.shape, index.shape, strict=True)):
+        if source.ndim != index.ndim or any(
+            s < n for s, n in zip(source.shape, index.shape, strict=True)
+        ):
             raise Decline("Expected index to be no larger than src")
         if source.shape != index.shape:
             source = source[tuple(slice(0, n) for n in index.shape)]
@@ -129,7 +145,9 @@ def combine(flat: Array, place: Array, source: Array, how: str) -> Array:
         im = combine(mx.imag(flat), place, mx.imag(source), "add")
         return re + im * mx.array(1j, dtype=mx.complex64)
     if is_half(flat) and how in ("add", "multiply"):
-        return getattr(flat.astype(mx.float32).at[place], how)(source.astype(mx.float32)).astype(flat.dtype)
+        return getattr(flat.astype(mx.float32).at[place], how)(source.astype(mx.float32)).astype(
+            flat.dtype
+        )
     return getattr(flat.at[place], how)(source)
 
 
@@ -166,7 +184,9 @@ def _identity(dtype: Any, how: str) -> Array:
 
 
 @op("scatter_reduce.two", mlx="array.at.add, array.at.multiply, array.at.maximum, array.at.minimum")
-def scatter_reduce(x: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True) -> Array:
+def scatter_reduce(
+    x: Array, dim: int, index: Array, src: Array, reduce: str, *, include_self: bool = True
+) -> Array:
     how = _REDUCE[reduce]
     if reduce in ("mean", "amax", "amin", "prod") and category[x.dtype] != 2:
         raise Decline("this reduction over integers or complex numbers is answered by the CPU")
@@ -178,7 +198,9 @@ def scatter_reduce(x: Array, dim: int, index: Array, src: Array, reduce: str, *,
     place = mx.reshape(positions(index, a, whole), (-1,))
     wide = flat.astype(mx.float32) if is_half(flat) else flat
     base = mx.reshape(wide, (-1,))
-    src = (src if src.ndim else mx.reshape(src, (1,)))[tuple(slice(0, n) for n in index.shape)].astype(wide.dtype)
+    src = (src if src.ndim else mx.reshape(src, (1,)))[
+        tuple(slice(0, n) for n in index.shape)
+    ].astype(wide.dtype)
     if not include_self:
         base = combine(base, place, mx.broadcast_to(_identity(base.dtype, how), place.shape), "set")
     out = combine(base, place, mx.reshape(src, (-1,)), how)
@@ -199,7 +221,11 @@ def _spread(x: Array, dim: int, index: Array) -> tuple[Array, int, Array]:
 @op("index_add", mlx="array.at.add")
 def index_add(x: Array, dim: int, index: Array, source: Array, *, alpha: Any = 1) -> Array:
     x, a, index = _spread(x, dim, index)
-    if source.dtype != x.dtype or source.ndim != x.ndim or source.shape != (*x.shape[:a], index.size, *x.shape[a + 1 :]):
+    if (
+        source.dtype != x.dtype
+        or source.ndim != x.ndim
+        or source.shape != (*x.shape[:a], index.size, *x.shape[a + 1 :])
+    ):
         raise Decline("index_add(): source does not fit self")
     if x.dtype == mx.bool_ or is_complex(x) or not index.size:
         raise Decline("index_add over bool or complex numbers, or of nothing")
@@ -255,7 +281,9 @@ def masked_fill(x: Array, mask: Array, value: Any) -> Array:
         if value.ndim:
             raise Decline("masked_fill only supports a 0-dimensional value tensor")
         value = cast(value, x.dtype)
-    elif category[x.dtype] < (3 if isinstance(value, complex) else 2 if isinstance(value, float) else 0):
+    elif category[x.dtype] < (
+        3 if isinstance(value, complex) else 2 if isinstance(value, float) else 0
+    ):
         raise Decline("value cannot be converted to the tensor's type without overflow")
     else:
         value = scalar_like(value, x.dtype)
@@ -273,14 +301,23 @@ def true_positions(mask: Array) -> Array:
     return out[:n]
 
 
-@op("nonzero", mlx="mx.cumsum, mx.put_along_axis", note="waits for the number of elements", compiled=False)
+@op(
+    "nonzero",
+    mlx="mx.cumsum, mx.put_along_axis",
+    note="waits for the number of elements",
+    compiled=False,
+)
 def nonzero(x: Array) -> Array:
     flat = true_positions(mx.reshape(cast(x, mx.bool_), (-1,)))
     columns = []
     for n in reversed(x.shape):
         columns.append(flat % n if n else flat)
         flat = flat // n if n else flat
-    return mx.stack(columns[::-1], axis=1).astype(mx.int64) if columns else mx.zeros((flat.size, 0), dtype=mx.int64)
+    return (
+        mx.stack(columns[::-1], axis=1).astype(mx.int64)
+        if columns
+        else mx.zeros((flat.size, 0), dtype=mx.int64)
+    )
 
 
 @op("masked_select", mlx="mx.take", note="waits for the number of elements", compiled=False)
@@ -321,7 +358,9 @@ class _Plan:
             elif index.dtype in (mx.bool_, mx.uint8):
                 at = len(expanded)
                 if index.shape != x.shape[at : at + index.ndim]:
-                    raise Decline("the shape of the mask does not match the shape of the indexed tensor")
+                    raise Decline(
+                        "the shape of the mask does not match the shape of the indexed tensor"
+                    )
                 hits = nonzero(index)
                 expanded.extend(hits[:, i] for i in range(index.ndim))
                 if not index.ndim:
@@ -374,7 +413,12 @@ def index_put(x: Array, indices: Any, values: Array, accumulate: bool = False) -
         values = mx.transpose(values, [order.index(i) for i in range(len(order))])
     rows = plan.rows(x)
     if plan.linear.size and values.size:
-        rows = combine(rows, plan.linear, mx.reshape(values, (plan.linear.size, *plan.kept)), "add" if accumulate else "set")
+        rows = combine(
+            rows,
+            plan.linear,
+            mx.reshape(values, (plan.linear.size, *plan.kept)),
+            "add" if accumulate else "set",
+        )
     out = mx.reshape(rows, [x.shape[i] for i in plan.order])
     return out if plan.identity else mx.transpose(out, [plan.order.index(i) for i in range(x.ndim)])
 
@@ -393,7 +437,7 @@ def put(x: Array, index: Array, source: Array, accumulate: bool = False) -> Arra
     place = mx.reshape(wrapped(_integers(index), x.size), (-1,))
     if not place.size:
         return x[...]
-    flat = combine(mx.reshape(x, (-1,)), place, mx.reshape(source, (-1,)), "add" if accumulate else "set")
+    flat = combine(
+        mx.reshape(x, (-1,)), place, mx.reshape(source, (-1,)), "add" if accumulate else "set"
+    )
     return mx.reshape(flat, x.shape)
-
-

@@ -17,7 +17,11 @@ Array = Any
 def reduced(x: Array, reduction: int) -> Array:
     if reduction == 0:
         return x
-    return mx.sum(x) / x.size if reduction == 1 and x.size else mx.sum(x) / (0.0 if reduction == 1 else 1.0)
+    return (
+        mx.sum(x) / x.size
+        if reduction == 1 and x.size
+        else mx.sum(x) / (0.0 if reduction == 1 else 1.0)
+    )
 
 
 def _share(g: Array, reduction: int, n: int) -> Array:
@@ -79,7 +83,9 @@ def bce(x: Array, target: Array, weight: Array | None = None, reduction: int = 1
 
 
 @op("binary_cross_entropy_backward", mlx="mx.divide")
-def bce_backward(g: Array, x: Array, target: Array, weight: Array | None = None, reduction: int = 1) -> Array:
+def bce_backward(
+    g: Array, x: Array, target: Array, weight: Array | None = None, reduction: int = 1
+) -> Array:
     dtype = floating(g, x, target)
     p, t = wide(x), wide(target)
     d = (p - t) / mx.maximum((1 - p) * p, 1e-12)
@@ -88,7 +94,13 @@ def bce_backward(g: Array, x: Array, target: Array, weight: Array | None = None,
 
 
 @op("binary_cross_entropy_with_logits", mlx="mx.logaddexp")
-def bce_logits(x: Array, target: Array, weight: Array | None = None, pos_weight: Array | None = None, reduction: int = 1) -> Array:
+def bce_logits(
+    x: Array,
+    target: Array,
+    weight: Array | None = None,
+    pos_weight: Array | None = None,
+    reduction: int = 1,
+) -> Array:
     dtype = floating(x, target)
     z, t = wide(x), wide(target)
     log_sigmoid = mx.minimum(z, 0) - mx.log1p(mx.exp(-mx.abs(z)))
@@ -100,7 +112,9 @@ def bce_logits(x: Array, target: Array, weight: Array | None = None, pos_weight:
 # --- negative log likelihood -----------------------------------------------------------------------
 
 
-def _classes(x: Array, target: Array, weight: Array | None, ignore_index: int, a: int) -> tuple[Array, Array, Array]:
+def _classes(
+    x: Array, target: Array, weight: Array | None, ignore_index: int, a: int
+) -> tuple[Array, Array, Array]:
     """Safe class numbers, which of them count, and their weights (both with the class axis kept)."""
     if category[target.dtype] != 1:
         raise Decline("expected an integer target")
@@ -116,7 +130,9 @@ def _classes(x: Array, target: Array, weight: Array | None, ignore_index: int, a
     return safe, counts, w
 
 
-def _nll(x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, a: int) -> tuple[Array, Array]:
+def _nll(
+    x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, a: int
+) -> tuple[Array, Array]:
     dtype = floating(x) if weight is None else floating(x, weight)
     if target.ndim != x.ndim - 1 or target.shape != (*x.shape[:a], *x.shape[a + 1 :]):
         raise Decline("target does not fit the input")
@@ -130,7 +146,16 @@ def _nll(x: Array, target: Array, weight: Array | None, reduction: int, ignore_i
     return (value / total if reduction == 1 else value).astype(dtype), total.astype(dtype)
 
 
-def _nll_backward(g: Array, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total: Array, a: int) -> Array:
+def _nll_backward(
+    g: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total: Array,
+    a: int,
+) -> Array:
     dtype = floating(x)
     safe, counts, w = _classes(x, target, weight, ignore_index, a)
     scale = -w * wide(g) / (wide(total) if reduction == 1 else 1)
@@ -142,7 +167,9 @@ def _nll_backward(g: Array, x: Array, target: Array, weight: Array | None, reduc
 
 
 @op("nll_loss_forward", mlx="mx.take_along_axis")
-def nll_loss(x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> tuple[Array, Array]:
+def nll_loss(
+    x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
     if x.ndim not in (1, 2):
         raise Decline("input tensor should be 1D or 2D")
     if not x.size:
@@ -151,17 +178,35 @@ def nll_loss(x: Array, target: Array, weight: Array | None, reduction: int, igno
 
 
 @op("nll_loss_backward", mlx="mx.where")
-def nll_loss_backward(g: Array, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total_weight: Array) -> Array:
+def nll_loss_backward(
+    g: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
     return _nll_backward(g, x, target, weight, reduction, ignore_index, total_weight, x.ndim - 1)
 
 
 @op("nll_loss2d_forward", mlx="mx.take_along_axis")
-def nll_loss2d(x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int) -> tuple[Array, Array]:
+def nll_loss2d(
+    x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int
+) -> tuple[Array, Array]:
     if x.ndim != 4 or not x.size:
         raise Decline("only batches of spatial targets supported")
     return _nll(x, target, weight, reduction, ignore_index, 1)
 
 
 @op("nll_loss2d_backward", mlx="mx.where")
-def nll_loss2d_backward(g: Array, x: Array, target: Array, weight: Array | None, reduction: int, ignore_index: int, total_weight: Array) -> Array:
+def nll_loss2d_backward(
+    g: Array,
+    x: Array,
+    target: Array,
+    weight: Array | None,
+    reduction: int,
+    ignore_index: int,
+    total_weight: Array,
+) -> Array:
     return _nll_backward(g, x, target, weight, reduction, ignore_index, total_weight, 1)

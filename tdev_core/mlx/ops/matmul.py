@@ -79,7 +79,9 @@ def scaled(bias: Array, r: Array, beta: Any, alpha: Any) -> Array:
     if bias.dtype != dtype:
         raise Decline("self and the product must have the same dtype")
     if category[dtype] < 2 and (isinstance(alpha, float) or isinstance(beta, float)):
-        raise Decline("For integral input tensors, argument alpha must not be a floating point number.")
+        raise Decline(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
     if dtype == mx.bool_:
         raise Decline("not defined for bool")
     if is_half(r) and not (alpha == 1 and beta == 1):
@@ -125,13 +127,27 @@ def addr(bias: Array, u: Array, v: Array, *, beta: Any = 1, alpha: Any = 1) -> A
     if u.ndim != 1 or v.ndim != 1 or u.dtype != v.dtype or u.dtype == mx.bool_:
         raise Decline("addr wants two vectors of one dtype")
     if is_half(u) and bias.dtype == u.dtype:
-        return addr(*(x.astype(mx.float32) for x in (bias, u, v)), beta=beta, alpha=alpha).astype(u.dtype)
+        return addr(*(x.astype(mx.float32) for x in (bias, u, v)), beta=beta, alpha=alpha).astype(
+            u.dtype
+        )
     return scaled(bias, mx.expand_dims(u, 1) * v, beta, alpha)
 
 
-@op("linear", mlx="mx.addmm", note="kept whole, so that no transpose is dispatched; its backward is linear_backward")
+@op(
+    "linear",
+    mlx="mx.addmm",
+    note="kept whole, so that no transpose is dispatched; its backward is linear_backward",
+)
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
-    if x.dtype != weight.dtype or category[x.dtype] != 2 or weight.ndim != 2 or not x.ndim or x.shape[-1] != weight.shape[-1] or not x.size or not weight.size:
+    if (
+        x.dtype != weight.dtype
+        or category[x.dtype] != 2
+        or weight.ndim != 2
+        or not x.ndim
+        or x.shape[-1] != weight.shape[-1]
+        or not x.size
+        or not weight.size
+    ):
         raise Decline("linear wants one floating dtype and matching widths")
     if bias is None:
         return mx.matmul(x, mx.transpose(weight))
@@ -141,7 +157,9 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
 
 
 @op("linear_backward", mlx="mx.matmul, mx.sum")
-def linear_backward(x: Array, g: Array, weight: Array, output_mask: list[bool]) -> tuple[Any, Any, Any]:
+def linear_backward(
+    x: Array, g: Array, weight: Array, output_mask: list[bool]
+) -> tuple[Any, Any, Any]:
     if is_complex(g):
         weight, x = mx.conjugate(weight), mx.conjugate(x)
     dx = mx.matmul(g, weight) if output_mask[0] else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.mlx import storage
-from tdev_core.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx
+from tdev_core.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline, op
 from tdev_core.mlx.storage import new, read, resolve, wrap, wrap_host, write
@@ -18,11 +18,13 @@ def _strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...] | No
         return None
     n = len(shape)
     if memory_format is torch.channels_last and n == 4:
-        order = (0, 2, 3, 1)
+        order: tuple[int, ...] = (0, 2, 3, 1)
     elif memory_format is torch.channels_last_3d and n == 5:
         order = (0, 2, 3, 4, 1)
     else:
-        raise RuntimeError(f"required rank {5 if memory_format is torch.channels_last_3d else 4} tensor to use {memory_format} format")
+        raise RuntimeError(
+            f"required rank {5 if memory_format is torch.channels_last_3d else 4} tensor to use {memory_format} format"
+        )
     strides, step = [0] * n, 1
     for i in reversed(order):
         strides[i] = step
@@ -34,7 +36,9 @@ def allocate(shape: Any, dtype: Any, strides: tuple[int, ...] | None = None) -> 
     """A tensor with zeros in its storage (MLX has no uninitialised memory; the zeros are not written before use)."""
     shape = tuple(shape)
     if any(n < 0 for n in shape):
-        raise RuntimeError(f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}")
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(shape)}: {list(shape)}"
+        )
     dtype = dtype or torch.get_default_dtype()
     if dtype.is_complex and dtype.itemsize == 4 or dtype.is_signed is None:
         raise RuntimeError(f"{dtype} tensors are not supported on device 'mlx'")
@@ -55,7 +59,15 @@ def _strided_layout(layout: Any) -> None:
 
 
 @op("empty.memory_format", mlx="mx.zeros", raw=True)
-def empty(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, memory_format: Any = None) -> Tensor:
+def empty(
+    size: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    memory_format: Any = None,
+) -> Tensor:
     _strided_layout(layout)
     storage.check_device(device)
     if pin_memory:
@@ -64,7 +76,15 @@ def empty(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = Non
 
 
 @op("empty_strided", mlx="mx.zeros", raw=True)
-def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:
     _strided_layout(layout)
     storage.check_device(device)
     size, stride = tuple(size), tuple(stride)
@@ -76,9 +96,16 @@ def empty_strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = No
     return as_strided(allocate((span,), dtype), size, stride, 0)
 
 
-@op("as_strided", mlx="mx.as_strided", note="a view of the storage; the array is re-read through it", raw=True)
+@op(
+    "as_strided",
+    mlx="mx.as_strided",
+    note="a view of the storage; the array is re-read through it",
+    raw=True,
+)
 def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return _native("as_strided", "default")(torch._C.DispatchKey.CPU, x, size, stride, storage_offset)
+    return _native("as_strided", "default")(
+        torch._C.DispatchKey.CPU, x, size, stride, storage_offset
+    )
 
 
 @op("view", "_unsafe_view", mlx="mx.reshape", note="a view of the storage", raw=True)
@@ -96,7 +123,12 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return _native("unfold", "default")(torch._C.DispatchKey.CPU, x, dimension, size, step)
 
 
-@op("view.dtype", mlx="mx.view", note="a view of the storage, whose array is reinterpreted on reading", raw=True)
+@op(
+    "view.dtype",
+    mlx="mx.view",
+    note="a view of the storage, whose array is reinterpreted on reading",
+    raw=True,
+)
 def view_dtype(x: Tensor, dtype: Any) -> Tensor:
     storage.share_dtypes(x, dtype)
     return _native("view", "dtype")(torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype)
@@ -129,7 +161,12 @@ def _native(name: str, overload: str) -> Any:
         return found
 
 
-@op("clone", mlx="", note="arrays are values: a clone shares the array until either is written to", raw=True)
+@op(
+    "clone",
+    mlx="",
+    note="arrays are values: a clone shares the array until either is written to",
+    raw=True,
+)
 def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     if x.dtype not in to_mx:
         return wrap_host(storage.host(x), strided=memory_format in (None, torch.preserve_format))
@@ -138,7 +175,11 @@ def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
 
 def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
     """`a` as a tensor with the strides that `memory_format` asks for; preserve_format takes those of `x` when dense."""
-    if x.is_contiguous() and memory_format in (None, torch.contiguous_format, torch.preserve_format):
+    if x.is_contiguous() and memory_format in (
+        None,
+        torch.contiguous_format,
+        torch.preserve_format,
+    ):
         return wrap(a)
     shape = tuple(x.shape)
     strides = _strides(shape, memory_format)
@@ -147,13 +188,23 @@ def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
     if strides is None or strides == storage.contiguous_strides(shape) or not a.size:
         return wrap(a)
     order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i]))
-    t = new(shape, x.dtype if to_mx.get(x.dtype) == a.dtype else storage.to_torch[a.dtype], strides)
-    t.untyped_storage()._mx = mx.transpose(a, order)
-    storage.remember(t.untyped_storage()._mx)
+    t = new(shape, x.dtype if to_mx.get(x.dtype) == a.dtype else to_torch[a.dtype], strides)
+    held: Any = t.untyped_storage()
+    held._mx = mx.transpose(a, order)
+    storage.remember(held._mx)
     return t
 
 
-def to_copy(x: Tensor, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None, non_blocking: bool = False, memory_format: Any = None) -> Tensor:
+def to_copy(
+    x: Tensor,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+    non_blocking: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """``aten._to_copy`` on the device; moves to other devices are torch's own (empty, then copy_)."""
     target = dtype or x.dtype
     away = device is not None and torch.device(device).type != "mlx"
@@ -185,7 +236,9 @@ def copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
             raise RuntimeError(
                 f"The expanded size of the tensor {tuple(x.shape)} must match the existing size {tuple(a.shape)} of the copied tensor"
             )
-        a = mx.broadcast_to(mx.reshape(a, a.shape[a.ndim - x.dim() :]) if a.ndim > x.dim() else a, tuple(x.shape))
+        a = mx.broadcast_to(
+            mx.reshape(a, a.shape[a.ndim - x.dim() :]) if a.ndim > x.dim() else a, tuple(x.shape)
+        )
     write(x, a)
     return x
 
@@ -232,7 +285,9 @@ def fill_(x: Tensor, value: Any) -> Tensor:
         raise Decline("fill_ of a conjugated or negated view")
     if isinstance(value, torch.Tensor):
         if value.dim():
-            raise RuntimeError(f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions."
+            )
         a = cast(read(value), mlx)
     else:
         a = _filler(value, mlx)
@@ -253,7 +308,9 @@ def zero_(x: Tensor) -> Tensor:
 
 
 @op("_efficientzerotensor", mlx="mx.zeros", raw=True)
-def efficientzerotensor(size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def efficientzerotensor(
+    size: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
+) -> Tensor:
     return allocate(size, dtype)
 
 
@@ -274,7 +331,9 @@ def resize_(x: Tensor, size: Any, *, memory_format: Any = None) -> Tensor:
     if size == tuple(x.shape):
         return x
     strides = _strides(size, memory_format) or storage.contiguous_strides(size)
-    wanted = 1 + sum((n - 1) * s for n, s in zip(size, strides, strict=True)) if 0 not in size else 0
+    wanted = (
+        1 + sum((n - 1) * s for n, s in zip(size, strides, strict=True)) if 0 not in size else 0
+    )
     held = x.untyped_storage().nbytes() // x.dtype.itemsize
     if wanted + x.storage_offset() <= held:
         x.data = as_strided(x, size, strides, x.storage_offset())
@@ -308,14 +367,18 @@ def set_storage(x: Tensor, source: Any) -> Tensor:
 def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: Any = ()) -> Tensor:
     size = tuple(size)
     stride = tuple(stride) if len(stride) == len(size) else storage.contiguous_strides(size)
-    span = storage_offset + (1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0)
+    span = storage_offset + (
+        1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    )
     if span * x.dtype.itemsize > source.nbytes():
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)} and offset {storage_offset} need "
             f"{span * x.dtype.itemsize} bytes; the storage on device 'mlx' has {source.nbytes()} and cannot grow"
         )
     fresh = torch._C._acc.create_empty_tensor((0,), x.dtype)
-    fresh = _native("set_", "source_Storage_storage_offset")(torch._C.DispatchKey.CPU, fresh, source, storage_offset, size, stride)
+    fresh = _native("set_", "source_Storage_storage_offset")(
+        torch._C.DispatchKey.CPU, fresh, source, storage_offset, size, stride
+    )
     if not any(hasattr(source, n) for n in ("_mx", "_raw", "_host")):
         raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
     held = getattr(source, "_mx", None)

@@ -21,11 +21,17 @@ def _flat(x: Array, shape: Any, *params: Array | None) -> tuple[int, Array, list
         raise Decline("expected a non-empty floating input that ends in normalized_shape")
     if any(p is not None and p.shape != shape for p in params):
         raise Decline("expected weight and bias of normalized_shape")
-    return n, mx.reshape(x, (-1, n)), [None if p is None else mx.reshape(wide(p), (n,)) for p in params]
+    return (
+        n,
+        mx.reshape(x, (-1, n)),
+        [None if p is None else mx.reshape(wide(p), (n,)) for p in params],
+    )
 
 
 @op("native_layer_norm", mlx="mx.fast.layer_norm")
-def layer_norm(x: Array, shape: Any, weight: Array | None, bias: Array | None, eps: float) -> tuple[Array, Array, Array]:
+def layer_norm(
+    x: Array, shape: Any, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array, Array]:
     n, flat, (w, b) = _flat(x, shape, weight, bias)
     f = wide(flat)
     y = mx.reshape(mx.fast.layer_norm(f, w, b, eps), x.shape).astype(x.dtype)
@@ -36,7 +42,16 @@ def layer_norm(x: Array, shape: Any, weight: Array | None, bias: Array | None, e
 
 
 @op("native_layer_norm_backward", mlx="mx.vjp of mx.fast.layer_norm")
-def layer_norm_backward(g: Array, x: Array, shape: Any, mean: Array, rstd: Array, weight: Array | None, bias: Array | None, output_mask: Any) -> tuple[Any, Any, Any]:
+def layer_norm_backward(
+    g: Array,
+    x: Array,
+    shape: Any,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    bias: Array | None,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:
     n, flat, (w, b) = _flat(x, shape, weight, bias)
     f, g2 = wide(flat), mx.reshape(wide(g), (-1, n))
     m, r = mx.reshape(wide(mean), (-1, 1)), mx.reshape(wide(rstd), (-1, 1))
@@ -44,7 +59,11 @@ def layer_norm_backward(g: Array, x: Array, shape: Any, mean: Array, rstd: Array
     dx = dw = db = None
     if output_mask[0]:
         gw = g2 if w is None else g2 * w
-        dx = r * (gw - mx.mean(gw, axis=-1, keepdims=True) - hat * mx.mean(gw * hat, axis=-1, keepdims=True))
+        dx = r * (
+            gw
+            - mx.mean(gw, axis=-1, keepdims=True)
+            - hat * mx.mean(gw * hat, axis=-1, keepdims=True)
+        )
         dx = mx.reshape(dx, x.shape).astype(x.dtype)
     if output_mask[1] and weight is not None:
         dw = mx.reshape(mx.sum(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
@@ -60,18 +79,24 @@ def rms_norm(x: Array, shape: Any, weight: Array | None, eps: float | None) -> t
     f = wide(flat)
     rstd = mx.rsqrt(mx.mean(f * f, axis=-1) + eps)
     y = mx.fast.rms_norm(f, w, eps)
-    return mx.reshape(y, x.shape).astype(x.dtype), mx.reshape(rstd, (*x.shape[: x.ndim - len(shape)], *[1] * len(shape)))
+    return mx.reshape(y, x.shape).astype(x.dtype), mx.reshape(
+        rstd, (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
+    )
 
 
 @op("_fused_rms_norm_backward", mlx="mx.multiply, mx.mean")
-def rms_norm_backward(g: Array, x: Array, shape: Any, rstd: Array, weight: Array | None, output_mask: Any) -> tuple[Any, Any]:
+def rms_norm_backward(
+    g: Array, x: Array, shape: Any, rstd: Array, weight: Array | None, output_mask: Any
+) -> tuple[Any, Any]:
     n, flat, (w,) = _flat(x, shape, weight)
     f, g2, r = wide(flat), mx.reshape(wide(g), (-1, n)), mx.reshape(wide(rstd), (-1, 1))
     hat = f * r
     dx = dw = None
     if output_mask[0]:
         gw = g2 if w is None else g2 * w
-        dx = mx.reshape(r * (gw - hat * mx.mean(gw * hat, axis=-1, keepdims=True)), x.shape).astype(x.dtype)
+        dx = mx.reshape(r * (gw - hat * mx.mean(gw * hat, axis=-1, keepdims=True)), x.shape).astype(
+            x.dtype
+        )
     if output_mask[1] and weight is not None:
         dw = mx.reshape(mx.sum(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
     return dx, dw
@@ -87,7 +112,16 @@ def _groups(x: Array, n: int, c: int, hw: int, group: int) -> Array:
 
 
 @op("native_group_norm", mlx="mx.mean, mx.var, mx.rsqrt")
-def group_norm(x: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float) -> tuple[Array, Array, Array]:
+def group_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    eps: float,
+) -> tuple[Array, Array, Array]:
     f = _groups(x, N, C, HxW, group)
     mean = mx.mean(f, axis=-1, keepdims=True)
     rstd = mx.rsqrt(mx.mean(mx.square(f - mean), axis=-1, keepdims=True) + eps)
@@ -97,11 +131,26 @@ def group_norm(x: Array, weight: Array | None, bias: Array | None, N: int, C: in
     if bias is not None:
         y = y + mx.reshape(wide(bias), (C, 1))
     stats = x.dtype if weight is None or weight.dtype == x.dtype else mx.float32
-    return mx.reshape(y, x.shape).astype(x.dtype), mx.squeeze(mean, -1).astype(stats), mx.squeeze(rstd, -1).astype(stats)
+    return (
+        mx.reshape(y, x.shape).astype(x.dtype),
+        mx.squeeze(mean, -1).astype(stats),
+        mx.squeeze(rstd, -1).astype(stats),
+    )
 
 
 @op("native_group_norm_backward", mlx="mx.multiply, mx.sum")
-def group_norm_backward(g: Array, x: Array, mean: Array, rstd: Array, weight: Array | None, N: int, C: int, HxW: int, group: int, output_mask: Any) -> tuple[Any, Any, Any]:
+def group_norm_backward(
+    g: Array,
+    x: Array,
+    mean: Array,
+    rstd: Array,
+    weight: Array | None,
+    N: int,
+    C: int,
+    HxW: int,
+    group: int,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:
     f = _groups(x, N, C, HxW, group)
     m, r = mx.expand_dims(wide(mean), -1), mx.expand_dims(wide(rstd), -1)
     hat = (f - m) * r
@@ -111,7 +160,11 @@ def group_norm_backward(g: Array, x: Array, mean: Array, rstd: Array, weight: Ar
     if output_mask[0]:
         gw = g3 if weight is None else g3 * mx.reshape(wide(weight), (C, 1))
         gw = mx.reshape(gw, f.shape)
-        dx = r * (gw - mx.mean(gw, axis=-1, keepdims=True) - hat * mx.mean(gw * hat, axis=-1, keepdims=True))
+        dx = r * (
+            gw
+            - mx.mean(gw, axis=-1, keepdims=True)
+            - hat * mx.mean(gw * hat, axis=-1, keepdims=True)
+        )
         dx = mx.reshape(dx, x.shape).astype(x.dtype)
     if output_mask[1]:
         dw = mx.sum(g3 * hat3, axis=(0, 2)).astype(x.dtype if weight is None else weight.dtype)
@@ -142,7 +195,9 @@ def batch_stats(x: Array, eps: float) -> tuple[Array, Array, Array]:
     return mean, var, mx.rsqrt(var + eps)
 
 
-def normalised(x: Array, weight: Array | None, bias: Array | None, mean: Array, invstd: Array) -> Array:
+def normalised(
+    x: Array, weight: Array | None, bias: Array | None, mean: Array, invstd: Array
+) -> Array:
     scale = _channels(x, invstd)
     if weight is not None:
         scale = scale * _channels(x, weight)
@@ -150,7 +205,16 @@ def normalised(x: Array, weight: Array | None, bias: Array | None, mean: Array, 
     return (y if bias is None else y + _channels(x, bias)).astype(x.dtype)
 
 
-def batch_norm(x: Array, weight: Array | None, bias: Array | None, mean: Array | None, var: Array | None, training: bool, momentum: float, eps: float) -> tuple[Array, Array, Array, Any, Any]:
+def batch_norm(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    mean: Array | None,
+    var: Array | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Array, Array, Array, Any, Any]:
     """Output, saved mean, saved inverse deviation, new running mean and variance (None where there were none)."""
     over = _over(x)
     if not training:
@@ -161,18 +225,40 @@ def batch_norm(x: Array, weight: Array | None, bias: Array | None, mean: Array |
         return y, nothing, nothing, mean, var
     m, v, invstd = batch_stats(x, eps)
     n = math.prod(x.shape[i] for i in over)
-    new_mean = None if mean is None else ((1 - momentum) * wide(mean) + momentum * m).astype(mean.dtype)
+    new_mean = (
+        None if mean is None else ((1 - momentum) * wide(mean) + momentum * m).astype(mean.dtype)
+    )
     unbiased = v * (n / (n - 1) if n > 1 else math.nan)
-    new_var = None if var is None else ((1 - momentum) * wide(var) + momentum * unbiased).astype(var.dtype)
+    new_var = (
+        None
+        if var is None
+        else ((1 - momentum) * wide(var) + momentum * unbiased).astype(var.dtype)
+    )
     return normalised(x, weight, bias, m, invstd), m, invstd, new_mean, new_var
 
 
-@op("native_batch_norm", "_native_batch_norm_legit", mlx="mx.mean, mx.var, mx.rsqrt", note="writes the running statistics", raw=True)
-def native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool, momentum: float, eps: float) -> Any:
+@op(
+    "native_batch_norm",
+    "_native_batch_norm_legit",
+    mlx="mx.mean, mx.var, mx.rsqrt",
+    note="writes the running statistics",
+    raw=True,
+)
+def native_batch_norm(
+    x: Any,
+    weight: Any,
+    bias: Any,
+    running_mean: Any,
+    running_var: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     tensors = (x, weight, bias, running_mean, running_var)
     if any(t is not None and t.dtype not in to_mx for t in tensors):
         raise Decline(f"{x.dtype} tensors are kept in host memory")
-    y, m, r, new_mean, new_var = batch_norm(*(None if t is None else read(t) for t in tensors), training, momentum, eps)
+    a, w, b, mean, var = (None if t is None else read(t) for t in tensors)
+    y, m, r, new_mean, new_var = batch_norm(a, w, b, mean, var, training, momentum, eps)
     if training and running_mean is not None:
         write(running_mean, new_mean)
     if training and running_var is not None:
@@ -181,29 +267,67 @@ def native_batch_norm(x: Any, weight: Any, bias: Any, running_mean: Any, running
 
 
 @op("_native_batch_norm_legit.no_stats", mlx="mx.mean, mx.var, mx.rsqrt")
-def batch_norm_no_stats(x: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float) -> Any:
+def batch_norm_no_stats(
+    x: Array, weight: Array | None, bias: Array | None, training: bool, momentum: float, eps: float
+) -> Any:
     return batch_norm(x, weight, bias, None, None, True, momentum, eps)[:3]
 
 
 @op("_native_batch_norm_legit_functional", mlx="mx.mean, mx.var, mx.rsqrt")
-def batch_norm_functional(x: Array, weight: Array | None, bias: Array | None, running_mean: Array, running_var: Array, training: bool, momentum: float, eps: float) -> Any:
+def batch_norm_functional(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
     return batch_norm(x, weight, bias, running_mean, running_var, training, momentum, eps)
 
 
 @op("_batch_norm_with_update_functional", mlx="mx.mean, mx.var, mx.rsqrt")
-def batch_norm_with_update_functional(x: Array, weight: Array | None, bias: Array | None, running_mean: Array, running_var: Array, momentum: float, eps: float) -> Any:
+def batch_norm_with_update_functional(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array,
+    running_var: Array,
+    momentum: float,
+    eps: float,
+) -> Any:
     y, m, r, mean, var = batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
     return y, m, r, mx.zeros((0,), dtype=mx.uint8), mean, var
 
 
 @op("_batch_norm_no_update", mlx="mx.rsqrt")
-def batch_norm_no_update(x: Array, weight: Array | None, bias: Array | None, running_mean: Array | None, running_var: Array | None, momentum: float, eps: float) -> Any:
+def batch_norm_no_update(
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    momentum: float,
+    eps: float,
+) -> Any:
     y, m, r, _, _ = batch_norm(x, weight, bias, running_mean, running_var, False, momentum, eps)
     return y, m, r, mx.zeros((0,), dtype=mx.uint8)
 
 
 @op("native_batch_norm_backward", mlx="mx.sum, mx.multiply")
-def batch_norm_backward(g: Array, x: Array, weight: Array | None, running_mean: Array | None, running_var: Array | None, save_mean: Array | None, save_invstd: Array | None, train: bool, eps: float, output_mask: Any) -> tuple[Any, Any, Any]:
+def batch_norm_backward(
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    running_mean: Array | None,
+    running_var: Array | None,
+    save_mean: Array | None,
+    save_invstd: Array | None,
+    train: bool,
+    eps: float,
+    output_mask: Any,
+) -> tuple[Any, Any, Any]:
     over = _over(x)
     if train:
         if save_mean is None or save_invstd is None or not save_mean.size:
@@ -228,4 +352,8 @@ def batch_norm_backward(g: Array, x: Array, weight: Array | None, running_mean: 
             dx = gf * scale
         dx = dx.astype(x.dtype)
     kind = x.dtype if weight is None else weight.dtype
-    return dx, dw.astype(kind) if output_mask[1] else None, db.astype(kind) if output_mask[2] else None
+    return (
+        dx,
+        dw.astype(kind) if output_mask[1] else None,
+        db.astype(kind) if output_mask[2] else None,
+    )

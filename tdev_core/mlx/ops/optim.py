@@ -43,9 +43,14 @@ def _each(kernel: Any, ternary: bool) -> Any:
             if isinstance(values, torch.Tensor):  # a vector of numbers on the host
                 values = values.tolist()
             each = values if isinstance(values, (list, tuple)) else [values] * len(self)
-            return [kernel(read(t), read(a), read(b), value=v) for t, a, b, v in zip(self, args[0], args[1], each, strict=True)]
+            return [
+                kernel(read(t), read(a), read(b), value=v)
+                for t, a, b, v in zip(self, args[0], args[1], each, strict=True)
+            ]
         columns = [a if isinstance(a, (list, tuple)) else [a] * len(self) for a in args]
-        return [kernel(read(t), *map(array, row), **kw) for t, *row in zip(self, *columns, strict=True)]
+        return [
+            kernel(read(t), *map(array, row), **kw) for t, *row in zip(self, *columns, strict=True)
+        ]
 
     return run
 
@@ -161,8 +166,12 @@ def _adam(decoupled: bool) -> Any:
     return step
 
 
-op("_fused_adam_", "_fused_adam_.tensor_lr", mlx="mx.add, mx.multiply, mx.sqrt", raw=True)(_adam(False))
-op("_fused_adamw_", "_fused_adamw_.tensor_lr", mlx="mx.add, mx.multiply, mx.sqrt", raw=True)(_adam(True))
+op("_fused_adam_", "_fused_adam_.tensor_lr", mlx="mx.add, mx.multiply, mx.sqrt", raw=True)(
+    _adam(False)
+)
+op("_fused_adamw_", "_fused_adamw_.tensor_lr", mlx="mx.add, mx.multiply, mx.sqrt", raw=True)(
+    _adam(True)
+)
 
 
 @op("_fused_sgd_", "_fused_sgd_.tensor_lr", mlx="mx.add, mx.multiply", raw=True)
@@ -205,12 +214,21 @@ def unscale_(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
 
 
 @op("_amp_update_scale_", mlx="mx.where", raw=True)
-def update_scale_(self: Tensor, growth_tracker: Tensor, found_inf: Tensor, scale_growth_factor: float, scale_backoff_factor: float, growth_interval: int) -> Tensor:
+def update_scale_(
+    self: Tensor,
+    growth_tracker: Tensor,
+    found_inf: Tensor,
+    scale_growth_factor: float,
+    scale_backoff_factor: float,
+    growth_interval: int,
+) -> Tensor:
     scale, tracker, bad = read(self), read(growth_tracker), read(found_inf) != 0
     grown = tracker + 1
     due = ~bad & (grown == growth_interval)
     bigger = scale * scale_growth_factor
-    scale = mx.where(bad, scale * scale_backoff_factor, mx.where(due & mx.isfinite(bigger), bigger, scale))
+    scale = mx.where(
+        bad, scale * scale_backoff_factor, mx.where(due & mx.isfinite(bigger), bigger, scale)
+    )
     write(self, scale)
     write(growth_tracker, mx.where(bad | due, mx.zeros_like(tracker), grown))
     return self

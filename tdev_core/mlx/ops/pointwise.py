@@ -7,8 +7,17 @@ from typing import Any
 
 from tdev_core.mlx.bounds import refuse
 from tdev_core.mlx.dtypes import (
-    cast, category, default_float, is_complex, is_float, is_half, is_int, promote, result_type,
-    scalar_like, to_float,
+    cast,
+    category,
+    default_float,
+    is_complex,
+    is_float,
+    is_half,
+    is_int,
+    promote,
+    result_type,
+    scalar_like,
+    to_float,
 )  # fmt: skip
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.registry import Decline, op, same
@@ -47,7 +56,11 @@ def erfinv(x: Array) -> Array:
     return mx.erfinv(to_float(real(x)))
 
 
-@op("erfc", mlx="1 - mx.erf", note="for x > 0.5 by a continued rational form, where the difference would cancel")
+@op(
+    "erfc",
+    mlx="1 - mx.erf",
+    note="for x > 0.5 by a continued rational form, where the difference would cancel",
+)
 def erfc(x: Array) -> Array:
     x = to_float(real(x))
     if is_half(x):
@@ -233,7 +246,9 @@ def add(a: Array, b: Array, alpha: Any = 1) -> Array:
 
 def _times(y: Array, alpha: Any) -> Array:
     if isinstance(alpha, (float, complex)) and category[y.dtype] < _kind(alpha):
-        raise Decline("For integral input tensors, argument alpha must not be a floating point number.")
+        raise Decline(
+            "For integral input tensors, argument alpha must not be a floating point number."
+        )
     if is_half(y):
         y = y.astype(mx.float32)
     return y * scalar_like(alpha, y.dtype)
@@ -426,7 +441,9 @@ def logaddexp2(a: Array, b: Array) -> Array:
     if category[dtype] != 2:
         raise Decline("logaddexp2 is for floats")
     ln2 = math.log(2)
-    return (mx.logaddexp(x.astype(mx.float32) * ln2, y.astype(mx.float32) * ln2) / ln2).astype(dtype)
+    return (mx.logaddexp(x.astype(mx.float32) * ln2, y.astype(mx.float32) * ln2) / ln2).astype(
+        dtype
+    )
 
 
 @op("xlogy.Tensor", "xlogy.Scalar_Self", "xlogy.Scalar_Other", mlx="mx.log, mx.where")
@@ -490,7 +507,11 @@ def clamp_max(x: Array, max: Any) -> Array:
 
 @op("lerp.Scalar", "lerp.Tensor", mlx="mx.multiply, mx.add")
 def lerp(a: Array, b: Array, weight: Any) -> Array:
-    if a.dtype != b.dtype or is_int(a) or (isinstance(weight, mx.array) and weight.dtype != a.dtype):
+    if (
+        a.dtype != b.dtype
+        or is_int(a)
+        or (isinstance(weight, mx.array) and weight.dtype != a.dtype)
+    ):
         raise Decline("lerp wants one floating dtype")
     dtype = a.dtype
     if is_half(a):
@@ -498,7 +519,11 @@ def lerp(a: Array, b: Array, weight: Any) -> Array:
         weight = weight.astype(mx.float32) if isinstance(weight, mx.array) else weight
     if not isinstance(weight, mx.array):
         low = abs(weight) < 0.5
-        r = a + (b - a) * scalar_like(weight, a.dtype) if low else b - (b - a) * scalar_like(1 - weight, a.dtype)
+        r = (
+            a + (b - a) * scalar_like(weight, a.dtype)
+            if low
+            else b - (b - a) * scalar_like(1 - weight, a.dtype)
+        )
         return back(r, dtype)
     r = mx.where(mx.abs(weight) < 0.5, a + weight * (b - a), b - (b - a) * (1 - weight))
     return back(r, dtype)
@@ -591,7 +616,11 @@ def angle(x: Array) -> Array:
     if is_complex(x):
         return mx.arctan2(mx.imag(x), mx.real(x))
     x = to_float(x)
-    return mx.where(mx.isnan(x), x, mx.where(x < 0, mx.array(math.pi, dtype=x.dtype), mx.array(0, dtype=x.dtype)))
+    return mx.where(
+        mx.isnan(x),
+        x,
+        mx.where(x < 0, mx.array(math.pi, dtype=x.dtype), mx.array(0, dtype=x.dtype)),
+    )
 
 
 @op("complex", mlx="mx.add")
@@ -608,7 +637,9 @@ def polar(size: Array, angle: Array) -> Array:
 
 
 @op("nan_to_num", mlx="mx.nan_to_num")
-def nan_to_num(x: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Array:
+def nan_to_num(
+    x: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None
+) -> Array:
     if is_int(x):
         return x[...]
     info = mx.finfo(real(x).dtype)

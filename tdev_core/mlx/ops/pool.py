@@ -18,16 +18,35 @@ Array = Any
 class Windows:
     """The geometry of pooling over the last `n` axes."""
 
-    def __init__(self, x: Array, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> None:
+    def __init__(
+        self,
+        x: Array,
+        n: int,
+        kernel: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+    ) -> None:
         self.n = n
         self.kernel = spread(kernel, n)
         self.stride = spread(stride, n) if len(stride) else self.kernel
         self.padding = spread(padding, n)
         self.dilation = spread(dilation, n)
         self.size = x.shape[-n:]
-        if category[x.dtype] != 2 or x.ndim not in (n + 1, n + 2) or 0 in x.shape or min(self.stride) < 1:
-            raise Decline("pooling wants non-empty floating input with one or two leading dimensions")
-        if any(p > ((k - 1) * d + 1) / 2 or p < 0 for p, k, d in zip(self.padding, self.kernel, self.dilation, strict=True)):
+        if (
+            category[x.dtype] != 2
+            or x.ndim not in (n + 1, n + 2)
+            or 0 in x.shape
+            or min(self.stride) < 1
+        ):
+            raise Decline(
+                "pooling wants non-empty floating input with one or two leading dimensions"
+            )
+        if any(
+            p > ((k - 1) * d + 1) / 2 or p < 0
+            for p, k, d in zip(self.padding, self.kernel, self.dilation, strict=True)
+        ):
             raise Decline("pad should be at most half of effective kernel size")
         self.out = []
         for i in range(n):
@@ -45,7 +64,11 @@ class Windows:
         for i in range(self.n):
             need = (self.out[i] - 1) * self.stride[i] + self.dilation[i] * (self.kernel[i] - 1) + 1
             pads.append((self.padding[i], max(0, need - self.size[i] - self.padding[i])))
-        return mx.pad(x, pads, constant_values=mx.array(fill, dtype=x.dtype)) if any(map(any, pads)) else x
+        return (
+            mx.pad(x, pads, constant_values=mx.array(fill, dtype=x.dtype))
+            if any(map(any, pads))
+            else x
+        )
 
     def slices(self, x: Array) -> Any:
         """Yields, for each kernel position, the position and the elements there of every window."""
@@ -57,15 +80,20 @@ class Windows:
             yield at, x[(..., *cut)]
 
 
-def _max_pool(x: Array, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool) -> tuple[Array, Array]:
+def _max_pool(
+    x: Array, n: int, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Array, Array]:
     w = Windows(x, n, kernel, stride, padding, dilation, ceil_mode)
     best: Any = None
-    place = seen = None
+    place: Any = None
+    seen: Any = None
     for at, v in w.slices(w.padded(x, -math.inf)):
         here: Any = 0
         inside: Any = True
         for i in range(n):
-            steps = mx.arange(w.out[i], dtype=mx.int32) * w.stride[i] + (at[i] * w.dilation[i] - w.padding[i])
+            steps = mx.arange(w.out[i], dtype=mx.int32) * w.stride[i] + (
+                at[i] * w.dilation[i] - w.padding[i]
+            )
             steps = mx.reshape(steps, [-1 if j == i else 1 for j in range(n)])
             here = here * w.size[i] + steps
             inside = (steps >= 0) & (steps < w.size[i]) & inside
@@ -93,11 +121,24 @@ def _average(x: Array, w: Windows, count_include_pad: bool, divisor: int | None)
     wide = x.astype(mx.float32) if is_half(x) else x
     for _, v in w.slices(w.padded(wide, 0.0)):
         total = v if total is None else total + v
-    return (total / _counts(tuple(w.size), tuple(w.kernel), tuple(w.stride), tuple(w.padding), tuple(w.out), count_include_pad, divisor)).astype(x.dtype)
+    return (
+        total
+        / _counts(
+            tuple(w.size),
+            tuple(w.kernel),
+            tuple(w.stride),
+            tuple(w.padding),
+            tuple(w.out),
+            count_include_pad,
+            divisor,
+        )
+    ).astype(x.dtype)
 
 
 @lru_cache(maxsize=256)
-def _counts(size: Any, kernel: Any, stride: Any, padding: Any, out: Any, include: bool, divisor: int | None) -> Any:
+def _counts(
+    size: Any, kernel: Any, stride: Any, padding: Any, out: Any, include: bool, divisor: int | None
+) -> Any:
     if divisor is not None:
         return float(divisor)
     counts = np.ones((), dtype=np.float32)
@@ -114,23 +155,66 @@ def _counts(size: Any, kernel: Any, stride: Any, padding: Any, out: Any, include
 
 def _pools(n: int) -> None:
     @op(f"max_pool{n}d_with_indices", mlx="mx.maximum, mx.where")
-    def max_pool(x: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), dilation: Any = (1,), ceil_mode: bool = False) -> tuple[Array, Array]:
+    def max_pool(
+        x: Array,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        dilation: Any = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Array, Array]:
         return _max_pool(x, n, kernel_size, stride, padding, dilation, ceil_mode)
 
     @op(f"max_pool{n}d_with_indices_backward", mlx="array.at.add")
-    def max_pool_backward(g: Array, x: Array, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, indices: Array) -> Array:
+    def max_pool_backward(
+        g: Array,
+        x: Array,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        ceil_mode: bool,
+        indices: Array,
+    ) -> Array:
         return _max_pool_backward(g, x, indices, n)
 
     @op(f"avg_pool{n}d", mlx="mx.add, mx.divide")
-    def avg_pool(x: Array, kernel_size: Any, stride: Any = (), padding: Any = (0,), ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None) -> Array:
+    def avg_pool(
+        x: Array,
+        kernel_size: Any,
+        stride: Any = (),
+        padding: Any = (0,),
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Array:
         if divisor_override == 0:
             raise Decline("divisor must be not zero")
-        return _average(x, Windows(x, n, kernel_size, stride, padding, [1], ceil_mode), count_include_pad, divisor_override)
+        return _average(
+            x,
+            Windows(x, n, kernel_size, stride, padding, [1], ceil_mode),
+            count_include_pad,
+            divisor_override,
+        )
 
     @op(f"avg_pool{n}d_backward", mlx="mx.vjp")
-    def avg_pool_backward(g: Array, x: Array, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: int | None) -> Array:
+    def avg_pool_backward(
+        g: Array,
+        x: Array,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        ceil_mode: bool,
+        count_include_pad: bool,
+        divisor_override: int | None,
+    ) -> Array:
         def forward(v: Array) -> Array:
-            return _average(v, Windows(v, n, kernel_size, stride, padding, [1], ceil_mode), count_include_pad, divisor_override)
+            return _average(
+                v,
+                Windows(v, n, kernel_size, stride, padding, [1], ceil_mode),
+                count_include_pad,
+                divisor_override,
+            )
 
         return mx.vjp(forward, [x], [g])[1][0]
 
@@ -173,14 +257,20 @@ def _adaptive_pools(n: int) -> None:
             raise Decline("unexpected number of dimensions")
         if all(o == 1 for o in output_size) and x.size and category[x.dtype] == 2:
             wide = x.astype(mx.float32) if is_half(x) else x
-            return mx.mean(wide, axis=list(range(x.ndim - n, x.ndim)), keepdims=True).astype(x.dtype)
-        return _separable(x, [_adaptive(s, o) for s, o in zip(x.shape[-n:], output_size, strict=True)])
+            return mx.mean(wide, axis=list(range(x.ndim - n, x.ndim)), keepdims=True).astype(
+                x.dtype
+            )
+        return _separable(
+            x, [_adaptive(s, o) for s, o in zip(x.shape[-n:], output_size, strict=True)]
+        )
 
     @op(f"_adaptive_avg_pool{n}d_backward", mlx="mx.matmul")
     def backward(g: Array, x: Array) -> Array:
         if all(o == 1 for o in g.shape[-n:]):
             return mx.broadcast_to(g / math.prod(x.shape[-n:]), x.shape)
-        return _separable(g, [_adaptive(s, o).T.copy() for s, o in zip(x.shape[-n:], g.shape[-n:], strict=True)])
+        return _separable(
+            g, [_adaptive(s, o).T.copy() for s, o in zip(x.shape[-n:], g.shape[-n:], strict=True)]
+        )
 
 
 _adaptive_pools(2)
@@ -197,7 +287,11 @@ def _scale(size: int, out: int, align: bool, factor: float | None) -> Any:
 def _linear(size: int, out: int, align: bool, factor: float | None) -> Any:
     scale = _scale(size, out, align, factor)
     at = np.arange(out, dtype=np.float32)
-    at = at * scale if align else np.maximum((at + np.float32(0.5)) * scale - np.float32(0.5), np.float32(0))
+    at = (
+        at * scale
+        if align
+        else np.maximum((at + np.float32(0.5)) * scale - np.float32(0.5), np.float32(0))
+    )
     low = np.minimum(at.astype(np.int64), size - 1)
     high = np.minimum(low + 1, size - 1)
     f = np.clip(at - low, 0, 1).astype(np.float32)
@@ -225,7 +319,9 @@ def _cubic(size: int, out: int, align: bool, factor: float | None) -> Any:
 
     m = np.zeros((out, size), dtype=np.float32)
     rows = np.arange(out)
-    for k, weight in zip((-1, 0, 1, 2), (far(t + 1), near(t), near(1 - t), far(2 - t)), strict=True):
+    for k, weight in zip(
+        (-1, 0, 1, 2), (far(t + 1), near(t), near(1 - t), far(2 - t)), strict=True
+    ):
         np.add.at(m, (rows, np.clip(low + k, 0, size - 1).astype(np.int64)), weight)
     return m
 
@@ -242,11 +338,25 @@ def _smooth(name: str, n: int, matrix: Any) -> None:
     def forward(x: Array, output_size: Any, align_corners: bool, *factors: float | None) -> Array:
         if x.ndim != n + 2 or min(output_size) < 1:
             raise Decline("the input does not fit the output size")
-        return _separable(x, [matrix(s, o, align_corners, f) for s, o, f in zip(x.shape[2:], output_size, _each(factors, n), strict=True)])
+        return _separable(
+            x,
+            [
+                matrix(s, o, align_corners, f)
+                for s, o, f in zip(x.shape[2:], output_size, _each(factors, n), strict=True)
+            ],
+        )
 
     @op(f"{name}_backward", mlx="mx.matmul")
-    def backward(g: Array, output_size: Any, input_size: Any, align_corners: bool, *factors: float | None) -> Array:
-        return _separable(g, [matrix(s, o, align_corners, f).T.copy() for s, o, f in zip(input_size[2:], output_size, _each(factors, n), strict=True)])
+    def backward(
+        g: Array, output_size: Any, input_size: Any, align_corners: bool, *factors: float | None
+    ) -> Array:
+        return _separable(
+            g,
+            [
+                matrix(s, o, align_corners, f).T.copy()
+                for s, o, f in zip(input_size[2:], output_size, _each(factors, n), strict=True)
+            ],
+        )
 
 
 def _each(factors: tuple[Any, ...], n: int) -> list[Any]:
@@ -264,7 +374,9 @@ def _nearest_pair(name: str, n: int, exact: bool) -> None:
     def forward(x: Array, output_size: Any, *factors: float | None) -> Array:
         if x.ndim != n + 2 or 0 in x.shape or min(output_size) < 1:
             raise Decline("the input does not fit the output size")
-        for i, (s, o, f) in enumerate(zip(x.shape[2:], output_size, _each(factors, n), strict=True)):
+        for i, (s, o, f) in enumerate(
+            zip(x.shape[2:], output_size, _each(factors, n), strict=True)
+        ):
             if s != o or f not in (None, 1.0):
                 x = mx.take(x, mx.array(_nearest(s, o, exact, f)), axis=2 + i)
         return x
@@ -273,7 +385,9 @@ def _nearest_pair(name: str, n: int, exact: bool) -> None:
     def backward(g: Array, output_size: Any, input_size: Any, *factors: float | None) -> Array:
         dtype = g.dtype
         g = g.astype(mx.float32) if is_half(g) else g
-        for i, (s, o, f) in enumerate(zip(input_size[2:], output_size, _each(factors, n), strict=True)):
+        for i, (s, o, f) in enumerate(
+            zip(input_size[2:], output_size, _each(factors, n), strict=True)
+        ):
             shape = [*g.shape[: 2 + i], s, *g.shape[3 + i :]]
             if o == 2 * s and f in (None, 2.0) and not exact:
                 g = mx.sum(mx.reshape(g, [*shape[: 3 + i], 2, *shape[3 + i :]]), axis=3 + i)

@@ -28,7 +28,9 @@ def key(generator: Any = None) -> Any:
     else:
         found = find(generator)
         if found is None:
-            raise RuntimeError(f"Expected a 'mlx' device type for generator but found '{generator.device.type}'")
+            raise RuntimeError(
+                f"Expected a 'mlx' device type for generator but found '{generator.device.type}'"
+            )
         generator = found
     number = torch.empty((), dtype=torch.int64).random_(generator=generator).item()
     return mx.random.key(number)
@@ -56,11 +58,15 @@ def _open(shape: tuple[int, ...], generator: Any) -> Any:
 
 
 @op("uniform_", mlx="mx.random.uniform", raw=True)
-def uniform_(x: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kw: Any) -> Tensor:
+def uniform_(
+    x: Tensor, from_: float = 0.0, to: float = 1.0, *, generator: Any = None, **kw: Any
+) -> Tensor:
     from_ = kw.get("from", from_)
     dtype = _float(x)
     if from_ > to:
-        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+        raise RuntimeError(
+            f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}"
+        )
     if not math.isfinite(from_) or not math.isfinite(to):
         raise Decline("uniform_ over an infinite range")
     r = uniform01(_shape(x), generator) * (to - from_) + from_
@@ -91,11 +97,19 @@ def _parameter(v: Any) -> Any:
     return read(v).astype(mx.float32) if isinstance(v, torch.Tensor) else v
 
 
-@op("normal.Tensor_float", "normal.float_Tensor", "normal.Tensor_Tensor", mlx="mx.random.normal", raw=True)
+@op(
+    "normal.Tensor_float",
+    "normal.float_Tensor",
+    "normal.Tensor_Tensor",
+    mlx="mx.random.normal",
+    raw=True,
+)
 def normal(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
     tensors = [v for v in (mean, std) if isinstance(v, torch.Tensor)]
     dtype = _float(tensors[0])
-    if any(t.dtype is not tensors[0].dtype for t in tensors) or any(not isinstance(v, torch.Tensor) and v < 0 for v in (std,)):
+    if any(t.dtype is not tensors[0].dtype for t in tensors) or any(
+        not isinstance(v, torch.Tensor) and v < 0 for v in (std,)
+    ):
         raise Decline("normal expects std >= 0 and one dtype")
     m, s = _parameter(mean), _parameter(std)
     if isinstance(std, torch.Tensor) and std.numel() and mx.min(s).item() < 0:
@@ -142,14 +156,27 @@ def _integers(shape: tuple[int, ...], low: int, high: int, generator: Any) -> An
     """int64 in [low, high). Ranges beyond 2**16 are put together from 16-bit pieces (MLX draws them through float32)."""
     span = high - low
     if span <= 1 << 16:
-        u = mx.random.randint(0, span, shape=shape, dtype=mx.int32, key=key(generator)).astype(mx.int64)
+        u = mx.random.randint(0, span, shape=shape, dtype=mx.int32, key=key(generator)).astype(
+            mx.int64
+        )
         return u + low if -(2**31) <= low < 2**31 else u + mx.array([low], dtype=mx.int64)
-    parts = mx.random.randint(0, 1 << 16, shape=(4, *shape), dtype=mx.int32, key=key(generator)).astype(mx.uint64)
-    bits = parts[0] + parts[1] * 65536 + parts[2] * (1 << 30) * 4 + mx.left_shift(parts[3], mx.array(48, dtype=mx.uint64))
+    parts = mx.random.randint(
+        0, 1 << 16, shape=(4, *shape), dtype=mx.int32, key=key(generator)
+    ).astype(mx.uint64)
+    bits = (
+        parts[0]
+        + parts[1] * 65536
+        + parts[2] * (1 << 30) * 4
+        + mx.left_shift(parts[3], mx.array(48, dtype=mx.uint64))
+    )
     if span < 1 << 64:
         bits = bits % mx.array(memoryview(span.to_bytes(8, "little"))).view(mx.uint64)[0]
     shift = mx.array(memoryview((low % (1 << 64)).to_bytes(8, "little"))).view(mx.uint64)[0]
-    return (bits + shift).view(mx.int64) if shape else mx.reshape(mx.reshape(bits + shift, (1,)).view(mx.int64), ())
+    return (
+        (bits + shift).view(mx.int64)
+        if shape
+        else mx.reshape(mx.reshape(bits + shift, (1,)).view(mx.int64), ())
+    )
 
 
 _MANTISSA = {"float16": 11, "bfloat16": 8, "float32": 24}
@@ -170,13 +197,19 @@ def random_(x: Tensor, *bounds: Any, generator: Any = None, **kw: Any) -> Tensor
     else:
         low, high = (0, bounds[0]) if len(bounds) == 1 else bounds
     if low >= high:
-        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+        raise RuntimeError(
+            f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}"
+        )
     if x.dtype.is_complex:
         raise Decline("random_ is for real numbers")
     if not x.dtype.is_floating_point and x.dtype is not torch.bool:
         info = torch.iinfo(x.dtype)
         if low < info.min or high - 1 > info.max:
-            raise RuntimeError(f"to - 1 is out of bounds for {name}" if high - 1 > info.max else f"from is out of bounds for {name}")
+            raise RuntimeError(
+                f"to - 1 is out of bounds for {name}"
+                if high - 1 > info.max
+                else f"from is out of bounds for {name}"
+            )
     write(x, cast(_integers(_shape(x), low, high, generator), dtype))
     return x
 
@@ -191,7 +224,9 @@ def bernoulli_float(x: Tensor, p: float = 0.5, *, generator: Any = None) -> Tens
 
 @op("bernoulli_.Tensor", mlx="mx.random.bernoulli", raw=True)
 def bernoulli_tensor(x: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
-    write(x, (uniform01(_shape(x), generator) < read(p).astype(mx.float32)).astype(mx_dtype(x.dtype)))
+    write(
+        x, (uniform01(_shape(x), generator) < read(p).astype(mx.float32)).astype(mx_dtype(x.dtype))
+    )
     return x
 
 
@@ -223,7 +258,15 @@ def native_dropout_backward(g: Any, mask: Any, scale: float) -> Any:
 
 
 @op("randperm", "randperm.generator", mlx="mx.random.permutation", raw=True)
-def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None) -> Tensor:
+def randperm(
+    n: int,
+    *,
+    generator: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: Any = None,
+) -> Tensor:
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     dtype = torch.int64 if dtype is None else dtype
@@ -231,7 +274,11 @@ def randperm(n: int, *, generator: Any = None, dtype: Any = None, layout: Any = 
 
 
 def _permutation(n: int, generator: Any) -> Any:
-    return mx.argsort(mx.random.uniform(shape=(n,), key=key(generator))) if n else mx.zeros((0,), dtype=mx.int32)
+    return (
+        mx.argsort(mx.random.uniform(shape=(n,), key=key(generator)))
+        if n
+        else mx.zeros((0,), dtype=mx.int32)
+    )
 
 
 @op("randperm.generator_out", "randperm.out", mlx="mx.random.permutation", raw=True)
@@ -242,16 +289,30 @@ def randperm_out(n: int, generator: Any = None, *, out: Tensor) -> Tensor:
     return out
 
 
-@op("multinomial", mlx="mx.random.categorical, mx.argsort", note="without replacement by the Gumbel trick", raw=True)
-def multinomial(p: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Tensor:
+@op(
+    "multinomial",
+    mlx="mx.random.categorical, mx.argsort",
+    note="without replacement by the Gumbel trick",
+    raw=True,
+)
+def multinomial(
+    p: Tensor, num_samples: int, replacement: bool = False, *, generator: Any = None
+) -> Tensor:
     _float(p)
     a = read(p).astype(mx.float32)
     n = a.shape[-1] if a.ndim else 0
-    if a.ndim not in (1, 2) or not a.size or num_samples <= 0 or (not replacement and num_samples > n):
+    if (
+        a.ndim not in (1, 2)
+        or not a.size
+        or num_samples <= 0
+        or (not replacement and num_samples > n)
+    ):
         raise Decline("multinomial's arguments do not fit")
     bad = mx.any((a < 0) | ~mx.isfinite(a)) | mx.any(mx.sum(a, axis=-1) <= 0)
     if bad.item():
-        raise Decline("probability tensor contains either `inf`, `nan` or element < 0, or sums to 0")
+        raise Decline(
+            "probability tensor contains either `inf`, `nan` or element < 0, or sums to 0"
+        )
     rows = mx.reshape(mx.log(a), (-1, n))
     shape = (rows.shape[0], num_samples, n) if replacement else (rows.shape[0], n)
     gumbel = -mx.log(-mx.log(mx.minimum(_open(shape, generator), 1 - 2.0**-24)))

@@ -20,7 +20,13 @@ def _sum(a: Array, b: Array, *biases: Array | None) -> Array:
 
 
 @op("_thnn_fused_lstm_cell", mlx="mx.sigmoid, mx.tanh")
-def lstm_cell(input_gates: Array, hidden_gates: Array, cx: Array, input_bias: Array | None = None, hidden_bias: Array | None = None) -> tuple[Array, Array, Array]:
+def lstm_cell(
+    input_gates: Array,
+    hidden_gates: Array,
+    cx: Array,
+    input_bias: Array | None = None,
+    hidden_bias: Array | None = None,
+) -> tuple[Array, Array, Array]:
     dtype = floating(input_gates, hidden_gates, cx)
     i, f, g, o = mx.split(_sum(input_gates, hidden_gates, input_bias, hidden_bias), 4, axis=1)
     i, f, g, o = mx.sigmoid(i), mx.sigmoid(f), mx.tanh(g), mx.sigmoid(o)
@@ -30,7 +36,14 @@ def lstm_cell(input_gates: Array, hidden_gates: Array, cx: Array, input_bias: Ar
 
 
 @op("_thnn_fused_lstm_cell_backward_impl", mlx="mx.multiply, mx.tanh")
-def lstm_cell_backward(grad_hy: Array | None, grad_cy: Array | None, cx: Array, cy: Array, workspace: Array, has_bias: bool) -> tuple[Any, Any, Any]:
+def lstm_cell_backward(
+    grad_hy: Array | None,
+    grad_cy: Array | None,
+    cx: Array,
+    cy: Array,
+    workspace: Array,
+    has_bias: bool,
+) -> tuple[Any, Any, Any]:
     dtype = workspace.dtype
     i, f, g, o = mx.split(wide(workspace), 4, axis=1)
     t = mx.tanh(wide(cy))
@@ -39,14 +52,26 @@ def lstm_cell_backward(grad_hy: Array | None, grad_cy: Array | None, cx: Array, 
     if grad_cy is not None:
         dc = dc + wide(grad_cy)
     gates = mx.concatenate(
-        [dc * g * i * (1 - i), dc * wide(cx) * f * (1 - f), dc * i * (1 - g * g), dh * t * o * (1 - o)], axis=1
+        [
+            dc * g * i * (1 - i),
+            dc * wide(cx) * f * (1 - f),
+            dc * i * (1 - g * g),
+            dh * t * o * (1 - o),
+        ],
+        axis=1,
     )
     bias = mx.sum(gates, axis=0).astype(dtype) if has_bias else None
     return gates.astype(dtype), (dc * f).astype(dtype), bias
 
 
 @op("_thnn_fused_gru_cell", mlx="mx.sigmoid, mx.tanh")
-def gru_cell(input_gates: Array, hidden_gates: Array, hx: Array, input_bias: Array | None = None, hidden_bias: Array | None = None) -> tuple[Array, Array]:
+def gru_cell(
+    input_gates: Array,
+    hidden_gates: Array,
+    hx: Array,
+    input_bias: Array | None = None,
+    hidden_bias: Array | None = None,
+) -> tuple[Array, Array]:
     dtype = floating(input_gates, hidden_gates, hx)
     a, b = wide(input_gates), wide(hidden_gates)
     if input_bias is not None and hidden_bias is not None:
@@ -57,11 +82,15 @@ def gru_cell(input_gates: Array, hidden_gates: Array, hx: Array, input_bias: Arr
     n = mx.tanh(in_ + r * hn)
     h = wide(hx)
     hy = n + z * (h - n)
-    return hy.astype(dtype), mx.concatenate([r, z, n, mx.broadcast_to(h, n.shape), hn], axis=1).astype(dtype)
+    return hy.astype(dtype), mx.concatenate(
+        [r, z, n, mx.broadcast_to(h, n.shape), hn], axis=1
+    ).astype(dtype)
 
 
 @op("_thnn_fused_gru_cell_backward", mlx="mx.multiply")
-def gru_cell_backward(grad_hy: Array, workspace: Array, has_bias: bool) -> tuple[Any, Any, Any, Any, Any]:
+def gru_cell_backward(
+    grad_hy: Array, workspace: Array, has_bias: bool
+) -> tuple[Any, Any, Any, Any, Any]:
     dtype = workspace.dtype
     r, z, n, h, hn = mx.split(wide(workspace), 5, axis=1)
     g = wide(grad_hy)

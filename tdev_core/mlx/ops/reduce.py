@@ -5,7 +5,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tdev_core.mlx.dtypes import cast, category, compute, is_complex, is_float, is_half, is_int, mx_dtype, to_float, upcast
+from tdev_core.mlx.dtypes import (
+    cast,
+    category,
+    compute,
+    is_complex,
+    is_float,
+    is_half,
+    is_int,
+    mx_dtype,
+    to_float,
+    upcast,
+)
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.registry import Decline, op
 
@@ -56,7 +67,9 @@ def sum_all(x: Array, *, dtype: Any = None) -> Array:
 @op("sum.dim_IntList", mlx="mx.sum", note="16-bit floats are summed in float32")
 def sum_dim(x: Array, dim: Dim, keepdim: bool = False, *, dtype: Any = None) -> Array:
     x = _integral(x, dtype)
-    return _total(upcast(x), dim, keepdim).astype(x.dtype) if is_half(x) else _total(x, dim, keepdim)
+    return (
+        _total(upcast(x), dim, keepdim).astype(x.dtype) if is_half(x) else _total(x, dim, keepdim)
+    )
 
 
 @op("nansum", mlx="mx.sum, mx.where")
@@ -91,11 +104,17 @@ def prod_all(x: Array, *, dtype: Any = None) -> Array:
 @op("prod.dim_int", mlx="mx.prod")
 def prod(x: Array, dim: int, keepdim: bool = False, *, dtype: Any = None) -> Array:
     x = _integral(x, dtype)
-    return mx.prod(upcast(x), axis=axes(x, dim), keepdims=keepdim).astype(x.dtype) if x.ndim else x[...]
+    return (
+        mx.prod(upcast(x), axis=axes(x, dim), keepdims=keepdim).astype(x.dtype)
+        if x.ndim
+        else x[...]
+    )
 
 
 def _truth(name: str) -> None:
-    @op(name, f"{name}.dim", f"{name}.dims", mlx=f"mx.{name}", note="uint8 stays uint8, as in torch")
+    @op(
+        name, f"{name}.dim", f"{name}.dims", mlx=f"mx.{name}", note="uint8 stays uint8, as in torch"
+    )
     def kernel(x: Array, dim: Dim = None, keepdim: bool = False) -> Array:
         # any.dims with an empty list reduces nothing, unlike the other reductions
         picked = axes(x, dim, empty_means_all=False)
@@ -147,7 +166,11 @@ def _extreme(name: str) -> None:
             return mx.reshape(index, (1,) * x.ndim) if keepdim else index
         a = axis(x, dim)
         index = arg_extreme(at_least_1d(x), a, name)
-        return mx.expand_dims(index, a) if keepdim and x.ndim else index if x.ndim else mx.reshape(index, ())
+        return (
+            mx.expand_dims(index, a)
+            if keepdim and x.ndim
+            else index if x.ndim else mx.reshape(index, ())
+        )
 
 
 def arg_extreme(x: Array, a: int, name: str) -> Array:
@@ -159,7 +182,9 @@ def arg_extreme(x: Array, a: int, name: str) -> Array:
     index = getattr(mx, "arg" + name)(x, axis=a).astype(mx.int64)
     if is_float(x):
         nan = mx.isnan(x)
-        index = mx.where(mx.any(nan, axis=a), mx.argmax(nan.astype(mx.uint8), axis=a).astype(mx.int64), index)
+        index = mx.where(
+            mx.any(nan, axis=a), mx.argmax(nan.astype(mx.uint8), axis=a).astype(mx.int64), index
+        )
     return index
 
 
@@ -181,13 +206,25 @@ def moments(x: Array, picked: list[int], keepdim: bool, correction: float) -> tu
     w = upcast(x)
     n = math.prod(x.shape[a] for a in picked)
     if not picked:
-        return (mx.zeros_like(x) if correction == 0 else mx.full(x.shape, math.nan, dtype=x.dtype)), x[...]
-    m = mx.mean(w, axis=picked, keepdims=True) if n else mx.full([1 if i in picked else s for i, s in enumerate(x.shape)], math.nan, dtype=w.dtype)
+        return (
+            mx.zeros_like(x) if correction == 0 else mx.full(x.shape, math.nan, dtype=x.dtype)
+        ), x[...]
+    m = (
+        mx.mean(w, axis=picked, keepdims=True)
+        if n
+        else mx.full(
+            [1 if i in picked else s for i, s in enumerate(x.shape)], math.nan, dtype=w.dtype
+        )
+    )
     d = w - m
     square = mx.real(d) ** 2 + mx.imag(d) ** 2 if is_complex(w) else d * d
     free = max(n - correction, 0)
     total = mx.sum(square, axis=picked, keepdims=keepdim)
-    v = total / free if free else total / 0.0 if n else mx.full(total.shape, math.nan, dtype=total.dtype)
+    v = (
+        total / free
+        if free
+        else total / 0.0 if n else mx.full(total.shape, math.nan, dtype=total.dtype)
+    )
     if not keepdim:
         m = mx.squeeze(m, picked)
     return (v if is_complex(x) else v.astype(x.dtype)), m.astype(x.dtype)
@@ -216,12 +253,16 @@ def std(x: Array, dim: Dim = None, *, correction: Any = None, keepdim: bool = Fa
 
 
 @op("var_mean.correction", mlx="mx.var, mx.mean")
-def var_mean(x: Array, dim: Dim = None, *, correction: Any = None, keepdim: bool = False) -> tuple[Array, Array]:
+def var_mean(
+    x: Array, dim: Dim = None, *, correction: Any = None, keepdim: bool = False
+) -> tuple[Array, Array]:
     return moments(_floating(x), axes(x, dim), keepdim, _correction(correction))
 
 
 @op("std_mean.correction", mlx="mx.std, mx.mean")
-def std_mean(x: Array, dim: Dim = None, *, correction: Any = None, keepdim: bool = False) -> tuple[Array, Array]:
+def std_mean(
+    x: Array, dim: Dim = None, *, correction: Any = None, keepdim: bool = False
+) -> tuple[Array, Array]:
     v, m = moments(upcast(_floating(x)), axes(x, dim), keepdim, _correction(correction))
     s = mx.sqrt(v)
     return (s if is_complex(x) else s.astype(x.dtype)), m.astype(x.dtype)
@@ -232,7 +273,11 @@ def logsumexp(x: Array, dim: Dim, keepdim: bool = False) -> Array:
     x = to_float(x)
     if is_complex(x) or not x.size:
         raise Decline("logsumexp of complex numbers or of nothing")
-    return mx.logsumexp(upcast(x), axis=axes(x, dim), keepdims=keepdim).astype(x.dtype) if x.ndim else x[...]
+    return (
+        mx.logsumexp(upcast(x), axis=axes(x, dim), keepdims=keepdim).astype(x.dtype)
+        if x.ndim
+        else x[...]
+    )
 
 
 @op("count_nonzero.dim_IntList", "count_nonzero", mlx="mx.sum")
@@ -242,7 +287,9 @@ def count_nonzero(x: Array, dim: Dim = None) -> Array:
 
 
 @op("linalg_vector_norm", mlx="mx.linalg.norm", note="in float32 for 16-bit floats")
-def vector_norm(x: Array, ord: Any = 2, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None) -> Array:
+def vector_norm(
+    x: Array, ord: Any = 2, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+) -> Array:
     if is_int(x) or (dtype is not None and category[mx_dtype(dtype)] < category[x.dtype]):
         raise Decline("linalg.vector_norm: Expected a floating point or complex tensor as input.")
     x = compute(x, dtype)
@@ -291,7 +338,9 @@ def _soft(x: Array, dim: int, half_to_float: bool, f: Any) -> Array:
         raise Decline("softmax is for floats")
     a = axis(x, dim)
     out = mx.float32 if half_to_float else x.dtype
-    return mx.reshape(f(at_least_1d(upcast(x)), a), x.shape).astype(out) if x.size else x.astype(out)
+    return (
+        mx.reshape(f(at_least_1d(upcast(x)), a), x.shape).astype(out) if x.size else x.astype(out)
+    )
 
 
 @op("_log_softmax", mlx="mx.logsumexp, mx.subtract")
@@ -315,5 +364,3 @@ def log_softmax_backward(g: Array, y: Array, dim: int, input_dtype: Any) -> Arra
     g, y = upcast(g), upcast(y)
     r = g - mx.exp(y) * mx.sum(g, axis=axis(y, dim), keepdims=True)
     return r.astype(mx_dtype(input_dtype))
-
-

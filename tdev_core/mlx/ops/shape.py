@@ -15,7 +15,9 @@ Array = Any
 @op("cat", mlx="mx.concatenate")
 def cat(tensors: list[Array], dim: int = 0) -> Array:
     dtype = result_type(*tensors)
-    kept = [t for t in tensors if t.shape != (0,)]  # torch skips legacy empty vectors whatever the other shapes
+    kept = [
+        t for t in tensors if t.shape != (0,)
+    ]  # torch skips legacy empty vectors whatever the other shapes
     if not kept:
         return mx.zeros((0,), dtype=dtype)
     if any(t.ndim != kept[0].ndim or not t.ndim for t in kept):
@@ -35,7 +37,11 @@ def stack(tensors: list[Array], dim: int = 0) -> Array:
 @op("flip", mlx="mx.flip")
 def flip(x: Array, dims: Any) -> Array:
     picked = axes(x, dims, empty_means_all=False)
-    return x[tuple(slice(None, None, -1) if i in picked else slice(None) for i in range(x.ndim))] if picked else x[...]
+    return (
+        x[tuple(slice(None, None, -1) if i in picked else slice(None) for i in range(x.ndim))]
+        if picked
+        else x[...]
+    )
 
 
 @op("roll", mlx="mx.roll")
@@ -56,7 +62,9 @@ def roll(x: Array, shifts: Any, dims: Any = ()) -> Array:
 @op("repeat", mlx="mx.tile")
 def repeat(x: Array, repeats: Any) -> Array:
     if len(repeats) < x.ndim or any(r < 0 for r in repeats):
-        raise Decline("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise Decline(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
     shape = [1] * (len(repeats) - x.ndim) + list(x.shape)
     if not x.size or 0 in repeats:
         return mx.zeros([n * r for n, r in zip(shape, repeats, strict=True)], dtype=x.dtype)
@@ -96,17 +104,28 @@ def triangle(rows: int, columns: int, diagonal: int) -> Array:
 def constant_pad_nd(x: Array, pad: Any, value: Any = 0) -> Array:
     if len(pad) % 2 or len(pad) > 2 * x.ndim:
         raise Decline("Length of pad must be even and no more than twice the number of dimensions")
-    pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+    pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [
+        (pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)
+    ]
     cut = tuple(slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(pairs, x.shape, strict=True))
-    if any(s.stop < s.start for s in cut) or any(n + a + b < 0 for (a, b), n in zip(pairs, x.shape, strict=True)):
+    if any(s.stop < s.start for s in cut) or any(
+        n + a + b < 0 for (a, b), n in zip(pairs, x.shape, strict=True)
+    ):
         raise Decline("the padding takes away more than there is")
     if any(a < 0 or b < 0 for a, b in pairs):
         x = x[cut]
 
     grow = [(max(a, 0), max(b, 0)) for a, b in pairs]
     if not x.size:
-        return mx.full([n + a + b for (a, b), n in zip(grow, x.shape, strict=True)], scalar_like(value, x.dtype))
-    return mx.pad(x, grow, constant_values=scalar_like(value, x.dtype)) if any(map(any, grow)) else x[...]
+        return mx.full(
+            [n + a + b for (a, b), n in zip(grow, x.shape, strict=True)],
+            scalar_like(value, x.dtype),
+        )
+    return (
+        mx.pad(x, grow, constant_values=scalar_like(value, x.dtype))
+        if any(map(any, grow))
+        else x[...]
+    )
 
 
 def _mirror(name: str, n: int, offsets: Any) -> None:
@@ -152,7 +171,11 @@ def trace(x: Array) -> Array:
     if x.ndim != 2 or not x.size:
         raise Decline("trace: expected a matrix")
     total = mx.sum(mx.diagonal(x))
-    return total.astype(mx.int64) if x.dtype in (mx.int8, mx.int16, mx.int32, mx.uint8, mx.bool_) else total.astype(x.dtype)
+    return (
+        total.astype(mx.int64)
+        if x.dtype in (mx.int8, mx.int16, mx.int32, mx.uint8, mx.bool_)
+        else total.astype(x.dtype)
+    )
 
 
 @op("diag_embed", mlx="mx.eye, mx.where")
@@ -162,7 +185,11 @@ def diag_embed(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Arr
     if a == b or not x.ndim:
         raise Decline("diagonal dimensions cannot be identical")
     size = x.shape[-1] + abs(offset)
-    column = mx.pad(mx.expand_dims(x, -2), [(0, 0)] * x.ndim + [(max(offset, 0), max(-offset, 0))]) if offset else mx.expand_dims(x, -2)
+    column = (
+        mx.pad(mx.expand_dims(x, -2), [(0, 0)] * x.ndim + [(max(offset, 0), max(-offset, 0))])
+        if offset
+        else mx.expand_dims(x, -2)
+    )
     rows = mx.expand_dims(mx.arange(size), 1)
     out = mx.where(mx.arange(size) == rows + offset, column, mx.zeros((), dtype=x.dtype))
     order = [i for i in range(n) if i not in (a, b)]
@@ -171,5 +198,3 @@ def diag_embed(x: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Arr
         axes_[i] = at
     axes_[a], axes_[b] = n - 2, n - 1
     return mx.transpose(out, axes_)
-
-

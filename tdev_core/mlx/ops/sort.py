@@ -34,7 +34,9 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
 
 
 @op("sort.stable", mlx="mx.argsort, mx.take_along_axis")
-def stable_sort(x: Array, *, stable: bool | None, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
+def stable_sort(
+    x: Array, *, stable: bool | None, dim: int = -1, descending: bool = False
+) -> tuple[Array, Array]:
     a = axis(x, dim)
     if not x.size:
         return x[...], mx.zeros(x.shape, dtype=mx.int64)
@@ -54,7 +56,9 @@ def argsort_stable(x: Array, *, stable: bool, dim: int = -1, descending: bool = 
 
 
 @op("topk", mlx="mx.argsort, mx.take_along_axis")
-def topk(x: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Array, Array]:
+def topk(
+    x: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Array, Array]:
     a = axis(x, dim)
     flat = at_least_1d(x)
     if not 0 <= k <= flat.shape[a]:
@@ -68,7 +72,11 @@ def _pick(x: Array, a: int, place: Any, keepdim: bool) -> tuple[Array, Array]:
     """The elements at rank `place` along `a`, and where they were."""
     flat = at_least_1d(x)
     index = order(flat, a, False)
-    index = mx.take_along_axis(index, place, axis=a) if isinstance(place, mx.array) else index[(*[slice(None)] * a, slice(place, place + 1))]
+    index = (
+        mx.take_along_axis(index, place, axis=a)
+        if isinstance(place, mx.array)
+        else index[(*[slice(None)] * a, slice(place, place + 1))]
+    )
     values = mx.take_along_axis(flat, index, axis=a)
     if not keepdim or not x.ndim:
         values, index = mx.squeeze(values, a), mx.squeeze(index, a)
@@ -131,7 +139,9 @@ def mode(x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     ranked = mx.take_along_axis(moved, index, axis=-1)
     counts = mx.sum(mx.expand_dims(ranked, -1) == mx.expand_dims(ranked, -2), axis=-1)
     best = mx.argmax(counts, axis=-1, keepdims=True)  # the first of them is the smallest number
-    last = best + mx.take_along_axis(counts, best, axis=-1) - 1  # and its last place is the one torch names
+    last = (
+        best + mx.take_along_axis(counts, best, axis=-1) - 1
+    )  # and its last place is the one torch names
     last = mx.where(mx.take_along_axis(counts, best, axis=-1) == 0, best, last)
     values = mx.moveaxis(mx.take_along_axis(ranked, last, axis=-1), -1, a)
     places = mx.moveaxis(mx.take_along_axis(index, last, axis=-1), -1, a)
@@ -141,15 +151,30 @@ def mode(x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
 
 
 @op("searchsorted.Tensor", mlx="mx.searchsorted")
-def searchsorted(sorted_sequence: Array, x: Array, *, out_int32: bool = False, right: bool = False, side: str | None = None, sorter: Any = None) -> Array:
-    if sorter is not None or sorted_sequence.ndim != 1 or sorted_sequence.dtype != x.dtype or not sorted_sequence.size:
+def searchsorted(
+    sorted_sequence: Array,
+    x: Array,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Any = None,
+) -> Array:
+    if (
+        sorter is not None
+        or sorted_sequence.ndim != 1
+        or sorted_sequence.dtype != x.dtype
+        or not sorted_sequence.size
+    ):
         raise Decline("searchsorted over several rows, another dtype, or with a sorter")
     r = mx.searchsorted(sorted_sequence, x, side="right" if right or side == "right" else "left")
     return r.astype(mx.int32 if out_int32 else mx.int64)
 
 
 @op("bucketize.Tensor", mlx="mx.searchsorted")
-def bucketize(x: Array, boundaries: Array, *, out_int32: bool = False, right: bool = False) -> Array:
+def bucketize(
+    x: Array, boundaries: Array, *, out_int32: bool = False, right: bool = False
+) -> Array:
     return searchsorted(boundaries, x, out_int32=out_int32, right=right)
 
 
@@ -192,7 +217,9 @@ def _extreme(name: str) -> None:
             return x[...], mx.zeros(x.shape, dtype=mx.int64)
         w = x.astype(mx.uint8) if x.dtype == mx.bool_ else x
         run = getattr(mx, name)(w, axis=a)
-        where = mx.reshape(mx.arange(x.shape[a], dtype=mx.int64), [-1 if i == a else 1 for i in range(x.ndim)])
+        where = mx.reshape(
+            mx.arange(x.shape[a], dtype=mx.int64), [-1 if i == a else 1 for i in range(x.ndim)]
+        )
         hit = w == run
         if is_float(x):  # a NaN stays the extreme from where it appears
             nan = mx.isnan(w)

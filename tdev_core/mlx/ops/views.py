@@ -53,7 +53,9 @@ def _range(x: Array, dim: int, start: int | None, end: int | None) -> tuple[int,
     return a, start, max(end, start)
 
 
-def slice_(x: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Array:
+def slice_(
+    x: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Array:
     a, start, end = _range(x, dim, start, end)
     if start == 0 and end == x.shape[a] and step == 1:
         return x
@@ -112,7 +114,9 @@ def unfold(x: Array, dimension: int, size: int, step: int) -> Array:
     starts = mx.arange(0, x.shape[a] - size + 1, step)
     places = mx.expand_dims(starts, 1) + mx.arange(size)
     taken = mx.take(x, mx.reshape(places, (-1,)), axis=a)
-    return mx.moveaxis(mx.reshape(taken, (*x.shape[:a], places.shape[0], size, *x.shape[a + 1 :])), a + 1, -1)
+    return mx.moveaxis(
+        mx.reshape(taken, (*x.shape[:a], places.shape[0], size, *x.shape[a + 1 :])), a + 1, -1
+    )
 
 
 def _updated(x: Array, where: tuple[Any, ...], value: Array) -> Array:
@@ -121,7 +125,14 @@ def _updated(x: Array, where: tuple[Any, ...], value: Array) -> Array:
     return out
 
 
-def slice_scatter(x: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Array:
+def slice_scatter(
+    x: Array,
+    src: Array,
+    dim: int = 0,
+    start: int | None = None,
+    end: int | None = None,
+    step: int = 1,
+) -> Array:
     a, start, end = _range(x, dim, start, end)
     return _updated(x, (*[slice(None)] * a, slice(start, end, step)), src)
 
@@ -157,7 +168,9 @@ def empty_like(x: Array, *, dtype: Any = None, **_: Any) -> Array:
 
 
 def new_full(x: Array, size: Any, value: Any, *, dtype: Any = None, **_: Any) -> Array:
-    return mx.broadcast_to(scalar_like(value, x.dtype if dtype is None else mx_dtype(dtype)), tuple(size))
+    return mx.broadcast_to(
+        scalar_like(value, x.dtype if dtype is None else mx_dtype(dtype)), tuple(size)
+    )
 
 
 def view_as_real(x: Array) -> Array:

@@ -15,6 +15,7 @@ import pytest
 
 if os.environ.get("TDEV_BACKEND") == "sim":
     import hypothesis.configuration
+
     import tdev_core.sim
 
     hypothesis.configuration.set_hypothesis_home_dir(tempfile.gettempdir() + "/tdev-hypothesis")

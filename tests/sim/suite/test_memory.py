@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
+
 from tdev_core.sim import memory
 from tdev_core.sim.accelerator import SimAccelerator
-from torch import nn
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+
 from tdev_core.privateuse.generator import DeviceGenerator
 from tdev_core.sim.accelerator import SimAccelerator
 

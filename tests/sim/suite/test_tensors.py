@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from tdev_core.errors import UnsupportedError
 from torch import nn
+
+from tdev_core.errors import UnsupportedError
 
 
 def test_device_type() -> None:

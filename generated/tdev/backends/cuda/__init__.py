@@ -19,7 +19,10 @@ from tdev_core.backend import current as _current
 
 
 def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
-    """Mirror of ``torch.backends.cuda.blas_workspace_size``: Query or set the BLAS workspace size for a given backend."""
+    """Mirror of ``torch.backends.cuda.blas_workspace_size``.
+
+    Query or set the BLAS workspace size for a given backend.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.blas_workspace_size(size, backend)
@@ -28,7 +31,10 @@ def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
 
 
 def cublas_workspace_size(size: None | int = None) -> int:
-    """Mirror of ``torch.backends.cuda.cublas_workspace_size``: Query or set the cuBLAS workspace size in bytes."""
+    """Mirror of ``torch.backends.cuda.cublas_workspace_size``.
+
+    Query or set the cuBLAS workspace size in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.cublas_workspace_size(size)
@@ -37,7 +43,10 @@ def cublas_workspace_size(size: None | int = None) -> int:
 
 
 def cublaslt_workspace_size(size: None | int = None) -> int:
-    """Mirror of ``torch.backends.cuda.cublaslt_workspace_size``: Query or set the cuBLASLt workspace size in bytes."""
+    """Mirror of ``torch.backends.cuda.cublaslt_workspace_size``.
+
+    Query or set the cuBLASLt workspace size in bytes.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.cublaslt_workspace_size(size)
@@ -54,7 +63,10 @@ match _current():
 
 
 def preferred_blas_library(backend: Any = None) -> Any:
-    """Mirror of ``torch.backends.cuda.preferred_blas_library``: Override the library PyTorch uses for BLAS operations."""
+    """Mirror of ``torch.backends.cuda.preferred_blas_library``.
+
+    Override the library PyTorch uses for BLAS operations.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.preferred_blas_library(backend)
@@ -63,7 +75,11 @@ def preferred_blas_library(backend: Any = None) -> Any:
 
 
 def preferred_linalg_library(backend: Any = None) -> Any:
-    """Mirror of ``torch.backends.cuda.preferred_linalg_library``: Override the heuristic PyTorch uses to choose between cuSOLVER and MAGMA for CUDA linear algebra operations."""
+    """Mirror of ``torch.backends.cuda.preferred_linalg_library``.
+
+    Override the heuristic PyTorch uses to choose between cuSOLVER and MAGMA for CUDA linear
+    algebra operations.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.preferred_linalg_library(backend)
@@ -77,7 +93,11 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Any:
-    """Mirror of ``torch.backends.cuda.sdp_kernel``: This context manager can be used to temporarily enable or disable any of the three backends for scaled dot product attention."""
+    """Mirror of ``torch.backends.cuda.sdp_kernel``.
+
+    This context manager can be used to temporarily enable or disable any of the three backends
+    for scaled dot product attention.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.backends.cuda.sdp_kernel(

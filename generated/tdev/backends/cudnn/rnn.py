@@ -17,7 +17,7 @@ from tdev_core.backend import current as _current
 
 
 def get_cudnn_mode(mode: Any) -> Any:
-    """Mirror of ``torch.backends.cudnn.rnn.get_cudnn_mode``"""
+    """Mirror of ``torch.backends.cudnn.rnn.get_cudnn_mode``."""
     match _current():
         case _Backend.CUDA:
             return torch.backends.cudnn.rnn.get_cudnn_mode(mode)
@@ -26,7 +26,7 @@ def get_cudnn_mode(mode: Any) -> Any:
 
 
 def init_dropout_state(dropout: Any, train: Any, dropout_seed: Any, dropout_state: Any) -> Any:
-    """Mirror of ``torch.backends.cudnn.rnn.init_dropout_state``"""
+    """Mirror of ``torch.backends.cudnn.rnn.init_dropout_state``."""
     match _current():
         case _Backend.CUDA:
             return torch.backends.cudnn.rnn.init_dropout_state(

@@ -42,7 +42,10 @@ def get_name() -> str:
 
 
 def is_macos13_or_newer(minor: int = 0) -> bool:
-    """Mirror of ``torch.backends.mps.is_macos13_or_newer``: Return a bool indicating whether MPS is running on MacOS 13 or newer."""
+    """Mirror of ``torch.backends.mps.is_macos13_or_newer``.
+
+    Return a bool indicating whether MPS is running on MacOS 13 or newer.
+    """
     match _current():
         case _Backend.CUDA | _Backend.MPS:
             return torch.backends.mps.is_macos13_or_newer(minor)
@@ -51,7 +54,10 @@ def is_macos13_or_newer(minor: int = 0) -> bool:
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Mirror of ``torch.backends.mps.is_macos_or_newer``: Return a bool indicating whether MPS is running on given MacOS or newer."""
+    """Mirror of ``torch.backends.mps.is_macos_or_newer``.
+
+    Return a bool indicating whether MPS is running on given MacOS or newer.
+    """
     match _current():
         case _Backend.CUDA | _Backend.MPS:
             return torch.backends.mps.is_macos_or_newer(major, minor)

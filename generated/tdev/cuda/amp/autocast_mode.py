@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def custom_bwd(bwd: Any) -> Any:
-    """Mirror of ``torch.cuda.amp.autocast_mode.custom_bwd``: ``torch.cuda.amp.custom_bwd(args...)`` is deprecated."""
+    """Mirror of ``torch.cuda.amp.autocast_mode.custom_bwd``.
+
+    ``torch.cuda.amp.custom_bwd(args...)`` is deprecated.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.amp.autocast_mode.custom_bwd(bwd)
@@ -26,7 +29,10 @@ def custom_bwd(bwd: Any) -> Any:
 
 
 def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
-    """Mirror of ``torch.cuda.amp.autocast_mode.custom_fwd``: ``torch.cuda.amp.custom_fwd(args...)`` is deprecated."""
+    """Mirror of ``torch.cuda.amp.autocast_mode.custom_fwd``.
+
+    ``torch.cuda.amp.custom_fwd(args...)`` is deprecated.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.amp.autocast_mode.custom_fwd(fwd, cast_inputs=cast_inputs)

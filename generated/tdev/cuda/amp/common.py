@@ -17,7 +17,7 @@ from tdev_core.backend import current as _current
 
 
 def amp_definitely_not_available() -> Any:
-    """Mirror of ``torch.cuda.amp.common.amp_definitely_not_available``"""
+    """Mirror of ``torch.cuda.amp.common.amp_definitely_not_available``."""
     match _current():
         case _Backend.CUDA:
             return torch.cuda.amp.common.amp_definitely_not_available()

@@ -3,28 +3,24 @@
 
 from torch.distributed.checkpoint.format_utils import (
     BroadcastingTorchSaveReader as BroadcastingTorchSaveReader,
-)
-from torch.distributed.checkpoint.format_utils import DefaultLoadPlanner as DefaultLoadPlanner
-from torch.distributed.checkpoint.format_utils import (
+    DefaultLoadPlanner as DefaultLoadPlanner,
     DynamicMetaLoadPlanner as DynamicMetaLoadPlanner,
-)
-from torch.distributed.checkpoint.format_utils import Enum as Enum
-from torch.distributed.checkpoint.format_utils import FileSystemReader as FileSystemReader
-from torch.distributed.checkpoint.format_utils import FileSystemWriter as FileSystemWriter
-from torch.distributed.checkpoint.format_utils import Future as Future
-from torch.distributed.checkpoint.format_utils import LoadItemType as LoadItemType
-from torch.distributed.checkpoint.format_utils import LoadPlan as LoadPlan
-from torch.distributed.checkpoint.format_utils import LoadPlanner as LoadPlanner
-from torch.distributed.checkpoint.format_utils import Metadata as Metadata
-from torch.distributed.checkpoint.format_utils import STATE_DICT_TYPE as STATE_DICT_TYPE
-from torch.distributed.checkpoint.format_utils import STORAGE_TYPES as STORAGE_TYPES
-from torch.distributed.checkpoint.format_utils import StorageReader as StorageReader
-from torch.distributed.checkpoint.format_utils import TensorProperties as TensorProperties
-from torch.distributed.checkpoint.format_utils import TensorStorageMetadata as TensorStorageMetadata
-from torch.distributed.checkpoint.format_utils import cast as cast
-from torch.distributed.checkpoint.format_utils import dcp_to_torch_save as dcp_to_torch_save
-from torch.distributed.checkpoint.format_utils import flatten_state_dict as flatten_state_dict
-from torch.distributed.checkpoint.format_utils import (
+    Enum as Enum,
+    FileSystemReader as FileSystemReader,
+    FileSystemWriter as FileSystemWriter,
+    Future as Future,
+    LoadItemType as LoadItemType,
+    LoadPlan as LoadPlan,
+    LoadPlanner as LoadPlanner,
+    Metadata as Metadata,
+    STATE_DICT_TYPE as STATE_DICT_TYPE,
+    STORAGE_TYPES as STORAGE_TYPES,
+    StorageReader as StorageReader,
+    TensorProperties as TensorProperties,
+    TensorStorageMetadata as TensorStorageMetadata,
+    cast as cast,
+    dcp_to_torch_save as dcp_to_torch_save,
+    flatten_state_dict as flatten_state_dict,
     narrow_tensor_by_index as narrow_tensor_by_index,
+    torch_save_to_dcp as torch_save_to_dcp,
 )
-from torch.distributed.checkpoint.format_utils import torch_save_to_dcp as torch_save_to_dcp

@@ -3,25 +3,25 @@
 
 from torch.distributed.checkpoint.state_dict_saver import (
     AsyncCheckpointerType as AsyncCheckpointerType,
+    AsyncSaveResponse as AsyncSaveResponse,
+    AsyncStager as AsyncStager,
+    DefaultSavePlanner as DefaultSavePlanner,
+    DefaultStager as DefaultStager,
+    Enum as Enum,
+    Future as Future,
+    Metadata as Metadata,
+    STATE_DICT_TYPE as STATE_DICT_TYPE,
+    SavePlan as SavePlan,
+    SavePlanner as SavePlanner,
+    StagingOptions as StagingOptions,
+    Stateful as Stateful,
+    StorageWriter as StorageWriter,
+    TYPE_CHECKING as TYPE_CHECKING,
+    WriteResult as WriteResult,
+    async_save as async_save,
+    cast as cast,
+    dataclass as dataclass,
+    deprecated as deprecated,
+    save as save,
+    save_state_dict as save_state_dict,
 )
-from torch.distributed.checkpoint.state_dict_saver import AsyncSaveResponse as AsyncSaveResponse
-from torch.distributed.checkpoint.state_dict_saver import AsyncStager as AsyncStager
-from torch.distributed.checkpoint.state_dict_saver import DefaultSavePlanner as DefaultSavePlanner
-from torch.distributed.checkpoint.state_dict_saver import DefaultStager as DefaultStager
-from torch.distributed.checkpoint.state_dict_saver import Enum as Enum
-from torch.distributed.checkpoint.state_dict_saver import Future as Future
-from torch.distributed.checkpoint.state_dict_saver import Metadata as Metadata
-from torch.distributed.checkpoint.state_dict_saver import STATE_DICT_TYPE as STATE_DICT_TYPE
-from torch.distributed.checkpoint.state_dict_saver import SavePlan as SavePlan
-from torch.distributed.checkpoint.state_dict_saver import SavePlanner as SavePlanner
-from torch.distributed.checkpoint.state_dict_saver import StagingOptions as StagingOptions
-from torch.distributed.checkpoint.state_dict_saver import Stateful as Stateful
-from torch.distributed.checkpoint.state_dict_saver import StorageWriter as StorageWriter
-from torch.distributed.checkpoint.state_dict_saver import TYPE_CHECKING as TYPE_CHECKING
-from torch.distributed.checkpoint.state_dict_saver import WriteResult as WriteResult
-from torch.distributed.checkpoint.state_dict_saver import async_save as async_save
-from torch.distributed.checkpoint.state_dict_saver import cast as cast
-from torch.distributed.checkpoint.state_dict_saver import dataclass as dataclass
-from torch.distributed.checkpoint.state_dict_saver import deprecated as deprecated
-from torch.distributed.checkpoint.state_dict_saver import save as save
-from torch.distributed.checkpoint.state_dict_saver import save_state_dict as save_state_dict

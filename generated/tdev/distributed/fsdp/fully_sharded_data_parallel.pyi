@@ -3,73 +3,43 @@
 
 from torch.distributed.fsdp.fully_sharded_data_parallel import (
     ActivationWrapper as ActivationWrapper,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import Any as Any
-from torch.distributed.fsdp.fully_sharded_data_parallel import BackwardPrefetch as BackwardPrefetch
-from torch.distributed.fsdp.fully_sharded_data_parallel import CPUOffload as CPUOffload
-from torch.distributed.fsdp.fully_sharded_data_parallel import Callable as Callable
-from torch.distributed.fsdp.fully_sharded_data_parallel import CustomPolicy as CustomPolicy
-from torch.distributed.fsdp.fully_sharded_data_parallel import DeviceMesh as DeviceMesh
-from torch.distributed.fsdp.fully_sharded_data_parallel import Enum as Enum
-from torch.distributed.fsdp.fully_sharded_data_parallel import FLAT_PARAM as FLAT_PARAM
-from torch.distributed.fsdp.fully_sharded_data_parallel import FSDP_PREFIX as FSDP_PREFIX
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    Any as Any,
+    BackwardPrefetch as BackwardPrefetch,
+    CPUOffload as CPUOffload,
+    Callable as Callable,
+    CustomPolicy as CustomPolicy,
+    DeviceMesh as DeviceMesh,
+    Enum as Enum,
+    FLAT_PARAM as FLAT_PARAM,
+    FSDP_PREFIX as FSDP_PREFIX,
     FSDP_WRAPPED_MODULE as FSDP_WRAPPED_MODULE,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import FlatParamHandle as FlatParamHandle
-from torch.distributed.fsdp.fully_sharded_data_parallel import FlatParameter as FlatParameter
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    FlatParamHandle as FlatParamHandle,
+    FlatParameter as FlatParameter,
     FullOptimStateDictConfig as FullOptimStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     FullStateDictConfig as FullStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     FullyShardedDataParallel as FullyShardedDataParallel,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import Generator as Generator
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    Generator as Generator,
     HYBRID_SHARDING_STRATEGIES as HYBRID_SHARDING_STRATEGIES,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     HandleTrainingState as HandleTrainingState,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import Iterable as Iterable
-from torch.distributed.fsdp.fully_sharded_data_parallel import Iterator as Iterator
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    Iterable as Iterable,
+    Iterator as Iterator,
     LOW_PRECISION_HOOKS as LOW_PRECISION_HOOKS,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     LocalOptimStateDictConfig as LocalOptimStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     LocalStateDictConfig as LocalStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import MixedPrecision as MixedPrecision
-from torch.distributed.fsdp.fully_sharded_data_parallel import ModuleWrapPolicy as ModuleWrapPolicy
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    MixedPrecision as MixedPrecision,
+    ModuleWrapPolicy as ModuleWrapPolicy,
     OptimStateDictConfig as OptimStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     OptimStateKeyType as OptimStateKeyType,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import ProcessGroupType as ProcessGroupType
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    ProcessGroupType as ProcessGroupType,
     ShardedOptimStateDictConfig as ShardedOptimStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
     ShardedStateDictConfig as ShardedStateDictConfig,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import ShardingStrategy as ShardingStrategy
-from torch.distributed.fsdp.fully_sharded_data_parallel import StateDictConfig as StateDictConfig
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    ShardingStrategy as ShardingStrategy,
+    StateDictConfig as StateDictConfig,
     StateDictSettings as StateDictSettings,
-)
-from torch.distributed.fsdp.fully_sharded_data_parallel import StateDictType as StateDictType
-from torch.distributed.fsdp.fully_sharded_data_parallel import TrainingState as TrainingState
-from torch.distributed.fsdp.fully_sharded_data_parallel import auto as auto
-from torch.distributed.fsdp.fully_sharded_data_parallel import contextmanager as contextmanager
-from torch.distributed.fsdp.fully_sharded_data_parallel import (
+    StateDictType as StateDictType,
+    TrainingState as TrainingState,
+    auto as auto,
+    contextmanager as contextmanager,
     copy_method_params as copy_method_params,
+    copy_method_sig as copy_method_sig,
 )
-from torch.distributed.fsdp.fully_sharded_data_parallel import copy_method_sig as copy_method_sig

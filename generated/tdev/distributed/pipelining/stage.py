@@ -18,7 +18,11 @@ from tdev_core.devices import translate as _translate
 def build_stage(
     stage_module: Any, stage_index: int, pipe_info: Any, device: torch.device, group: Any = None
 ) -> Any:
-    """Mirror of ``torch.distributed.pipelining.stage.build_stage``: Create a pipeline stage given a stage_module to be wrapped by this stage and pipeline information."""
+    """Mirror of ``torch.distributed.pipelining.stage.build_stage``.
+
+    Create a pipeline stage given a stage_module to be wrapped by this stage and pipeline
+    information.
+    """
     device = _translate(device)
     return torch.distributed.pipelining.stage.build_stage(
         stage_module, stage_index, pipe_info, device, group

@@ -16,7 +16,10 @@ from tdev_core.devices import translate as _translate
 
 
 def move_to_device_pass(ep: Any, location: torch.device | str | dict[str, str]) -> Any:
-    """Mirror of ``torch.export.passes.move_to_device_pass``: Move the exported program to the given device."""
+    """Mirror of ``torch.export.passes.move_to_device_pass``.
+
+    Move the exported program to the given device.
+    """
     location = _translate(location)
     return torch.export.passes.move_to_device_pass(ep, location)
 

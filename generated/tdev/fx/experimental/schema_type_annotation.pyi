@@ -3,11 +3,11 @@
 
 from torch.fx.experimental.schema_type_annotation import (
     AnnotateTypesWithSchema as AnnotateTypesWithSchema,
+    Any as Any,
+    Argument as Argument,
+    GraphModule as GraphModule,
+    Proxy as Proxy,
+    Target as Target,
+    Transformer as Transformer,
+    boolean_dispatched as boolean_dispatched,
 )
-from torch.fx.experimental.schema_type_annotation import Any as Any
-from torch.fx.experimental.schema_type_annotation import Argument as Argument
-from torch.fx.experimental.schema_type_annotation import GraphModule as GraphModule
-from torch.fx.experimental.schema_type_annotation import Proxy as Proxy
-from torch.fx.experimental.schema_type_annotation import Target as Target
-from torch.fx.experimental.schema_type_annotation import Transformer as Transformer
-from torch.fx.experimental.schema_type_annotation import boolean_dispatched as boolean_dispatched

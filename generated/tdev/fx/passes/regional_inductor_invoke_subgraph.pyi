@@ -3,13 +3,9 @@
 
 from torch.fx.passes.regional_inductor_invoke_subgraph import (
     AOTCompiledArtifact as AOTCompiledArtifact,
-)
-from torch.fx.passes.regional_inductor_invoke_subgraph import (
     CacheArtifactManager as CacheArtifactManager,
-)
-from torch.fx.passes.regional_inductor_invoke_subgraph import compatibility as compatibility
-from torch.fx.passes.regional_inductor_invoke_subgraph import defaultdict as defaultdict
-from torch.fx.passes.regional_inductor_invoke_subgraph import logger as logger
-from torch.fx.passes.regional_inductor_invoke_subgraph import (
+    compatibility as compatibility,
+    defaultdict as defaultdict,
+    logger as logger,
     regional_inductor_invoke_subgraph as regional_inductor_invoke_subgraph,
 )

@@ -16,7 +16,7 @@ from tdev_core.devices import translate as _translate
 
 
 def validate_map_location(map_location: Any = None) -> Any:
-    """Mirror of ``torch.jit.mobile.validate_map_location``"""
+    """Mirror of ``torch.jit.mobile.validate_map_location``."""
     map_location = _translate(map_location)
     return torch.jit.mobile.validate_map_location(map_location)
 

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def activate_flash_attention_impl(impl: Any) -> None:
-    """Mirror of ``torch.nn.attention.activate_flash_attention_impl``: Activate into the dispatcher a previously registered flash attention impl."""
+    """Mirror of ``torch.nn.attention.activate_flash_attention_impl``.
+
+    Activate into the dispatcher a previously registered flash attention impl.
+    """
     match _current():
         case _Backend.CUDA:
             torch.nn.attention.activate_flash_attention_impl(impl)
@@ -26,7 +29,10 @@ def activate_flash_attention_impl(impl: Any) -> None:
 
 
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
-    """Mirror of ``torch.nn.attention.sdpa_kernel``: Context manager to select which backend to use for scaled dot product attention."""
+    """Mirror of ``torch.nn.attention.sdpa_kernel``.
+
+    Context manager to select which backend to use for scaled dot product attention.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.attention.sdpa_kernel(backends, set_priority)

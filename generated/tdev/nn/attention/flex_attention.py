@@ -32,7 +32,10 @@ def create_block_mask(
     compute_dq_write_order: bool = False,
     dq_kv_order: bool = True,
 ) -> Any:
-    """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``: This function creates a block mask tuple from a mask_mod function."""
+    """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.
+
+    This function creates a block mask tuple from a mask_mod function.
+    """
     device = _translate(device)
     return torch.nn.attention.flex_attention.create_block_mask(
         mask_mod,
@@ -52,7 +55,10 @@ def create_block_mask(
 def create_mask(
     mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None
 ) -> torch.Tensor:
-    """Mirror of ``torch.nn.attention.flex_attention.create_mask``: This function creates a mask tensor from a mod_fn function."""
+    """Mirror of ``torch.nn.attention.flex_attention.create_mask``.
+
+    This function creates a mask tensor from a mod_fn function.
+    """
     device = _translate(device)
     return torch.nn.attention.flex_attention.create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device)
 
@@ -70,7 +76,12 @@ def flex_attention(
     *,
     return_aux: Any = None,
 ) -> Any:
-    """Mirror of ``torch.nn.attention.flex_attention.flex_attention``: This function implements scaled dot product attention with an arbitrary attention score modification function described in the `Flex Attention <https://arxiv.org/abs/2412.05496>`_ paper."""
+    """Mirror of ``torch.nn.attention.flex_attention.flex_attention``.
+
+    This function implements scaled dot product attention with an arbitrary attention score
+    modification function described in the `Flex Attention <https://arxiv.org/abs/2412.05496>`_
+    paper.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.attention.flex_attention.flex_attention(

@@ -33,7 +33,10 @@ def varlen_attn(
     block_table: torch.Tensor | None = None,
     num_splits: int | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """Mirror of ``torch.nn.attention.varlen.varlen_attn``: Compute variable-length attention using Flash Attention."""
+    """Mirror of ``torch.nn.attention.varlen.varlen_attn``.
+
+    Compute variable-length attention using Flash Attention.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.attention.varlen.varlen_attn(
@@ -89,7 +92,10 @@ def varlen_attn_out(
     block_table: torch.Tensor | None = None,
     num_splits: int | None = None,
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """Mirror of ``torch.nn.attention.varlen.varlen_attn_out``: Compute variable-length attention using Flash Attention with a pre-allocated output tensor."""
+    """Mirror of ``torch.nn.attention.varlen.varlen_attn_out``.
+
+    Compute variable-length attention using Flash Attention with a pre-allocated output tensor.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.attention.varlen.varlen_attn_out(

@@ -3,6 +3,6 @@
 
 from torch.nn.modules.linear_cross_entropy_options import (
     LinearCrossEntropyOptions as LinearCrossEntropyOptions,
+    Literal as Literal,
+    NamedTuple as NamedTuple,
 )
-from torch.nn.modules.linear_cross_entropy_options import Literal as Literal
-from torch.nn.modules.linear_cross_entropy_options import NamedTuple as NamedTuple

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.broadcast``: Broadcasts a tensor to specified GPU devices."""
+    """Mirror of ``torch.nn.parallel.comm.broadcast``.
+
+    Broadcasts a tensor to specified GPU devices.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.comm.broadcast(tensor, devices, out=out)
@@ -26,7 +29,10 @@ def broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any:
 
 
 def broadcast_coalesced(tensors: Any, devices: Any, buffer_size: Any = 10485760) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.broadcast_coalesced``: Broadcast a sequence of tensors to the specified GPUs."""
+    """Mirror of ``torch.nn.parallel.comm.broadcast_coalesced``.
+
+    Broadcast a sequence of tensors to the specified GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.comm.broadcast_coalesced(tensors, devices, buffer_size)
@@ -53,7 +59,10 @@ def reduce_add(inputs: Any, destination: Any = None) -> Any:
 
 
 def reduce_add_coalesced(inputs: Any, destination: Any = None, buffer_size: Any = 10485760) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.reduce_add_coalesced``: Sum tensors from multiple GPUs."""
+    """Mirror of ``torch.nn.parallel.comm.reduce_add_coalesced``.
+
+    Sum tensors from multiple GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.comm.reduce_add_coalesced(inputs, destination, buffer_size)

@@ -24,7 +24,10 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: Any = None,
 ) -> torch.Tensor:
-    """Mirror of ``torch.nn.parallel.data_parallel.data_parallel``: Evaluate module(input) in parallel across the GPUs given in device_ids."""
+    """Mirror of ``torch.nn.parallel.data_parallel.data_parallel``.
+
+    Evaluate module(input) in parallel across the GPUs given in device_ids.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.data_parallel(

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> Any:
-    """Mirror of ``torch.nn.parallel.parallel_apply.parallel_apply``: Apply each `module` in :attr:`modules` in parallel on each of :attr:`devices`."""
+    """Mirror of ``torch.nn.parallel.parallel_apply.parallel_apply``.
+
+    Apply each `module` in ``modules`` in parallel on each of ``devices``.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.parallel_apply(modules, inputs, kwargs_tup, devices)

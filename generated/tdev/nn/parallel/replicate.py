@@ -17,7 +17,7 @@ from tdev_core.backend import current as _current
 
 
 def replicate(network: Any, devices: Any, detach: bool = False) -> Any:
-    """Mirror of ``torch.nn.parallel.replicate.replicate``"""
+    """Mirror of ``torch.nn.parallel.replicate.replicate``."""
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.replicate(network, devices, detach)

@@ -17,7 +17,10 @@ from tdev_core.backend import current as _current
 
 
 def gather(outputs: Any, target_device: int | torch.device, dim: int = 0) -> Any:
-    """Mirror of ``torch.nn.parallel.scatter_gather.gather``: Gather tensors from different GPUs on a specified device."""
+    """Mirror of ``torch.nn.parallel.scatter_gather.gather``.
+
+    Gather tensors from different GPUs on a specified device.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.scatter_gather.gather(outputs, target_device, dim)
@@ -26,7 +29,10 @@ def gather(outputs: Any, target_device: int | torch.device, dim: int = 0) -> Any
 
 
 def scatter(inputs: Any, target_gpus: Any, dim: Any = 0) -> Any:
-    """Mirror of ``torch.nn.parallel.scatter_gather.scatter``: Slice tensors into approximately equal chunks and distributes them across given GPUs."""
+    """Mirror of ``torch.nn.parallel.scatter_gather.scatter``.
+
+    Slice tensors into approximately equal chunks and distributes them across given GPUs.
+    """
     match _current():
         case _Backend.CUDA:
             return torch.nn.parallel.scatter_gather.scatter(inputs, target_gpus, dim)

@@ -3,6 +3,6 @@
 
 from torch.package.analyze import (
     find_first_use_of_broken_modules as find_first_use_of_broken_modules,
+    trace_dependencies as trace_dependencies,
 )
-from torch.package.analyze import trace_dependencies as trace_dependencies
 from tdev.package.analyze import is_from_package as is_from_package

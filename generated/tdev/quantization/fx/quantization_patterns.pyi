@@ -3,39 +3,17 @@
 
 from torch.quantization.fx.quantization_patterns import (
     BatchNormQuantizeHandler as BatchNormQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     BinaryOpQuantizeHandler as BinaryOpQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import CatQuantizeHandler as CatQuantizeHandler
-from torch.quantization.fx.quantization_patterns import (
+    CatQuantizeHandler as CatQuantizeHandler,
     ConvReluQuantizeHandler as ConvReluQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     CopyNodeQuantizeHandler as CopyNodeQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     CustomModuleQuantizeHandler as CustomModuleQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     DefaultNodeQuantizeHandler as DefaultNodeQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     EmbeddingQuantizeHandler as EmbeddingQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     FixedQParamsOpQuantizeHandler as FixedQParamsOpQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     GeneralTensorShapeOpQuantizeHandler as GeneralTensorShapeOpQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     LinearReLUQuantizeHandler as LinearReLUQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import QuantizeHandler as QuantizeHandler
-from torch.quantization.fx.quantization_patterns import (
+    QuantizeHandler as QuantizeHandler,
     RNNDynamicQuantizeHandler as RNNDynamicQuantizeHandler,
-)
-from torch.quantization.fx.quantization_patterns import (
     StandaloneModuleQuantizeHandler as StandaloneModuleQuantizeHandler,
 )

@@ -3,21 +3,13 @@
 
 from torch.quantization.fx.utils import (
     all_node_args_have_no_tensors as all_node_args_have_no_tensors,
-)
-from torch.quantization.fx.utils import assert_and_get_unique_device as assert_and_get_unique_device
-from torch.quantization.fx.utils import create_getattr_from_value as create_getattr_from_value
-from torch.quantization.fx.utils import get_custom_module_class_keys as get_custom_module_class_keys
-from torch.quantization.fx.utils import (
+    assert_and_get_unique_device as assert_and_get_unique_device,
+    create_getattr_from_value as create_getattr_from_value,
+    get_custom_module_class_keys as get_custom_module_class_keys,
     get_linear_prepack_op_for_dtype as get_linear_prepack_op_for_dtype,
-)
-from torch.quantization.fx.utils import (
     get_new_attr_name_with_prefix as get_new_attr_name_with_prefix,
-)
-from torch.quantization.fx.utils import (
     get_non_observable_arg_indexes_and_types as get_non_observable_arg_indexes_and_types,
-)
-from torch.quantization.fx.utils import get_qconv_prepack_op as get_qconv_prepack_op
-from torch.quantization.fx.utils import (
+    get_qconv_prepack_op as get_qconv_prepack_op,
     graph_module_from_producer_nodes as graph_module_from_producer_nodes,
+    maybe_get_next_module as maybe_get_next_module,
 )
-from torch.quantization.fx.utils import maybe_get_next_module as maybe_get_next_module

@@ -56,7 +56,10 @@ def cosine(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.cosine``: Computes a window with a simple cosine waveform, following the same implementation as SciPy."""
+    """Mirror of ``torch.signal.windows.windows.cosine``.
+
+    Computes a window with a simple cosine waveform, following the same implementation as SciPy.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.cosine(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -74,7 +77,10 @@ def exponential(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.exponential``: Computes a window with an exponential waveform."""
+    """Mirror of ``torch.signal.windows.windows.exponential``.
+
+    Computes a window with an exponential waveform.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.exponential(
         M,
@@ -98,7 +104,10 @@ def gaussian(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.gaussian``: Computes a window with a gaussian waveform."""
+    """Mirror of ``torch.signal.windows.windows.gaussian``.
+
+    Computes a window with a gaussian waveform.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.gaussian(
         M, std=std, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -115,7 +124,10 @@ def general_cosine(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.general_cosine``: Computes the general cosine window."""
+    """Mirror of ``torch.signal.windows.windows.general_cosine``.
+
+    Computes the general cosine window.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.general_cosine(
         M, a=a, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -132,7 +144,10 @@ def general_hamming(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.general_hamming``: Computes the general Hamming window."""
+    """Mirror of ``torch.signal.windows.windows.general_hamming``.
+
+    Computes the general Hamming window.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.general_hamming(
         M,
@@ -209,7 +224,10 @@ def nuttall(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.nuttall``: Computes the minimum 4-term Blackman-Harris window according to Nuttall."""
+    """Mirror of ``torch.signal.windows.windows.nuttall``.
+
+    Computes the minimum 4-term Blackman-Harris window according to Nuttall.
+    """
     device = _translate(device)
     return torch.signal.windows.windows.nuttall(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad

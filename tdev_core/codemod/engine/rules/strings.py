@@ -101,5 +101,5 @@ def _annotation(file: File, literal: cst.SimpleString) -> None:
             continue
         start = file.tree.span(literal)[0] + len(literal.prefix) + len(literal.quote)
         start += found.start(1)
-        file.wanted.extend(imported[1])
+        file._want(imported[1])
         file.replace(STRINGS, start, start + len(found[1]), file.tdev)

@@ -3,8 +3,6 @@
 
 from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
     PostLocalSGDState as PostLocalSGDState,
-)
-from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import logger as logger
-from torch.distributed.algorithms.ddp_comm_hooks.post_localSGD_hook import (
+    logger as logger,
     post_localSGD_hook as post_localSGD_hook,
 )

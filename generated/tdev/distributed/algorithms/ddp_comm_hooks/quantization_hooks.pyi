@@ -3,7 +3,5 @@
 
 from torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks import (
     quantization_perchannel_hook as quantization_perchannel_hook,
-)
-from torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks import (
     quantization_pertensor_hook as quantization_pertensor_hook,
 )

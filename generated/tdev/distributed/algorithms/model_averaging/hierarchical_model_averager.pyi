@@ -3,13 +3,7 @@
 
 from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import (
     HierarchicalModelAverager as HierarchicalModelAverager,
-)
-from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import (
     Iterable as Iterable,
-)
-from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import (
     OrderedDict as OrderedDict,
-)
-from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import (
     logger as logger,
 )

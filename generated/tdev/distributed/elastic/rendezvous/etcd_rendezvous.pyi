@@ -3,52 +3,24 @@
 
 from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     CONST_ETCD_FROZEN_TTL as CONST_ETCD_FROZEN_TTL,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     CONST_ETCD_JOINABLE_EPHEMERAL_TTL as CONST_ETCD_JOINABLE_EPHEMERAL_TTL,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     CONST_ETCD_SETUP_TTL as CONST_ETCD_SETUP_TTL,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     CONST_RUNID_SUBROOT_TTL as CONST_RUNID_SUBROOT_TTL,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     CONST_WORKER_KEEPALIVE_TTL as CONST_WORKER_KEEPALIVE_TTL,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import EtcdRendezvous as EtcdRendezvous
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    EtcdRendezvous as EtcdRendezvous,
     EtcdRendezvousHandler as EtcdRendezvousHandler,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     EtcdRendezvousRetryImmediately as EtcdRendezvousRetryImmediately,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     EtcdRendezvousRetryableFailure as EtcdRendezvousRetryableFailure,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import EtcdStore as EtcdStore
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    EtcdStore as EtcdStore,
     RendezvousClosedError as RendezvousClosedError,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import RendezvousError as RendezvousError
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    RendezvousError as RendezvousError,
     RendezvousHandler as RendezvousHandler,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import RendezvousInfo as RendezvousInfo
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    RendezvousInfo as RendezvousInfo,
     RendezvousParameters as RendezvousParameters,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     RendezvousStoreInfo as RendezvousStoreInfo,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
     RendezvousTimeoutError as RendezvousTimeoutError,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import cas_delay as cas_delay
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    cas_delay as cas_delay,
     create_rdzv_handler as create_rdzv_handler,
-)
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import logger as logger
-from torch.distributed.elastic.rendezvous.etcd_rendezvous import (
+    logger as logger,
     parse_rendezvous_endpoint as parse_rendezvous_endpoint,
 )

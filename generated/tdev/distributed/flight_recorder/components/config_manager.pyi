@@ -3,7 +3,7 @@
 
 from torch.distributed.flight_recorder.components.config_manager import (
     FlightRecorderLogger as FlightRecorderLogger,
+    JobConfig as JobConfig,
+    Sequence as Sequence,
+    logger as logger,
 )
-from torch.distributed.flight_recorder.components.config_manager import JobConfig as JobConfig
-from torch.distributed.flight_recorder.components.config_manager import Sequence as Sequence
-from torch.distributed.flight_recorder.components.config_manager import logger as logger

@@ -3,13 +3,7 @@
 
 from torch.distributed.nn.jit.instantiator import (
     get_arg_return_types_from_interface as get_arg_return_types_from_interface,
-)
-from torch.distributed.nn.jit.instantiator import (
     get_remote_module_template as get_remote_module_template,
-)
-from torch.distributed.nn.jit.instantiator import (
     instantiate_non_scriptable_remote_module_template as instantiate_non_scriptable_remote_module_template,
-)
-from torch.distributed.nn.jit.instantiator import (
     instantiate_scriptable_remote_module_template as instantiate_scriptable_remote_module_template,
 )

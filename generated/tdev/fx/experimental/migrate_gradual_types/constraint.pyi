@@ -3,51 +3,43 @@
 
 from torch.fx.experimental.migrate_gradual_types.constraint import (
     ApplyBroadcasting as ApplyBroadcasting,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint import BVar as BVar
-from torch.fx.experimental.migrate_gradual_types.constraint import BinConstraintD as BinConstraintD
-from torch.fx.experimental.migrate_gradual_types.constraint import BinConstraintT as BinConstraintT
-from torch.fx.experimental.migrate_gradual_types.constraint import (
+    BVar as BVar,
+    BinConstraintD as BinConstraintD,
+    BinConstraintT as BinConstraintT,
     BinaryConstraint as BinaryConstraint,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint import CalcConv as CalcConv
-from torch.fx.experimental.migrate_gradual_types.constraint import CalcMaxPool as CalcMaxPool
-from torch.fx.experimental.migrate_gradual_types.constraint import CalcProduct as CalcProduct
-from torch.fx.experimental.migrate_gradual_types.constraint import CanReshape as CanReshape
-from torch.fx.experimental.migrate_gradual_types.constraint import Conj as Conj
-from torch.fx.experimental.migrate_gradual_types.constraint import Constraint as Constraint
-from torch.fx.experimental.migrate_gradual_types.constraint import (
+    CalcConv as CalcConv,
+    CalcMaxPool as CalcMaxPool,
+    CalcProduct as CalcProduct,
+    CanReshape as CanReshape,
+    Conj as Conj,
+    Constraint as Constraint,
     DGreatestUpperBound as DGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint import DVar as DVar
-from torch.fx.experimental.migrate_gradual_types.constraint import Disj as Disj
-from torch.fx.experimental.migrate_gradual_types.constraint import Dyn as Dyn
-from torch.fx.experimental.migrate_gradual_types.constraint import F as F
-from torch.fx.experimental.migrate_gradual_types.constraint import GetItem as GetItem
-from torch.fx.experimental.migrate_gradual_types.constraint import GetItemTensor as GetItemTensor
-from torch.fx.experimental.migrate_gradual_types.constraint import IndexSelect as IndexSelect
-from torch.fx.experimental.migrate_gradual_types.constraint import Prod as Prod
-from torch.fx.experimental.migrate_gradual_types.constraint import T as T
-from torch.fx.experimental.migrate_gradual_types.constraint import (
+    DVar as DVar,
+    Disj as Disj,
+    Dyn as Dyn,
+    F as F,
+    GetItem as GetItem,
+    GetItemTensor as GetItemTensor,
+    IndexSelect as IndexSelect,
+    Prod as Prod,
+    T as T,
     TGreatestUpperBound as TGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint import TVar as TVar
-from torch.fx.experimental.migrate_gradual_types.constraint import TYPE_CHECKING as TYPE_CHECKING
-from torch.fx.experimental.migrate_gradual_types.constraint import TensorType as TensorType
-from torch.fx.experimental.migrate_gradual_types.constraint import Transpose as Transpose
-from torch.fx.experimental.migrate_gradual_types.constraint import TypeAlias as TypeAlias
-from torch.fx.experimental.migrate_gradual_types.constraint import annotations as annotations
-from torch.fx.experimental.migrate_gradual_types.constraint import (
+    TVar as TVar,
+    TYPE_CHECKING as TYPE_CHECKING,
+    TensorType as TensorType,
+    Transpose as Transpose,
+    TypeAlias as TypeAlias,
+    annotations as annotations,
     is_algebraic_expression as is_algebraic_expression,
+    is_bool_expr as is_bool_expr,
+    is_dim as is_dim,
+    op_add as op_add,
+    op_div as op_div,
+    op_eq as op_eq,
+    op_gt as op_gt,
+    op_lt as op_lt,
+    op_mod as op_mod,
+    op_mul as op_mul,
+    op_neq as op_neq,
+    op_sub as op_sub,
 )
-from torch.fx.experimental.migrate_gradual_types.constraint import is_bool_expr as is_bool_expr
-from torch.fx.experimental.migrate_gradual_types.constraint import is_dim as is_dim
-from torch.fx.experimental.migrate_gradual_types.constraint import op_add as op_add
-from torch.fx.experimental.migrate_gradual_types.constraint import op_div as op_div
-from torch.fx.experimental.migrate_gradual_types.constraint import op_eq as op_eq
-from torch.fx.experimental.migrate_gradual_types.constraint import op_gt as op_gt
-from torch.fx.experimental.migrate_gradual_types.constraint import op_lt as op_lt
-from torch.fx.experimental.migrate_gradual_types.constraint import op_mod as op_mod
-from torch.fx.experimental.migrate_gradual_types.constraint import op_mul as op_mul
-from torch.fx.experimental.migrate_gradual_types.constraint import op_neq as op_neq
-from torch.fx.experimental.migrate_gradual_types.constraint import op_sub as op_sub

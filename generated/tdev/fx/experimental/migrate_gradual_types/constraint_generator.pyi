@@ -3,226 +3,100 @@
 
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     ApplyBroadcasting as ApplyBroadcasting,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import BVar as BVar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    BVar as BVar,
     BatchNorm2d as BatchNorm2d,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     BinConstraintD as BinConstraintD,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     BinConstraintT as BinConstraintT,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import CalcConv as CalcConv
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    CalcConv as CalcConv,
     CalcMaxPool as CalcMaxPool,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     CalcProduct as CalcProduct,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Callable as Callable
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Callable as Callable,
     CanReshape as CanReshape,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Conj as Conj
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Conj as Conj,
     Constraint as Constraint,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     ConstraintGenerator as ConstraintGenerator,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Conv2d as Conv2d
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Conv2d as Conv2d,
     DGreatestUpperBound as DGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import DVar as DVar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Disj as Disj
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Dyn as Dyn
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import F as F
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import GetItem as GetItem
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    DVar as DVar,
+    Disj as Disj,
+    Dyn as Dyn,
+    F as F,
+    GetItem as GetItem,
     GetItemTensor as GetItemTensor,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Graph as Graph
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Graph as Graph,
     IndexSelect as IndexSelect,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Iterable as Iterable
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Iterable as Iterable,
     MAX_TENSOR_RANK as MAX_TENSOR_RANK,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Node as Node
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import ParamSpec as ParamSpec
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Sequence as Sequence
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import T as T
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Node as Node,
+    ParamSpec as ParamSpec,
+    Sequence as Sequence,
+    T as T,
     TGreatestUpperBound as TGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import TVar as TVar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Target as Target
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    TVar as TVar,
+    Target as Target,
     TensorType as TensorType,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Transpose as Transpose
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import TypeAlias as TypeAlias
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import TypeVar as TypeVar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    Transpose as Transpose,
+    TypeAlias as TypeAlias,
+    TypeVar as TypeVar,
     adaptive_inference_rule as adaptive_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     add_layer_norm_constraints as add_layer_norm_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     add_linear_constraints as add_linear_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     arange_inference_rule as arange_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     assert_inference_rule as assert_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     batchnorm_inference_rule as batchnorm_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     bmm_inference_rule as bmm_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     broadcasting_inference_rule as broadcasting_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     conv2d_inference_rule as conv2d_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     cumsum_inference_rule as cumsum_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     embedding_inference_rule as embedding_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     embedding_inference_rule_functional as embedding_inference_rule_functional,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     eq_inference_rule as eq_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     equality_inference_rule as equality_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     expand_inference_rule as expand_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     flatten_inference_rule as flatten_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     full_inference_rule as full_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     gen_broadcasting_constraints as gen_broadcasting_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import gen_bvar as gen_bvar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import gen_dvar as gen_dvar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    gen_bvar as gen_bvar,
+    gen_dvar as gen_dvar,
     gen_embedding_rules as gen_embedding_rules,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     gen_layer_norm_constraints as gen_layer_norm_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     gen_nat_constraints as gen_nat_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     gen_tensor_dims as gen_tensor_dims,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import gen_tvar as gen_tvar
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    gen_tvar as gen_tvar,
     generate_flatten_constraints as generate_flatten_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     get_attr_inference_rule as get_attr_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     getitem_inference_rule as getitem_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     gt_inference_rule as gt_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     index_select_inference_rule as index_select_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     layer_norm_functional as layer_norm_functional,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     layer_norm_inference_rule as layer_norm_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     linear_constraints as linear_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     linear_inference_rule as linear_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     lt_inference_rule as lt_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     masked_fill_inference_rule as masked_fill_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     maxpool_inference_rule as maxpool_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     neq_inference_rule as neq_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_add as op_add
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    op_add as op_add,
     op_consistency as op_consistency,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_div as op_div
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_eq as op_eq
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_gt as op_gt
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_leq as op_leq
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_lt as op_lt
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    op_div as op_div,
+    op_eq as op_eq,
+    op_gt as op_gt,
+    op_leq as op_leq,
+    op_lt as op_lt,
     op_matching as op_matching,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_mul as op_mul
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_neq as op_neq
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    op_mul as op_mul,
+    op_neq as op_neq,
     op_precision as op_precision,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import op_sub as op_sub
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
+    op_sub as op_sub,
     range_check as range_check,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     register_inference_rule as register_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     relu_inference_rule as relu_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     reshape_inference_rule as reshape_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     size_inference_rule as size_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     tensor_inference_rule as tensor_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     torch_dim_inference_rule as torch_dim_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     torch_linear_inference_rule as torch_linear_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     transpose_inference_rule as transpose_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     type_inference_rule as type_inference_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     view_inference_rule as view_inference_rule,
 )

@@ -3,186 +3,76 @@
 
 from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     ApplyBroadcasting as ApplyBroadcasting,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     BinConstraintD as BinConstraintD,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     BinConstraintT as BinConstraintT,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     CalcConv as CalcConv,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     CalcMaxPool as CalcMaxPool,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     CalcProduct as CalcProduct,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     Callable as Callable,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     CanReshape as CanReshape,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Conj as Conj
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    Conj as Conj,
     Constraint as Constraint,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     DGreatestUpperBound as DGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import DVar as DVar
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Disj as Disj
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Dyn as Dyn
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import F as F
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import GetItem as GetItem
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    DVar as DVar,
+    Disj as Disj,
+    Dyn as Dyn,
+    F as F,
+    GetItem as GetItem,
     GetItemTensor as GetItemTensor,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     IndexSelect as IndexSelect,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     MAX_TENSOR_RANK as MAX_TENSOR_RANK,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Prod as Prod
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    Prod as Prod,
     Sequence as Sequence,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import T as T
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    T as T,
     TGreatestUpperBound as TGreatestUpperBound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import TVar as TVar
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    TVar as TVar,
     TensorType as TensorType,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     Transpose as Transpose,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     apply_padding as apply_padding,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     broadcast_dim as broadcast_dim,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     calc_last_two_dims as calc_last_two_dims,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     create_equality_constraints_for_broadcasting as create_equality_constraints_for_broadcasting,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_all_reshape_possibilities as gen_all_reshape_possibilities,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_broadcasting_constraints as gen_broadcasting_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_consistency_constraints as gen_consistency_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_dvar as gen_dvar,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_greatest_upper_bound as gen_greatest_upper_bound,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_lists_of_dims as gen_lists_of_dims,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_nat_constraints as gen_nat_constraints,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     gen_tensor_dims as gen_tensor_dims,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_all_broadcasting_possibilities_no_padding as generate_all_broadcasting_possibilities_no_padding,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_all_int_dyn_dim_possibilities as generate_all_int_dyn_dim_possibilities,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_binconstraint_d as generate_binconstraint_d,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_binconstraint_t as generate_binconstraint_t,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_broadcasting as generate_broadcasting,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_calc_conv as generate_calc_conv,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_calc_maxpool as generate_calc_maxpool,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_calc_product as generate_calc_product,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_conj as generate_conj,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_d_gub as generate_d_gub,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_disj as generate_disj,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_gub as generate_gub,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     generate_reshape as generate_reshape,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     is_dim_div_by_target as is_dim_div_by_target,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     is_target_div_by_dim as is_target_div_by_dim,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     no_broadcast_dim_with_index as no_broadcast_dim_with_index,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_add as op_add
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    op_add as op_add,
     op_consistency as op_consistency,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_div as op_div
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_eq as op_eq
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_leq as op_leq
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    op_div as op_div,
+    op_eq as op_eq,
+    op_leq as op_leq,
     op_matching as op_matching,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_mod as op_mod
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_mul as op_mul
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_neq as op_neq
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    op_mod as op_mod,
+    op_mul as op_mul,
+    op_neq as op_neq,
     op_precision as op_precision,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import op_sub as op_sub
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
+    op_sub as op_sub,
     register_transformation_rule as register_transformation_rule,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     transform_constraint as transform_constraint,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     transform_get_item as transform_get_item,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     transform_get_item_tensor as transform_get_item_tensor,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     transform_index_select as transform_index_select,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     transform_transpose as transform_transpose,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     valid_index as valid_index,
-)
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import (
     valid_index_tensor as valid_index_tensor,
 )

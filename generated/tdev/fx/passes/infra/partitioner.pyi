@@ -3,12 +3,12 @@
 
 from torch.fx.passes.infra.partitioner import (
     CapabilityBasedPartitioner as CapabilityBasedPartitioner,
+    GraphModule as GraphModule,
+    Iterable as Iterable,
+    Node as Node,
+    OperatorSupportBase as OperatorSupportBase,
+    Partition as Partition,
+    Sequence as Sequence,
+    fuse_by_partitions as fuse_by_partitions,
+    logger as logger,
 )
-from torch.fx.passes.infra.partitioner import GraphModule as GraphModule
-from torch.fx.passes.infra.partitioner import Iterable as Iterable
-from torch.fx.passes.infra.partitioner import Node as Node
-from torch.fx.passes.infra.partitioner import OperatorSupportBase as OperatorSupportBase
-from torch.fx.passes.infra.partitioner import Partition as Partition
-from torch.fx.passes.infra.partitioner import Sequence as Sequence
-from torch.fx.passes.infra.partitioner import fuse_by_partitions as fuse_by_partitions
-from torch.fx.passes.infra.partitioner import logger as logger

@@ -3,8 +3,8 @@
 
 from torch.utils.benchmark.op_fuzzers.sparse_binary import (
     BinaryOpSparseFuzzer as BinaryOpSparseFuzzer,
+    FuzzedParameter as FuzzedParameter,
+    FuzzedSparseTensor as FuzzedSparseTensor,
+    Fuzzer as Fuzzer,
+    ParameterAlias as ParameterAlias,
 )
-from torch.utils.benchmark.op_fuzzers.sparse_binary import FuzzedParameter as FuzzedParameter
-from torch.utils.benchmark.op_fuzzers.sparse_binary import FuzzedSparseTensor as FuzzedSparseTensor
-from torch.utils.benchmark.op_fuzzers.sparse_binary import Fuzzer as Fuzzer
-from torch.utils.benchmark.op_fuzzers.sparse_binary import ParameterAlias as ParameterAlias

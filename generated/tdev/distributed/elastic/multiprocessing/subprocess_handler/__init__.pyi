@@ -3,8 +3,6 @@
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler import (
     SubprocessHandler as SubprocessHandler,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler import (
     get_subprocess_handler as get_subprocess_handler,
 )
 from tdev.distributed.elastic.multiprocessing.subprocess_handler import handlers as handlers

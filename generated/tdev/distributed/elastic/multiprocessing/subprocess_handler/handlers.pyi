@@ -3,10 +3,6 @@
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler.handlers import (
     NumaOptions as NumaOptions,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.handlers import (
     SubprocessHandler as SubprocessHandler,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.handlers import (
     get_subprocess_handler as get_subprocess_handler,
 )

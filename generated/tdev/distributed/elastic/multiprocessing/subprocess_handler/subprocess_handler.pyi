@@ -3,16 +3,8 @@
 
 from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import (
     Any as Any,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import (
     IS_WINDOWS as IS_WINDOWS,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import (
     NumaOptions as NumaOptions,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import (
     Popen as Popen,
-)
-from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_handler import (
     SubprocessHandler as SubprocessHandler,
 )

@@ -3,19 +3,15 @@
 
 from torch.fx.experimental.unification.multipledispatch.conflict import (
     AmbiguityWarning as AmbiguityWarning,
-)
-from torch.fx.experimental.unification.multipledispatch.conflict import (
     TYPE_CHECKING as TYPE_CHECKING,
-)
-from torch.fx.experimental.unification.multipledispatch.conflict import ambiguities as ambiguities
-from torch.fx.experimental.unification.multipledispatch.conflict import ambiguous as ambiguous
-from torch.fx.experimental.unification.multipledispatch.conflict import annotations as annotations
-from torch.fx.experimental.unification.multipledispatch.conflict import consistent as consistent
-from torch.fx.experimental.unification.multipledispatch.conflict import edge as edge
-from torch.fx.experimental.unification.multipledispatch.conflict import groupby as groupby
-from torch.fx.experimental.unification.multipledispatch.conflict import isvariadic as isvariadic
-from torch.fx.experimental.unification.multipledispatch.conflict import ordering as ordering
-from torch.fx.experimental.unification.multipledispatch.conflict import (
+    ambiguities as ambiguities,
+    ambiguous as ambiguous,
+    annotations as annotations,
+    consistent as consistent,
+    edge as edge,
+    groupby as groupby,
+    isvariadic as isvariadic,
+    ordering as ordering,
     super_signature as super_signature,
+    supercedes as supercedes,
 )
-from torch.fx.experimental.unification.multipledispatch.conflict import supercedes as supercedes

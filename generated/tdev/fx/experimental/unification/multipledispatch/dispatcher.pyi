@@ -3,51 +3,27 @@
 
 from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     AmbiguityWarning as AmbiguityWarning,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import Any as Any
-from torch.fx.experimental.unification.multipledispatch.dispatcher import Dispatcher as Dispatcher
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    Any as Any,
+    Dispatcher as Dispatcher,
     MDNotImplementedError as MDNotImplementedError,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     MethodDispatcher as MethodDispatcher,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     TYPE_CHECKING as TYPE_CHECKING,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import TypeVar as TypeVar
-from torch.fx.experimental.unification.multipledispatch.dispatcher import Variadic as Variadic
-from torch.fx.experimental.unification.multipledispatch.dispatcher import ambiguities as ambiguities
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    TypeVar as TypeVar,
+    Variadic as Variadic,
+    ambiguities as ambiguities,
     ambiguity_warn as ambiguity_warn,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import annotations as annotations
-from torch.fx.experimental.unification.multipledispatch.dispatcher import deprecated as deprecated
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    annotations as annotations,
+    deprecated as deprecated,
     expand_tuples as expand_tuples,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     halt_ordering as halt_ordering,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import isvariadic as isvariadic
-from torch.fx.experimental.unification.multipledispatch.dispatcher import ordering as ordering
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    isvariadic as isvariadic,
+    ordering as ordering,
     restart_ordering as restart_ordering,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import source as source
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    source as source,
     str_signature as str_signature,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     super_signature as super_signature,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     variadic_signature_matches as variadic_signature_matches,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     variadic_signature_matches_iter as variadic_signature_matches_iter,
-)
-from torch.fx.experimental.unification.multipledispatch.dispatcher import warn as warn
-from torch.fx.experimental.unification.multipledispatch.dispatcher import (
+    warn as warn,
     warning_text as warning_text,
 )

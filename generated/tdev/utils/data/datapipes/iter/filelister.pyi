@@ -3,14 +3,10 @@
 
 from torch.utils.data.datapipes.iter.filelister import (
     FileListerIterDataPipe as FileListerIterDataPipe,
-)
-from torch.utils.data.datapipes.iter.filelister import IterDataPipe as IterDataPipe
-from torch.utils.data.datapipes.iter.filelister import (
+    IterDataPipe as IterDataPipe,
     IterableWrapperIterDataPipe as IterableWrapperIterDataPipe,
-)
-from torch.utils.data.datapipes.iter.filelister import Iterator as Iterator
-from torch.utils.data.datapipes.iter.filelister import Sequence as Sequence
-from torch.utils.data.datapipes.iter.filelister import functional_datapipe as functional_datapipe
-from torch.utils.data.datapipes.iter.filelister import (
+    Iterator as Iterator,
+    Sequence as Sequence,
+    functional_datapipe as functional_datapipe,
     get_file_pathnames_from_root as get_file_pathnames_from_root,
 )

@@ -3,12 +3,10 @@
 
 from torch.utils.data.datapipes.iter.fileopener import (
     FileOpenerIterDataPipe as FileOpenerIterDataPipe,
-)
-from torch.utils.data.datapipes.iter.fileopener import IOBase as IOBase
-from torch.utils.data.datapipes.iter.fileopener import IterDataPipe as IterDataPipe
-from torch.utils.data.datapipes.iter.fileopener import Iterable as Iterable
-from torch.utils.data.datapipes.iter.fileopener import Iterator as Iterator
-from torch.utils.data.datapipes.iter.fileopener import functional_datapipe as functional_datapipe
-from torch.utils.data.datapipes.iter.fileopener import (
+    IOBase as IOBase,
+    IterDataPipe as IterDataPipe,
+    Iterable as Iterable,
+    Iterator as Iterator,
+    functional_datapipe as functional_datapipe,
     get_file_binaries_from_pathnames as get_file_binaries_from_pathnames,
 )

@@ -1,0 +1,138 @@
+"""Run by test_accelerator_flow.py in a process of its own, one for each backend with a device of its own.
+
+Usage: accelerator_flow.py sim|mlx
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+kind = sys.argv[1]
+importlib.import_module(f"tdev_core.{kind}").activate()
+
+import torch  # noqa: E402
+from torch.nn import functional as F  # noqa: E402
+
+from tdev_core import (  # noqa: E402
+    comm,
+    events,
+    graphs,
+    history,
+    memory,
+    properties,
+    rng,
+    streams,
+    tensortypes,
+)
+
+DEVICE = torch.device(kind, 0)
+
+
+def check_memory() -> None:
+    before = memory.allocated()
+    x = torch.randn(1000, 1000, device=DEVICE)
+    streams.synchronize()
+    assert memory.allocated() - before >= 4_000_000
+    high = memory.peak()
+    assert high >= before + 4_000_000
+    assert memory.stats()["allocated_bytes.all.current"] == memory.allocated()
+    assert [segment["total_size"] for segment in history.segments()][0] == 4_000_000
+    del x
+    assert memory.allocated() - before < 1_000_000
+    assert memory.peak() >= high
+    memory.reset_peak()
+    assert memory.peak() < high
+    free, total = memory.info()
+    assert 0 < free <= total == properties.get(0).total_memory
+    assert f"backend {kind}" in memory.summary()
+
+
+def check_streams() -> None:
+    stream = streams.Stream()
+    assert stream.device == DEVICE
+    assert isinstance(stream, torch.cuda.Stream) and isinstance(stream, torch.Stream)
+    start, end = events.Event(enable_timing=True), events.Event(enable_timing=True)
+    with streams.stream(stream):
+        assert streams.current_stream() == stream
+        start.record()
+        product = torch.ones(200, 200, device=DEVICE) @ torch.ones(200, 200, device=DEVICE)
+        end.record()
+    streams.current_stream().wait_stream(stream)
+    assert start.elapsed_time(end) > 0 and stream.query() and start.device == DEVICE
+    streams.synchronize(kind)
+    assert product[0, 0].item() == 200
+
+
+def check_random_numbers() -> None:
+    def draw() -> torch.Tensor:
+        return torch.rand(4, device=DEVICE).cpu()
+
+    rng.manual_seed_all(3)
+    first, state = draw(), rng.get_rng_state()
+    second = draw()
+    rng.set_rng_state(state)
+    assert torch.equal(second, draw())
+    rng.manual_seed_all(3)
+    assert torch.equal(first, draw()) and rng.initial_seed() == 3
+    with rng.fork_rng(device_type="cuda"):
+        draw()
+    assert torch.equal(second, draw())
+    assert isinstance(rng.default_generators[0], torch.Generator)
+    assert len(rng.get_rng_state_all()) == properties.device_count()
+
+
+def check_graphs() -> None:
+    x = torch.zeros(3, device=DEVICE)
+    captured = graphs.CUDAGraph()
+    with graphs.graph(captured):
+        x += 1
+        y = torch.relu(x * 2 - 1)
+        noise = torch.rand(3, device=DEVICE)
+    assert x.tolist() == [0, 0, 0]
+    captured.replay()
+    first = noise.cpu().clone()
+    captured.replay()
+    assert y.tolist() == [3, 3, 3] and not torch.equal(first, noise.cpu())
+
+    net = torch.nn.Linear(4, 2).to(DEVICE)
+    graphs.make_graphed_callables(net, (torch.randn(3, 4, device=DEVICE),))
+    inputs = torch.randn(3, 4, device=DEVICE)
+    outputs = net(inputs)
+    outputs.sum().backward()
+    expected = F.linear(inputs.cpu(), net.weight.cpu(), net.bias.cpu())
+    assert torch.allclose(outputs.cpu(), expected, atol=1e-5)
+    assert net.weight.grad is not None
+    assert torch.allclose(net.weight.grad.cpu(), inputs.cpu().sum(0).expand(2, 4), atol=1e-5)
+
+
+def check_facts() -> None:
+    facts = properties.get(0)
+    assert facts.type == kind and facts.name and properties.capability() == (0, 0)
+    assert properties.is_available() and properties.device_count() >= 1
+    assert properties.current_accelerator() == torch.device(kind)
+    assert properties.is_bf16_supported() in (True, False)
+    assert torch.float32 in properties.supported_dtypes()["supported_dtypes"]
+    with properties.device(0), properties.device_of(torch.ones(1, device=DEVICE)):
+        assert properties.current_device() == 0
+
+
+def check_types_and_copies() -> None:
+    assert isinstance(torch.ones(1, device=DEVICE), tensortypes.FloatTensor)
+    assert not isinstance(torch.ones(1), tensortypes.FloatTensor)
+    assert tensortypes.FloatTensor([1, 2]).device == DEVICE
+    pieces = comm.scatter(torch.arange(4.0, device=DEVICE), [0, 0])
+    assert comm.gather(pieces).tolist() == [0, 1, 2, 3]
+
+
+if __name__ == "__main__":
+    for check in (
+        check_memory,
+        check_streams,
+        check_random_numbers,
+        check_graphs,
+        check_facts,
+        check_types_and_copies,
+    ):
+        check()
+        print(check.__name__)

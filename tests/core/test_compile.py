@@ -1,0 +1,263 @@
+"""Compilers by the names that CUDA programs use, and backends of one's own."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tdev
+import torch
+
+from tdev_core import compile as compiling
+from tdev_core.backend import Backend, current
+from tdev_core.errors import DeviceWarning, _warned
+
+pytestmark = pytest.mark.skipif(
+    current() is not Backend.CPU,
+    reason="what stands in for CUDA's compilers is asserted for the CPU",
+)
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    _warned.clear()
+    yield
+    torch.compiler.reset()
+
+
+def wave(x: torch.Tensor) -> torch.Tensor:
+    return torch.sin(x) * 2
+
+
+def quietly(options: dict[str, Any]) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeviceWarning)
+        return compiling.for_host(options)
+
+
+# -- names --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "honoured"),
+    [
+        ({"backend": "cudagraphs"}, {"backend": "aot_eager"}),
+        ({"backend": "aot_cudagraphs"}, {"backend": "aot_eager"}),
+        (
+            {"backend": "cudagraphs", "mode": "max-autotune"},
+            {"backend": "aot_eager", "mode": None},
+        ),
+        ({"backend": "tensorrt"}, {"backend": "inductor"}),
+        ({"backend": "torch_tensorrt"}, {"backend": "inductor"}),
+        ({"backend": "onnxrt"}, {"backend": "inductor"}),
+        (
+            {"backend": "tensorrt", "options": {"precision": "fp16"}, "dynamic": True},
+            {"backend": "inductor", "options": None, "dynamic": True},
+        ),
+        ({"backend": "onnxrt", "mode": "default"}, {"backend": "inductor", "mode": "default"}),
+    ],
+)
+def test_backend_for_cuda(given: dict[str, Any], honoured: dict[str, Any]) -> None:
+    before = dict(given)
+    with pytest.warns(DeviceWarning, match=rf"backend='{given['backend']}'.* is used"):
+        assert compiling.for_host(given) == honoured
+    assert given == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"backend": None},
+        {"backend": "inductor", "mode": "max-autotune"},
+        {"mode": "reduce-overhead"},
+        {"options": {"triton.cudagraphs": True}},
+        {"backend": "eager"},
+        {"backend": "aot_eager"},
+        {"backend": "nonsense"},  # torch's error
+        {"backend": wave},
+        {"backend": "cudagraphs", "disable": True},
+    ],
+)
+def test_backend_that_runs_here(given: dict[str, Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DeviceWarning)
+        assert compiling.for_host(given) == given
+
+
+def test_one_warning_for_each_name() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            tdev.compile(wave, backend="cudagraphs")
+            tdev.compile(wave, backend="tensorrt")
+    assert sum(warning.category is DeviceWarning for warning in caught) == 2
+
+
+def test_name_that_a_package_registered() -> None:
+    registry = torch._dynamo.backends.registry
+    tdev._dynamo.register_backend(lambda graph, inputs: graph.forward, name="onnxrt")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeviceWarning)
+            assert compiling.for_host({"backend": "onnxrt"}) == {"backend": "onnxrt"}
+    finally:
+        registry._BACKENDS.pop("onnxrt")
+        registry._COMPILER_FNS.pop("onnxrt", None)
+
+
+@pytest.mark.parametrize("named", [None, "inductor", "tensorrt"])
+def test_without_a_cpp_compiler(named: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "/no/such/compiler")
+    with pytest.warns(DeviceWarning, match="'aot_eager' is used"):
+        found = compiling.for_host({"backend": named, "mode": "max-autotune"})
+    assert found == {"backend": "aot_eager", "mode": None}
+
+
+@pytest.mark.parametrize(
+    ("backend", "instead"), [(Backend.SIM, "aot_eager"), (Backend.MLX, "mlx"), (Backend.MPS, None)]
+)
+def test_devices_without_code_generator(
+    backend: Backend, instead: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiling, "current", lambda: backend)
+    assert quietly({}).get("backend") == instead
+    assert quietly({"backend": "inductor"})["backend"] == (instead or "inductor")
+    assert quietly({"backend": "tensorrt"})["backend"] == (instead or "inductor")
+    assert quietly({"backend": "cudagraphs"})["backend"] == "aot_eager"
+
+
+# -- running ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("backend", ["cudagraphs", "tensorrt", "onnxrt", "inductor"])
+def test_compiled_by_backend(backend: str) -> None:
+    x = torch.randn(8, requires_grad=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = tdev.compile(wave, backend=backend, fullgraph=True)(x)
+        (gradient,) = torch.autograd.grad(found.sum(), x)
+    assert torch.allclose(found, wave(x)) and torch.allclose(gradient, 2 * torch.cos(x))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mode": "reduce-overhead"},
+        {"mode": "max-autotune"},
+        {"mode": "max-autotune-no-cudagraphs"},
+        {"options": {"triton.cudagraphs": True}},
+    ],
+    ids=str,
+)
+def test_compiled_by_mode(options: dict[str, Any]) -> None:
+    x = torch.randn(8)
+    assert torch.allclose(tdev.compile(wave, **options)(x), wave(x))
+
+
+def test_as_decorator_and_under_its_second_name() -> None:
+    x = torch.randn(4)
+
+    @tdev.compile(backend="cudagraphs", fullgraph=True)
+    def decorated(x: torch.Tensor) -> torch.Tensor:
+        return wave(x)
+
+    with pytest.warns(DeviceWarning, match="tensorrt"):
+        second = tdev.compiler.compile(wave, backend="tensorrt")
+    assert torch.allclose(decorated(x), wave(x)) and torch.allclose(second(x), wave(x))
+
+
+def test_modules_own_method() -> None:
+    module: Any = torch.nn.Linear(3, 2)
+    plain = module(torch.ones(1, 3))
+    with pytest.warns(DeviceWarning, match="cudagraphs"):
+        module.compile(backend="cudagraphs")
+    assert torch.allclose(module(torch.ones(1, 3)), plain)
+
+
+def test_default_backend() -> None:
+    before = torch.compiler.get_default_backend()
+    try:
+        with pytest.warns(DeviceWarning, match="cudagraphs"):
+            tdev.compiler.set_default_backend("cudagraphs")
+        assert torch.compiler.get_default_backend() == "aot_eager"
+        assert torch.allclose(tdev.compile(wave)(torch.ones(2)), wave(torch.ones(2)))
+    finally:
+        torch.compiler.set_default_backend(before)
+
+
+def test_bad_input_is_torchs_error() -> None:
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="nonsense"):
+        tdev.compile(wave, backend="nonsense")(torch.ones(2))
+    with pytest.raises(RuntimeError, match="Unrecognized mode=nonsense"):
+        tdev.compile(wave, mode="nonsense")
+    with pytest.raises(RuntimeError, match="Either mode or options"):
+        tdev.compile(wave, mode="default", options={})
+
+
+# -- backends of one's own ----------------------------------------------------------------------
+
+
+def test_registering_is_torchs_own() -> None:
+    import tdev._dynamo
+
+    assert tdev._dynamo.register_backend is torch._dynamo.register_backend
+    assert tdev.compiler.list_backends is torch.compiler.list_backends
+    assert tdev._C._jit_to_backend is torch._C._jit_to_backend
+
+
+def test_the_page_about_backends_runs() -> None:
+    page = (ROOT / "docs" / "custom_backend.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 4
+    registry = torch._dynamo.backends.registry
+    try:
+        exec(compile("\n".join(blocks), "custom_backend.md", "exec"), {"__name__": "page"})
+    finally:
+        registry._BACKENDS.pop("noting", None)
+        registry._COMPILER_FNS.pop("noting", None)
+
+
+class Scaled(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.tensor([2.0, 3.0]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.weight + 1
+
+
+def test_jit_backend_that_nobody_registered() -> None:
+    scripted = tdev.jit.script(Scaled())
+    with pytest.raises(RuntimeError, match="backend tensorrt is not registered"):
+        tdev._C._jit_to_backend("tensorrt", scripted, {"forward": ""})
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="a TorchScript backend is a C++ library")
+def test_jit_backend_lowers_a_module(tmp_path: Path) -> None:
+    from torch.utils import cpp_extension
+
+    library = tmp_path / "jit_backend.so"
+    command = ["g++", "-std=c++20", "-O0", "-shared", "-fPIC"]
+    command += [f"-I{path}" for path in cpp_extension.include_paths()]
+    command += [str(Path(__file__).with_name("jit_backend.cpp")), "-o", str(library)]
+    command += [f"-L{path}" for path in cpp_extension.library_paths()]
+    command += ["-ltorch", "-ltorch_cpu", "-lc10"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[-2000:]
+    tdev.ops.load_library(str(library))
+    module = Scaled()
+    lowered = tdev._C._jit_to_backend("tdev_test_echo", tdev.jit.script(module), {"forward": ""})
+    x = torch.tensor([1.0, 1.0])
+    assert torch.equal(lowered(x), module(x))
+    lowered.save(str(tmp_path / "lowered.pt"))
+    assert torch.equal(tdev.jit.load(str(tmp_path / "lowered.pt"))(x), module(x))

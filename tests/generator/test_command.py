@@ -1,0 +1,125 @@
+"""``python -m generator``: drift is found and explained, errors are one paragraph with status 2."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy of what the generator reads and writes, for tests that break it."""
+    copy = tmp_path / "a tree with späces"
+    copy.mkdir()
+    for name in ("generator", "templates", "generated", "tdev_core"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "catalog.json", copy)
+    return copy
+
+
+def generator(tree: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "generator", *arguments],
+        cwd=tree,
+        env={**os.environ, "PYTHONPATH": "", **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def snapshot(tree: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(tree)): path.read_bytes()
+        for path in tree.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_this_repository_has_not_drifted_and_a_second_run_changes_nothing(tree: Path) -> None:
+    before = snapshot(tree)
+    done = generator(tree, "--check")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    done = generator(tree)
+    assert done.returncode == 0, done.stderr
+    assert "catalog.json unchanged" in done.stdout and " 0 written, 0 deleted" in done.stdout
+    assert snapshot(tree) == before
+
+
+def test_generated_code_edited_by_hand_is_found_without_torch(tree: Path) -> None:
+    emitted = tree / "generated" / "tdev" / "cuda" / "memory.py"
+    emitted.write_text(emitted.read_text() + "\n# by hand\n")
+    hide = tree / "hide"
+    hide.mkdir()
+    (hide / "torch.py").write_text("raise ImportError('torch is hidden')\n")
+    done = generator(tree, "--check", "--render-only", PYTHONPATH=str(hide))
+    assert done.returncode == 1, done.stderr
+    assert "-# by hand" in done.stdout
+    assert "python -m generator --render-only" in done.stdout
+    assert generator(tree, "--render-only").returncode == 0
+    assert generator(tree, "--check", "--render-only").returncode == 0
+
+
+def test_a_catalog_edited_by_hand_is_found(tree: Path) -> None:
+    path = tree / "catalog.json"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("CUDA_OPERATIONS", "CUDA_OPERATION", 1), encoding="utf-8")
+    done = generator(tree, "--check")
+    assert done.returncode == 1
+    assert "CUDA_OPERATION" in done.stdout and "Mend it with: python -m generator" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "words"),
+    [
+        ("generator/routes/cuda_memory.toml", "spellings", "speling", "cuda_memory.toml"),
+        ("generator/routes/cuda_memory.toml", "torch.cuda.empty_cache", "torch.cuda.emtpy_cache", "torch.cuda.emtpy_cache"),
+        ("generator/routes/root.toml", '[load]\nspellings."torch.load"', '[load]\nspellings."torch.laod"', "torch.laod"),
+        ("templates/tdev/shims.py.j2", "import", "{{ unknown_variable }}", "unknown_variable"),
+        ("catalog.json", '{\n', '{{\n', "python -m generator"),
+    ],
+    ids=["typo in a key", "unknown name", "unknown name in root", "template", "broken catalog"],
+)
+def test_mistakes_end_with_status_2_and_nothing_written(
+    tree: Path, file: str, before: str, after: str, words: str
+) -> None:
+    path = tree / file
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after, 1), encoding="utf-8")
+    untouched = snapshot(tree)
+    done = generator(tree, *(["--render-only"] if file == "catalog.json" else []))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert snapshot(tree) == untouched
+
+
+@pytest.mark.parametrize(
+    ("version", "words"), [("2.11.0", "torch 2.11.0 is installed"), (None, "torch is not installed")]
+)
+def test_another_torch_or_none(tree: Path, version: str | None, words: str) -> None:
+    """Seen through the installed package's metadata, which is where the generator looks first."""
+    fake = tree / "fake"
+    fake.mkdir()
+    (fake / "sitecustomize.py").write_text(
+        "import importlib.metadata as m\n"
+        "real = m.version\n"
+        f"version = {version!r}\n"
+        "def fake(name):\n"
+        "    if name != 'torch': return real(name)\n"
+        "    if version is None: raise m.PackageNotFoundError(name)\n"
+        "    return version\n"
+        "m.version = fake\n"
+    )
+    done = generator(tree, PYTHONPATH=str(fake))
+    assert done.returncode == 2
+    assert words in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,129 @@
+"""Decisions of the planner on a small torch, and how it announces what nobody has decided."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from generator import catalog as catalog_file
+from generator.errors import GenerationError
+from generator.facts.model import Facts, Method
+from generator.paths import CORE
+from generator.plan.plan import plan
+from generator.plan.routes import Routes
+
+sys.path.insert(0, str(Path(__file__).parent))
+import small  # noqa: E402
+
+
+def planned(facts: Facts, routes: Routes) -> dict[str, Any]:
+    return plan(facts, routes, small.EVIDENCE, CORE)
+
+
+@pytest.fixture
+def catalog(tmp_path: Path) -> dict[str, Any]:
+    return planned(small.facts(*small.members()), small.routes(tmp_path))
+
+
+def row(catalog: dict[str, Any], name: str) -> dict[str, Any]:
+    rows = catalog["mirrors"][name.rpartition(".")[0]]["definitions"]
+    (found,) = [entry for entry in rows if entry["torch_name"] == name]
+    return dict(found)
+
+
+def test_every_column_has_route_and_evidence(catalog: dict[str, Any]) -> None:
+    for name, member in catalog["members"].items():
+        for backend in ("cpu", "cuda", "mps", "mlx"):
+            assert set(member[backend]) == {"route", "evidence", "note"}, name
+
+
+def test_routes_and_evidence_arrive_in_the_cells(catalog: dict[str, Any]) -> None:
+    member = catalog["members"]["torch.cuda.synchronize"]
+    assert member["cuda"]["route"] == "native"
+    assert member["mps"]["route"] == "mapped"
+    assert member["cpu"]["route"] == "noop" and "finished" in member["cpu"]["note"]
+    assert member["cpu"]["evidence"] == "executed"
+    assert member["mps"]["evidence"] == "checked"
+    assert catalog["members"]["torch.relu"]["cpu"]["route"] == "same"
+
+
+def test_arms_are_finished_statements(catalog: dict[str, Any]) -> None:
+    arms = {
+        backend: arm["body"]
+        for arm in row(catalog, "torch.cuda.synchronize")["arms"]
+        for backend in arm["backends"]
+    }
+    assert arms["CUDA"] == ["torch.cuda.synchronize(device)"]
+    assert arms["MLX"] == ["import mlx.core as _mx", "_mx.synchronize()"]
+    assert arms["SIM"] == ["_devices.translate(device)"]
+    assert arms["CPU"][0].startswith("return")
+
+
+def test_equal_arms_are_one(catalog: dict[str, Any]) -> None:
+    arms = row(catalog, "torch.cuda.temperature")["arms"]
+    assert [arm["backends"] for arm in arms] == [["CUDA"], ["MPS", "MLX", "SIM", "CPU"]]
+    assert "_unsupported('torch.cuda.temperature', 'there is no sensor'" in arms[1]["body"][0]
+
+
+def test_device_parameters_are_translated(catalog: dict[str, Any]) -> None:
+    definition = row(catalog, "torch.full")
+    assert definition["kind"] == "translated"
+    assert "device = _translate(device)" in definition["arms"][0]["body"]
+    assert catalog["members"]["torch.full"]["devices"] == ["device"]
+
+
+def test_the_catalog_round_trips_one_line_per_member(catalog: dict[str, Any]) -> None:
+    text = catalog_file.dumps(catalog)
+    assert catalog_file.loads(text) == catalog
+    assert text.count('\n  "torch.relu": ') == 1
+
+
+@pytest.mark.parametrize(
+    ("routes", "words"),
+    [
+        (small.ROUTES.replace("torch.cuda.temperature", "torch.cuda.temperatur"), "has no 'torch.cuda.temperatur'"),
+        (small.ROUTES.replace("devices.translate(device)", "devices.translate(devic)"), "uses 'devic'"),
+        (small.ROUTES.replace('object = "backend.Backend"', 'call = "backend.Backend"'), "give object"),
+        (small.ROUTES.replace('call = "torch.mps.synchronize()"', 'object = "torch"'), "is a function|give"),
+    ],
+    ids=["unknown name", "unknown parameter", "call for a class", "object for a function"],
+)
+def test_routes_that_do_not_fit_torch(tmp_path: Path, routes: str, words: str) -> None:
+    with pytest.raises(GenerationError, match=words):
+        planned(small.facts(*small.members()), small.routes(tmp_path, routes))
+
+
+def test_a_function_in_scope_needs_a_route(tmp_path: Path) -> None:
+    new = small.function("torch.cuda.brand_new")
+    with pytest.raises(GenerationError, match="torch.cuda.brand_new"):
+        planned(
+            small.facts(*small.members(), new),
+            small.routes(tmp_path, scope='modules = ["torch.cuda"]'),
+        )
+
+
+def test_a_parameter_nobody_decided_about(tmp_path: Path) -> None:
+    unclear = small.function("torch.spread", replace(small.parameter("x"), name="device_map"))
+    with pytest.raises(GenerationError, match=r"torch\.spread\(device_map\)"):
+        planned(small.facts(*small.members(), unclear), small.routes(tmp_path))
+    decided = small.routes(tmp_path, devices='["torch.spread"]\nnone = "a table of names"')
+    assert planned(small.facts(*small.members(), unclear), decided)["members"]["torch.spread"]
+
+
+def test_a_method_nobody_decided_about(tmp_path: Path) -> None:
+    method = Method("torch.Thing", "go", "method", (), "live", ("torch.Thing",), undecided=("where",))
+    with pytest.raises(GenerationError, match=r"torch\.Thing\.go\(where\)"):
+        planned(small.facts(*small.members(), methods=(method,)), small.routes(tmp_path))
+
+
+def test_entries_for_what_torch_dropped(tmp_path: Path) -> None:
+    gone = small.routes(tmp_path, devices='["torch.gone"]\nnone = "x"')
+    with pytest.raises(GenerationError, match="torch.gone"):
+        planned(small.facts(*small.members()), gone)
+    gone = small.routes(tmp_path, devices="", shims='["torch.Gone.to"]\nnone = "x"')
+    with pytest.raises(GenerationError, match="torch.Gone.to"):
+        planned(small.facts(*small.members()), gone)

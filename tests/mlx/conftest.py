@@ -1,0 +1,35 @@
+"""The device exists once in a process; tests of it need MLX and run where `pip install mlx` has been done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[mlx]'")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def device() -> Iterator[None]:
+    """Register the device; tests of another PrivateUse1 backend need another process."""
+    import torch
+
+    taken = torch._C._get_privateuse1_backend_name()
+    if taken not in ("privateuseone", "mlx"):
+        pytest.skip(f"this process has the device '{taken}'; run tests/mlx by itself")
+    import tdev_core.mlx
+
+    tdev_core.mlx.activate()
+    yield
+
+
+@pytest.fixture
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    """Counts the operators that leave the device during the test."""
+    from tdev_core.mlx import fallback
+
+    monkeypatch.delenv("TDEV_STRICT", raising=False)
+    monkeypatch.setattr(fallback, "quiet", 1)
+    fallback.counts.clear()
+    yield fallback.counts
+    fallback.counts.clear()

@@ -1,0 +1,239 @@
+"""The device as programs use it: moves, autograd, hooks, random numbers, saving, workers, processes."""
+
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+from pathlib import Path
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch import nn
+
+
+def test_moves_are_copies_and_go_both_ways() -> None:
+    x = torch.arange(4.0)
+    y = x.to("mlx")
+    y.zero_()
+    assert x.tolist() == [0.0, 1.0, 2.0, 3.0] and y.cpu().tolist() == [0.0] * 4
+    assert y.to("mlx") is y and y.device == torch.device("mlx:0") and y.is_mlx
+
+
+def test_storages_are_shared_by_views_and_told_apart_by_address() -> None:
+    x, y = torch.zeros(4, device="mlx"), torch.zeros(4, device="mlx")
+    assert x.data_ptr() != y.data_ptr() and x[2:].data_ptr() == x.data_ptr() + 8
+    p = nn.Parameter(x)
+    p.data.add_(1)
+    assert x.tolist() == [1.0] * 4 and p.detach().untyped_storage().nbytes() == 16
+
+
+def test_double_backward() -> None:
+    for f in (
+        lambda x: (x**3).sum(),
+        lambda x: nn.functional.gelu(x @ x).sum(),
+        lambda x: torch.softmax(x, 0).pow(2).sum(),
+    ):
+        results = []
+        for device in ("cpu", "mlx"):
+            x = torch.linspace(-1, 1, 9).reshape(3, 3).to(device).requires_grad_()
+            (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+            (h,) = torch.autograd.grad((g**2).sum(), x)
+            results.append(h.cpu())
+        torch.testing.assert_close(results[1], results[0], rtol=1e-4, atol=1e-5)
+
+
+def test_double_backward_through_attention() -> None:
+    results = []
+    for device in ("cpu", "mlx"):
+        torch.manual_seed(0)
+        q, k, v = (torch.randn(1, 2, 5, 8).to(device).requires_grad_() for _ in range(3))
+        out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        (g,) = torch.autograd.grad(out.pow(2).sum(), q, create_graph=True)
+        results.append([t.cpu() for t in torch.autograd.grad(g.pow(2).sum(), (q, k, v))])
+    for ours, theirs in zip(results[1], results[0], strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-4)
+
+
+def test_hooks_checkpoint_and_gradient_accumulation() -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    layer = nn.Linear(4, 4).to("mlx")
+    seen: list[torch.Size] = []
+    layer.weight.register_hook(lambda g: seen.append(g.shape))
+    x = torch.randn(2, 4, device="mlx", requires_grad=True)
+    checkpoint(lambda t: layer(t).relu(), x, use_reentrant=False).sum().backward()
+    assert layer.weight.grad is not None and x.grad is not None
+    first = layer.weight.grad.clone()
+    layer(x).relu().sum().backward()
+    torch.testing.assert_close(layer.weight.grad.cpu(), (2 * first).cpu())
+    assert seen == [torch.Size([4, 4])] * 2
+
+
+def test_seeds_and_generators_repeat() -> None:
+    torch.manual_seed(5)
+    a, b = torch.randn(3, device="mlx"), torch.rand(3, device="mlx")
+    torch.manual_seed(5)
+    assert torch.equal(a, torch.randn(3, device="mlx")) and torch.equal(
+        b, torch.rand(3, device="mlx")
+    )
+    state = torch.mlx.get_rng_state()
+    c = torch.randint(0, 100, (5,), device="mlx")
+    torch.mlx.set_rng_state(state)
+    assert torch.equal(c, torch.randint(0, 100, (5,), device="mlx"))
+    with pytest.raises(
+        RuntimeError, match="Expected a 'mlx' device type for generator but found 'cpu'"
+    ):
+        torch.randn(2, device="mlx", generator=torch.Generator())
+
+
+@pytest.mark.parametrize(
+    ("draw", "mean", "deviation"),
+    [
+        (lambda t: t.normal_(2, 3), 2, 3), (lambda t: t.uniform_(-1, 3), 1, 4 / 12**0.5), (lambda t: t.exponential_(0.5), 2, 2),
+        (lambda t: t.bernoulli_(0.3), 0.3, 0.21**0.5), (lambda t: t.geometric_(0.25), 4, 12**0.5),
+        (lambda t: t.random_(0, 10), 4.5, 8.25**0.5), (lambda t: t.random_(0, 1 << 20), 2**19, 2**20 / 12**0.5),
+        (lambda t: t.log_normal_(0, 0.5), 1.1331, 0.6039),
+    ],
+)  # fmt: skip
+def test_distributions_have_their_moments(draw: object, mean: float, deviation: float) -> None:
+    torch.manual_seed(3)
+    x = draw(torch.empty(40_000, device="mlx")).cpu().double()  # type: ignore[operator]
+    assert (
+        abs(x.mean().item() - mean) < 0.03 * deviation
+        and abs(x.std().item() / deviation - 1) < 0.05
+    )
+
+
+def test_large_random_integers_fill_their_range() -> None:
+    torch.manual_seed(1)
+    x = torch.randint(-(2**62), 2**62, (2000,), device="mlx").cpu()
+    assert (
+        x.unique().numel() == 2000
+        and x.min() < -(2**61)
+        and x.max() > 2**61
+        and (x % 2 == 1).float().mean() > 0.4
+    )
+    assert sorted(torch.randperm(100, device="mlx").tolist()) == list(range(100))
+
+
+def test_saving_pickling_and_copying(tmp_path: Path) -> None:
+    model = nn.Linear(3, 2).to("mlx")
+    optimizer = torch.optim.AdamW(model.parameters())
+    model(torch.ones(1, 3, device="mlx")).sum().backward()
+    optimizer.step()
+    torch.save(
+        {"model": model.state_dict(), "optimizer": optimizer.state_dict()}, tmp_path / "m.pt"
+    )
+    back = torch.load(tmp_path / "m.pt", weights_only=True)
+    assert back["model"]["weight"].device.type == "mlx"
+    assert torch.equal(back["model"]["weight"], model.weight)
+    on_cpu = torch.load(tmp_path / "m.pt", map_location="cpu", weights_only=True)
+    assert on_cpu["model"]["weight"].device.type == "cpu"
+    assert torch.equal(on_cpu["model"]["weight"], model.weight.detach().cpu())
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert torch.equal(twin.weight, model.weight)
+        twin.weight.data.zero_()
+        assert not torch.equal(twin.weight, model.weight)
+    x = torch.arange(6.0, device="mlx")
+    buffer = io.BytesIO()
+    torch.save([x, x[2:4]], buffer)
+    buffer.seek(0)
+    y, v = torch.load(buffer)
+    v.fill_(9)
+    assert y.tolist() == [0.0, 1.0, 9.0, 9.0, 4.0, 5.0]
+
+
+def test_float64_keeps_its_precision(fallbacks: dict[str, int]) -> None:
+    x = torch.tensor([1.0, 1e-12], dtype=torch.float64).to("mlx")
+    y = x.sum()
+    assert y.dtype is torch.float64 and y.item() == 1.0 + 1e-12
+    assert x.float().double().device.type == "mlx" and fallbacks["sum.default"] == 1
+    z = torch.ones(2, dtype=torch.complex128, device="mlx") * (1 + 1e-12)
+    assert z.dtype is torch.complex128 and z[0].real.item() == 1 + 1e-12
+
+
+def test_tensor_split_with_indices_on_the_cpu() -> None:
+    parts = torch.arange(6.0, device="mlx").tensor_split(torch.tensor([2, 4]))
+    assert [p.tolist() for p in parts] == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+
+
+def test_data_loader_with_workers_and_pinning() -> None:
+    data = torch.utils.data.TensorDataset(torch.arange(16.0).reshape(8, 2))
+    loader = torch.utils.data.DataLoader(
+        data, batch_size=4, num_workers=1, pin_memory=True, multiprocessing_context="spawn"
+    )
+    total = sum(batch.to("mlx").sum().item() for (batch,) in loader)
+    assert total == 120.0
+
+
+def test_synchronize_and_memory() -> None:
+    before = torch.mlx.memory_allocated()
+    x = torch.ones(1 << 20, device="mlx") + 1
+    torch.mlx.synchronize()
+    assert torch.mlx.memory_allocated() - before >= 1 << 22
+    assert torch.mlx.max_memory_allocated() >= torch.mlx.memory_allocated()
+    del x
+    torch.mlx.synchronize()
+    assert torch.mlx.memory_allocated() - before < 1 << 22
+
+
+def _worker(rank: int, world: int, port: int, queue: object) -> None:
+    import tdev_core.mlx
+
+    tdev_core.mlx.activate()
+    dist.init_process_group(
+        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world
+    )
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).to("mlx")
+    replica = nn.parallel.DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x = torch.linspace(-1, 1, 64).reshape(8, 8).to("mlx")
+    n = 8 // world
+    for _ in range(3):
+        optimizer.zero_grad()
+        replica(x[rank * n : (rank + 1) * n]).pow(2).mean().backward()
+        optimizer.step()
+    extra = []
+    if world == 2:
+        got = torch.zeros(3, device="mlx")
+        request = dist.irecv(got, src=1 - rank)
+        dist.send(torch.full((3,), float(rank + 1), device="mlx"), dst=1 - rank)
+        request.wait()
+        gathered = [torch.zeros(1, device="mlx") for _ in range(2)]
+        dist.all_gather(gathered, torch.full((1,), float(rank), device="mlx"))
+        extra = [got.tolist(), [g.item() for g in gathered]]
+    if rank == 0:
+        queue.put(([p.detach().cpu().numpy() for p in model.parameters()], extra))  # type: ignore[attr-defined]
+    dist.barrier()
+    dist.destroy_process_group()
+
+
+@pytest.mark.slow
+def test_two_processes_train_like_one() -> None:
+    import socket
+
+    context = mp.get_context("spawn")
+    found = []
+    for world in (1, 2):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        queue = context.Queue()
+        workers = [
+            context.Process(target=_worker, args=(r, world, port, queue)) for r in range(world)
+        ]
+        for w in workers:
+            w.start()
+        found.append(queue.get(timeout=120))
+        for w in workers:
+            w.join(60)
+            assert w.exitcode == 0
+    for one, two in zip(found[0][0], found[1][0], strict=True):
+        torch.testing.assert_close(
+            torch.from_numpy(two), torch.from_numpy(one), rtol=1e-5, atol=1e-6
+        )
+    assert found[1][1] == [[2.0, 2.0, 2.0], [0.0, 1.0]]

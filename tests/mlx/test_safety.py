@@ -1,0 +1,185 @@
+"""Misuse gets an error in words; nothing crashes, hangs, narrows or reads what is not there."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from tdev_core.errors import FallbackWarning, UnsupportedError
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def script(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process of its own, since it may crash or hang."""
+    env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"} | environment
+    return subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: F.embedding(torch.tensor([0, 9]).to(d), torch.ones(4, 2).to(d)),
+        lambda d: torch.ones(4, 2).to(d)[torch.tensor([0, 4]).to(d)],
+        lambda d: torch.ones(4, 2).to(d)[torch.tensor([-5]).to(d)],
+        lambda d: torch.ones(4).to(d).gather(0, torch.tensor([4]).to(d)),
+        lambda d: torch.ones(4).to(d).index_select(0, torch.tensor([-1]).to(d)),
+        lambda d: torch.zeros(4).to(d).scatter(0, torch.tensor([7]).to(d), 1.0),
+        lambda d: torch.zeros(4).to(d).index_put_((torch.tensor([4]).to(d),), torch.ones(1).to(d)),
+        lambda d: torch.zeros(4).to(d).take(torch.tensor([4]).to(d)),
+        lambda d: F.cross_entropy(torch.ones(2, 3).to(d), torch.tensor([0, 3]).to(d)),
+        lambda d: torch.zeros(4).to(d).index_add(0, torch.tensor([4]).to(d), torch.ones(1).to(d)),
+    ],
+)
+def test_an_index_out_of_range_raises_as_on_the_cpu(call: object) -> None:
+    with pytest.raises((IndexError, RuntimeError)) as theirs:
+        call("cpu")  # type: ignore[operator]
+    with pytest.raises(type(theirs.value)) as ours:
+        call("mlx")  # type: ignore[operator]
+    assert str(ours.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: torch.ones(2, 3).to(d) + torch.ones(4).to(d),
+        lambda d: torch.ones(2, 3).to(d) @ torch.ones(2, 3).to(d),
+        lambda d: torch.ones(3, dtype=torch.int64).to(d).add_(0.5),
+        lambda d: torch.ones(3).to(d).sum(3),
+        lambda d: torch.cat([torch.ones(2, 2).to(d), torch.ones(3).to(d)]),
+        lambda d: torch.tensor([True]).to(d) - torch.tensor([True]).to(d),
+        lambda d: torch.tensor([1]).to(d) // torch.tensor([0]).to(d),
+        lambda d: torch.ones(2, 3).to(d).view(4),
+        lambda d: F.conv2d(torch.ones(1, 2, 4, 4).to(d), torch.ones(1, 3, 3, 3).to(d)),
+        lambda d: torch.empty(-1, device=d),
+    ],
+)
+def test_errors_are_torchs_own(call: object) -> None:
+    with pytest.raises(Exception) as theirs:  # noqa: B017
+        call("cpu")  # type: ignore[operator]
+    with pytest.raises(type(theirs.value)) as ours:
+        call("mlx")  # type: ignore[operator]
+    assert str(ours.value).split("\n")[0][:40] == str(theirs.value).split("\n")[0][:40]
+
+
+def test_tensors_on_different_devices_do_not_mix() -> None:
+    a = torch.ones(3, device="mlx")
+    for call in (
+        lambda: a + torch.ones(3),
+        lambda: torch.ones(3, 3) @ a,
+        lambda: torch.cat([a, torch.ones(3)]),
+    ):
+        with pytest.raises(RuntimeError, match="same device"):
+            call()
+    assert (a * torch.tensor(2.0)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_there_is_one_device() -> None:
+    for call in (
+        lambda: torch.zeros(2, device="mlx:1"),
+        lambda: torch.empty(2, device="mlx:3"),
+        lambda: torch.ones(2).to("mlx:1"),
+    ):
+        with pytest.raises(RuntimeError, match="invalid device ordinal"):
+            call()
+
+
+def test_storages_can_be_made() -> None:
+    result = script(
+        "import tdev_core.mlx as m, torch; m.activate(); s = torch.UntypedStorage(8, device='mlx'); print(s.nbytes(), s.tolist())"
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split("\n")[0] == "8 [0, 0, 0, 0, 0, 0, 0, 0]"
+
+
+def test_a_forked_child_gets_an_error_instead_of_a_hang() -> None:
+    result = script("""
+import os, sys, torch, tdev_core.mlx as m
+m.activate()
+print((torch.ones(3, device="mlx") + 1).sum().item(), flush=True)
+pid = os.fork()
+if pid == 0:
+    try:
+        torch.ones(3, device="mlx").sum().item()
+    except RuntimeError as e:
+        print(type(e).__name__, "spawn" in str(e), flush=True)
+    os._exit(0)
+os.waitpid(pid, 0)
+""")
+    assert result.stdout.split("\n")[:2] == ["6.0", "UnsupportedError True"], result.stderr
+
+
+def test_without_mlx_the_error_says_how_to_install_it() -> None:
+    code = """
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "mlx":
+            raise ModuleNotFoundError(name)
+import importlib.util
+real = importlib.util.find_spec
+importlib.util.find_spec = lambda name, package=None: None if name.split(".")[0] == "mlx" else real(name, package)
+import tdev_core.mlx
+try:
+    tdev_core.mlx.activate()
+except Exception as e:
+    print(type(e).__name__, e)
+"""
+    out = script(code).stdout
+    assert out.startswith("ConfigError") and "pip install 'tdev[mlx]'" in out and "mlx[cpu]" in out
+
+
+def test_importing_the_package_imports_nothing_heavy() -> None:
+    code = (
+        "import sys, tdev_core.mlx, tdev_core.mlx.table as t; rows = t.operators(); "
+        "print(len(rows) > 400, [m for m in ('torch', 'mlx', 'mlx.core', 'numpy') if m in sys.modules])"
+    )
+    assert script(code).stdout.strip() == "True []"
+
+
+def test_a_fallback_warns_once_and_is_refused_when_strict(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tdev_core import errors, report
+
+    x = torch.rand(3, 3, device="mlx")
+    errors._warned.clear()
+    before = report.report().fallbacks.get("aten::special_airy_ai.out", 0)
+    with pytest.warns(FallbackWarning, match="special_airy_ai"):
+        y = torch.special.airy_ai(x)
+    torch.testing.assert_close(y.cpu(), torch.special.airy_ai(x.cpu()))
+    assert report.report().fallbacks["aten::special_airy_ai.out"] == before + 1
+    monkeypatch.setenv("TDEV_STRICT", "1")
+    with pytest.raises(UnsupportedError, match="TDEV_STRICT"):
+        torch.special.airy_ai(x)
+
+
+def test_printing_a_tensor_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDEV_STRICT", "1")
+    assert "mlx:0" in repr(torch.tensor([1.5, 1e-9, 3e7]).to("mlx"))
+
+
+def test_a_failed_in_place_list_leaves_every_tensor_alone() -> None:
+    a, b = torch.ones(2, device="mlx"), torch.ones(2, dtype=torch.int64, device="mlx")
+    with pytest.raises(RuntimeError):
+        torch._foreach_mul_([a, b], 0.5)
+    assert b.tolist() == [1, 1]
+
+
+def test_sparse_results_are_refused() -> None:
+    with pytest.raises((UnsupportedError, RuntimeError)):
+        torch.eye(3, device="mlx").to_sparse()
+
+
+def test_nothing_is_narrowed() -> None:
+    big = 2**40 + 1
+    assert torch.tensor([big]).to("mlx").add(1).item() == big + 1
+    assert (torch.tensor([2**62], device="mlx") + 2**61).item() == 2**62 + 2**61
+    assert torch.full((1,), 2**53 + 1, device="mlx").item() == 2**53 + 1
+    assert torch.tensor([1e300], dtype=torch.float64).to("mlx").mul(2).item() == 2e300
