@@ -79,6 +79,10 @@ class Accelerator(ABC):
     def set_rng_state(self, state: torch.Tensor, index: int) -> None:
         """Restore what :meth:`get_rng_state` gave."""
 
+    def new_generator(self, index: int) -> torch.Generator:
+        """A new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
+        return torch.Generator(torch.device(self.type, index))
+
     @abstractmethod
     def generator(self, index: int) -> torch.Generator:
         """The device's default generator."""

@@ -68,6 +68,10 @@ def _missing(backend: Backend) -> str | None:
     return None
 
 
+# What current() answers, once it is known. A plain global: torch.compile reads it as the constant it is.
+_active: Backend | None = None
+
+
 @lru_cache(maxsize=1)
 def _pick() -> tuple[Backend, str]:
     asked = forced()
@@ -91,7 +95,10 @@ def current() -> Backend:
     Raises:
         ConfigError: ``TDEV_BACKEND`` is not a backend, or names one that is not usable here.
     """
-    return _pick()[0]
+    global _active
+    if _active is None:
+        _active = _pick()[0]
+    return _active
 
 
 def reason() -> str:

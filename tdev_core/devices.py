@@ -89,12 +89,15 @@ def _translate(spec: str | torch.device) -> Any:
         index = None if parts["index"] is None else int(parts["index"])
     if kind not in ACCELERATORS:
         return spec if isinstance(spec, torch.device) else _literal(spec)
-    if is_foreign(kind):
-        result = _on_target(current(), index, f"device {str(spec)!r}")
-    elif kind == current().value:
+    if is_foreign(kind) or kind == current().value:
         result = _on_target(current(), index, f"device {str(spec)!r}")
     else:
         result = torch.device(kind, index) if index is not None else torch.device(kind)
+    if index is None and result.type == "sim":
+        # torch resolves a sim device without an index to sim:0, whatever the current one is, where
+        # CUDA takes the current one: fill another one in, anew at each call.
+        where = _current_index()
+        return torch.device("sim", where) if where else result
     _known[spec] = result
     return result
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from torch.distributed.device_mesh import DeviceMesh
 
 __all__ = [
-    "barrier",
     "bound_device",
     "get_backend",
     "get_backend_config",
@@ -64,9 +63,8 @@ def init_process_group(
 ) -> None:
     """Make the default process group on this host's own backend, whatever device library is named.
 
-    ``pg_options`` of a library that is not here are not used. ``device_id`` is translated, and
-    dropped where the device is the CPU, which needs no binding. Raises what
-    ``torch.distributed.init_process_group`` raises.
+    ``pg_options`` of a library that is not here are not used; nor is ``device_id``, which binds NCCL
+    to a device. Raises what ``torch.distributed.init_process_group`` raises.
     """
     asked = backend
     if asked is None and device_id is not None:
@@ -104,16 +102,15 @@ def _own_options(asked: str | None, options: Any) -> Any:
     return options
 
 
-def bound_device(device_id: torch.device | int | None) -> torch.device | None:
-    """The device to bind a process group to: translated, with an index; None for the CPU."""
-    if is_own_cpu(device_id):
+def bound_device(device_id: torch.device | int | None) -> Any:
+    """What to give torch as ``device_id``: nothing, for any device that a program may mean.
+
+    The binding tells NCCL to connect at once and to make subgroups by splitting. torch would try the
+    latter with gloo too, which cannot. What is no device at all is left for torch to refuse.
+    """
+    if is_own_cpu(device_id) or isinstance(translate(device_id), torch.device):
         return None
-    device = translate(device_id)
-    if not isinstance(device, torch.device):
-        return device_id  # type: ignore[return-value]  # for torch to refuse
-    if device.type == "cpu":
-        return None
-    return device if device.index is not None else torch.device(device.type, 0)
+    return device_id
 
 
 def is_own_cpu(device: Any) -> bool:
@@ -199,23 +196,6 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
     if kind in ACCELERATORS and kind not in dist.Backend.default_device_backend_map:
         return "nccl"
     return dist.get_default_backend_for_device(device)
-
-
-def barrier(
-    group: ProcessGroup | None = None,
-    async_op: bool = False,
-    device_ids: Sequence[int] | None = None,
-    timeout: timedelta | None = None,
-) -> Any:
-    """Wait until every rank of ``group`` has come here; ``device_ids`` are devices of this host.
-
-    Returns:
-        The work to wait for with ``async_op``, else None.
-    """
-    own = None
-    if device_ids and current() is not Backend.CPU:
-        own = [translate(index).index or 0 for index in device_ids]
-    return dist.barrier(group, async_op, own, timeout)
 
 
 def new_group(

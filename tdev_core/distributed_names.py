@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import os
 import socket
-from importlib import import_module
 
 import torch.distributed as dist
 
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
-from tdev_core.errors import DeviceWarning, UnsupportedError, warn_once
+from tdev_core.errors import DeviceWarning, warn_once
 
 __all__ = ["DEVICE_LIBRARIES", "adopt_interface", "available", "host_name", "is_device_library"]
 
@@ -35,18 +34,14 @@ def host_name(asked: str) -> str:
     """The backend string to give torch for ``asked``, on a host whose accelerator is not CUDA.
 
     ``asked`` is a name (``"nccl"``) or pairs (``"cpu:gloo,cuda:nccl"``). What this host has itself
-    (``"gloo"`` for CPU tensors, ``"mpi"``, ``"fake"``, a registered plugin) and what is not a
-    backend at all come back as they are, for torch to accept or to refuse.
+    (``"gloo"``, ``"mpi"``, ``"fake"``, a registered plugin) and what is not a backend at all come back
+    as they are, for torch to accept or to refuse.
     """
-    name = asked.lower()
-    if ":" not in name:
-        if is_device_library(name):
-            return _accelerator_library()
-        if name == "gloo" and current() is not Backend.CPU:
-            # On CUDA, gloo takes tensors of both kinds.
-            return f"cpu:gloo,{current().value}:{_accelerator_library(name_only=True)}"
-        return asked
-    return _host_pairs(asked)
+    if ":" in asked:
+        return _host_pairs(asked)
+    if is_device_library(asked) or asked.lower() == "gloo":
+        return _gloo()
+    return asked
 
 
 def _host_pairs(asked: str) -> str:
@@ -61,36 +56,23 @@ def _host_pairs(asked: str) -> str:
         if device not in ACCELERATORS:
             own[device] = library
             continue
-        target = translate(device).type
-        if is_device_library(library) or (library == "gloo" and target != "cpu"):
-            library = "gloo" if target == "cpu" else _accelerator_library(name_only=True)
-        translated.setdefault(target, library)
+        if is_device_library(library) or library == "gloo":
+            library = _gloo()
+        translated.setdefault(translate(device).type, library)
     pairs = {**translated, **own}
     return ",".join(f"{device}:{library}" for device, library in pairs.items())
 
 
-def _accelerator_library(*, name_only: bool = False) -> str:
-    """The backend of the active accelerator's tensors, registered with torch if it has to be."""
-    kind = current().value
-    match current():
-        case Backend.CPU | Backend.CUDA:
-            return "gloo"
-        case Backend.MPS | Backend.SIM | Backend.MLX:
-            library = _register_copying(kind)
-    return library if name_only else f"{kind}:{library}"
+def _gloo() -> str:
+    """gloo, told of the active accelerator's tensors.
 
+    ``sim`` and ``mlx`` say so themselves when they are activated.
+    """
+    if current() is Backend.MPS:
+        from tdev_core import distributed_copies
 
-def _register_copying(kind: str) -> str:
-    """Register the process group that copies through the host for device type ``kind``."""
-    try:
-        module = import_module("tdev_core.privateuse.process_group")
-    except ModuleNotFoundError as error:
-        raise UnsupportedError(
-            f"torch.distributed is not supported on the '{kind}' backend: this installation of tdev "
-            f"lacks {error.name}. Instead: run with TDEV_BACKEND=cpu."
-        ) from error
-    name: str = module.register(kind)
-    return name
+        return distributed_copies.serve("mps", "MPS")
+    return "gloo"
 
 
 def adopt_interface() -> None:

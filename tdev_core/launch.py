@@ -61,7 +61,11 @@ def after_torch(own: Iterable[str]) -> None:
                 from tdev_core import mlx
 
                 mlx.activate()
-            case backend.Backend.CUDA | backend.Backend.MPS | backend.Backend.CPU:
+            case backend.Backend.CPU:
+                from tdev_core.cpu import heap
+
+                heap.mark()  # memory is counted from here on
+            case backend.Backend.CUDA | backend.Backend.MPS:
                 pass
         backend.availability()
     except ConfigError as error:

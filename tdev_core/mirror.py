@@ -16,15 +16,16 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
-from types import FunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import torch
 
-from tdev_core import report
+from tdev_core import report, versions
 from tdev_core.backend import Backend, current
+from tdev_core.dressing import dressed
 
-__all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder"]
+__all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
 
 _STATE = "__tdev_mirror__"
 _MISSING = object()
@@ -33,7 +34,7 @@ _MISSING = object()
 class _State:
     """What a mirror knows about itself."""
 
-    __slots__ = ("elsewhere", "generated_from", "lost", "routed", "source", "tools")
+    __slots__ = ("elsewhere", "generated_from", "lost", "replaced", "routed", "source", "tools")
 
     def __init__(
         self,
@@ -50,6 +51,7 @@ class _State:
         self.lost = lost
         self.generated_from = generated_from
         self.tools = tools
+        self.replaced: set[str] = set()  # submodules in whose place a program has put something
 
 
 class MirrorModule(ModuleType):
@@ -62,17 +64,22 @@ class MirrorModule(ModuleType):
             module, _, attribute = home.partition(":")
             try:
                 value = getattr(importlib.import_module(module), attribute)
-            except AttributeError as error:
+            except (AttributeError, ModuleNotFoundError) as error:
+                if versions.differs(state.generated_from):
+                    raise _lost(name, state) from None
                 # An AttributeError from here would read as "torch has no such name".
                 raise ImportError(f"{module} could not be loaded: {error}", name=module) from error
             self.__dict__[name] = value
             return value
         if name in state.lost:
-            raise AttributeError(_lost_message(f"{state.source.__name__}.{name}", state))
+            raise _lost(name, state)
         value = getattr(state.source, name, _MISSING)
         if value is _MISSING:
             if name in state.tools:
                 return importlib.import_module(f"{self.__name__}.{name}")
+            if versions.differs(state.generated_from) and not _is_dunder(name):
+                if name in versions.known_names(state.source.__name__):
+                    raise _lost(name, state)
             raise AttributeError(
                 f"module {state.source.__name__!r} has no attribute {name!r}",
                 name=name,
@@ -90,8 +97,12 @@ class MirrorModule(ModuleType):
         own_submodule = (
             isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
         )
-        if own_submodule and state is not None and _hides_submodule(state, name):
-            return
+        if own_submodule and state is not None:
+            if name in state.replaced:
+                state.replaced.discard(name)
+                setattr(state.source, name, _behind(value))
+            elif _hides_submodule(state, name):
+                return
         if (
             state is None
             or own_submodule
@@ -103,6 +114,8 @@ class MirrorModule(ModuleType):
             # Routed names, and what the import system binds on a package, are the mirror's own.
             super().__setattr__(name, value)
             return
+        if isinstance(getattr(state.source, name, None), ModuleType):
+            state.replaced.add(name)
         setattr(state.source, name, value)
         self.__dict__.pop(name, None)
 
@@ -119,6 +132,12 @@ class MirrorModule(ModuleType):
         return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
 
 
+def _behind(module: ModuleType) -> ModuleType:
+    """The torch module that a mirror stands for."""
+    state: _State | None = module.__dict__.get(_STATE)
+    return module if state is None else state.source
+
+
 def _hides_submodule(state: _State, name: str) -> bool:
     """Whether torch binds something else than its submodule under ``name``.
 
@@ -132,11 +151,10 @@ def _is_dunder(name: str) -> bool:
     return name.startswith("__") and name.endswith("__")
 
 
-def _lost_message(dotted: str, state: _State) -> str:
-    return (
-        f"torch {torch.__version__} has no {dotted!r}; this mirror was generated from torch "
-        f"{state.generated_from}. Install that torch, or regenerate the mirror against the installed "
-        "one: python -m generator"
+def _lost(name: str, state: _State) -> AttributeError:
+    dotted = f"{state.source.__name__}.{name}"
+    return AttributeError(
+        versions.lost_message(dotted, state.generated_from), name=name, obj=state.source
     )
 
 
@@ -176,7 +194,7 @@ def adopt(
         tools: submodules that tdev adds to torch's; imported at their first use.
         generated_from: the torch version that the mirror was generated from.
     """
-    original_module = importlib.import_module(source)
+    original_module = load(source, generated_from)
     module = sys.modules[name]
     namespace = module.__dict__
     at_home = home is not None and current() is home
@@ -190,7 +208,7 @@ def adopt(
         elif at_home:
             namespace.pop(key, None)
         else:
-            _dress(namespace, key, original)
+            namespace[key] = dressed(namespace[key], name, key, original)
             kept.append(key)
     if script and not at_home:
         _teach_torchscript({namespace[key]: op for key, op in script.items() if key in namespace})
@@ -203,22 +221,24 @@ def adopt(
         frozenset(tools),
     )
     module.__class__ = MirrorModule
+    if source == "torch" and versions.differs(generated_from):
+        _finder(name).look_for_lost(generated_from)
 
 
-def _dress(namespace: dict[str, Any], key: str, original: Any) -> None:
-    """Give a wrapper the documentation and signature of what it wraps.
+def load(name: str, generated_from: str) -> ModuleType:
+    """The torch module ``name``, imported.
 
-    ``__module__`` stays the mirror's: pickle finds the wrapper again by that name.
+    Raises:
+        ModuleNotFoundError: it is not there; where the installed torch is another one than the mirror
+            was generated from, the message says so.
     """
-    wrapper = namespace[key]
-    if not isinstance(wrapper, FunctionType):
-        return
-    wrapper.__doc__ = original.__doc__
-    wrapper.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
-    if isinstance(original, FunctionType):
-        wrapper.__annotations__ = original.__annotations__
-    if report.enabled():
-        namespace[key] = report.counted(wrapper, f"{original.__module__}.{key}")
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name or not versions.differs(generated_from):
+            raise
+        message = versions.lost_message(name, generated_from)
+        raise ModuleNotFoundError(message, name=name) from None
 
 
 def _teach_torchscript(operators: Mapping[Any, str]) -> None:
@@ -236,6 +256,7 @@ class AliasFinder(MetaPathFinder):
     def __init__(self, package: str, own: Iterable[str]) -> None:
         self.prefix = package + "."
         self.own = frozenset(own)
+        self.generated_from = ""  # set where the installed torch is another one
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -245,41 +266,72 @@ class AliasFinder(MetaPathFinder):
         name = "torch." + fullname[len(self.prefix) :]
         if sys.modules.get(name) is None:
             try:
-                if importlib.util.find_spec(name) is None:
-                    return None
+                found = importlib.util.find_spec(name) is not None
             except (ModuleNotFoundError, ValueError):
+                found = False
+            if not found:
+                if self.generated_from and versions.known_module(name):
+                    message = versions.lost_message(name, self.generated_from)
+                    raise ModuleNotFoundError(message, name=fullname)
                 return None
-        return ModuleSpec(fullname, _AliasLoader(name))
+        return ModuleSpec(fullname, _AliasLoader(name, self))
+
+    def alias(self, module: ModuleType) -> ModuleType:
+        """What stands for a torch module under its second name: itself, unless it lacks names."""
+        lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
+        if not lost:
+            return module
+        stand_in = MirrorModule(self.prefix + module.__name__[len("torch.") :], module.__doc__)
+        namespace = stand_in.__dict__
+        for key in ("__all__", "__file__", "__path__"):
+            if hasattr(module, key):
+                namespace[key] = getattr(module, key)
+        namespace[_STATE] = _State(
+            module, frozenset(), {}, lost, self.generated_from, frozenset()
+        )
+        return stand_in
+
+    def look_for_lost(self, generated_from: str) -> None:
+        """From now on tell of names that the installed torch lacks, in aliases too."""
+        self.generated_from = generated_from
+        for alias, module in list(sys.modules.items()):
+            name = "torch." + alias[len(self.prefix) :]
+            if alias.startswith(self.prefix) and sys.modules.get(name) is module:
+                sys.modules[alias] = self.alias(module)
 
 
 class _AliasLoader(Loader):
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, finder: AliasFinder) -> None:
         self.name = name
+        self.finder = finder
 
     def exec_module(self, module: ModuleType) -> None:
         # Importlib takes from sys.modules what the loader left there: torch's own module object,
         # whose __spec__ and __name__ thereby stay untouched.
-        sys.modules[module.__name__] = importlib.import_module(self.name)
-        _register_loaded(module.__name__.partition(".")[0])
+        sys.modules[module.__name__] = self.finder.alias(importlib.import_module(self.name))
+        _register_loaded(self.finder)
 
 
-def _register_loaded(package: str) -> None:
+def _register_loaded(finder: AliasFinder) -> None:
     """Give every torch module that is loaded its second name.
 
     After loading a submodule, the import system binds it on its package, which for an alias is
     torch's own: where torch has bound a function under that name, it would be lost. What is already
     in ``sys.modules`` is not bound again.
     """
-    finder = next(
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.") and isinstance(module, ModuleType):
+            alias = finder.prefix + name[len("torch.") :]
+            if alias not in finder.own and alias not in sys.modules:
+                sys.modules[alias] = finder.alias(module)
+
+
+def _finder(package: str) -> AliasFinder:
+    return next(
         entry
         for entry in sys.meta_path
         if isinstance(entry, AliasFinder) and entry.prefix == package + "."
     )
-    for name, module in list(sys.modules.items()):
-        if name.startswith("torch.") and isinstance(module, ModuleType):
-            alias = finder.prefix + name[len("torch.") :]
-            if alias not in finder.own:
-                sys.modules.setdefault(alias, module)
 
 
 def install_finder(package: str, own: Iterable[str]) -> None:
@@ -292,4 +344,4 @@ def install_finder(package: str, own: Iterable[str]) -> None:
         if isinstance(finder, AliasFinder) and finder.prefix == package + ".":
             sys.meta_path.remove(finder)
     sys.meta_path.insert(0, AliasFinder(package, own))
-    _register_loaded(package)
+    _register_loaded(_finder(package))

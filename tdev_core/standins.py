@@ -8,11 +8,14 @@ in a dictionary). TorchScript is told of them where it keeps its own classes.
 
 from __future__ import annotations
 
+import copyreg
+import pickle
 from typing import Any
 
 import torch
 
-from tdev_core.devices import translate
+from tdev_core.accelerator import accelerator
+from tdev_core.devices import device_index, translate
 
 __all__ = ["Event", "Generator", "Stream", "device"]
 
@@ -73,6 +76,11 @@ def _device_arguments(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     raise TypeError(f"unexpected arguments for device: {args} {kwargs}")
 
 
+def _reduced(stand_in: _StandIn) -> tuple[Any, tuple[bytes]]:
+    # As torch's own type: whoever reads the pickle may have torch alone.
+    return pickle.loads, (pickle.dumps(stand_in.real),)
+
+
 class _DeviceMeta(_StandIn):
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _device_call(*args, **kwargs)
@@ -98,7 +106,17 @@ class _TranslatingMeta(_StandIn):
         return cls.real(*args, **kwargs)
 
 
-class Generator(metaclass=_TranslatingMeta):
+class _GeneratorMeta(_StandIn):
+    def __call__(cls, device: Any = "cpu") -> torch.Generator:
+        where = translate(device)
+        if isinstance(where, torch.device) and where.type in ("sim", "mlx"):
+            # torch cannot make generators for device types that Python registers.
+            return accelerator().new_generator(device_index(where))
+        made: torch.Generator = cls.real(where)
+        return made
+
+
+class Generator(metaclass=_GeneratorMeta):
     """``torch.Generator(device="cpu")`` on the translated device."""
 
     real = torch.Generator

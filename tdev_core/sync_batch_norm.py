@@ -51,19 +51,16 @@ def _synchronized(
     layer: torch.nn.SyncBatchNorm, input: torch.Tensor, group: dist.ProcessGroup
 ) -> torch.Tensor:
     """Normalise ``input`` of shape (N, C, …) by the statistics of all ranks' inputs."""
-    from torch.distributed.nn.functional import all_reduce
-
     others = [dimension for dimension in range(input.dim()) if dimension != 1]
     shape = [1, -1] + [1] * (input.dim() - 2)
     # Reduced precision is for activations; statistics are taken in float32, as the CUDA kernels do.
     values = input if input.dtype == torch.float64 else input.float()
     here = values.new_full((1,), values.numel() // values.size(1))
-    sums: torch.Tensor = all_reduce(torch.cat([values.sum(others), here]), group=group)
+    sums = _total(torch.cat([values.sum(others), here]), group)
     count = sums[-1]
     mean = sums[:-1] / count
     centred = values - mean.view(shape)
-    scatter: torch.Tensor = all_reduce(centred.square().sum(others), group=group)
-    variance = scatter / count
+    variance = _total(centred.square().sum(others), group) / count
     _track(layer, mean.detach(), variance.detach(), count.detach())
     result = centred * torch.rsqrt(variance + layer.eps).view(shape)
     if layer.weight is not None:
@@ -71,6 +68,28 @@ def _synchronized(
     if layer.bias is not None:
         result = result + layer.bias.view(shape)
     return result.to(input.dtype)
+
+
+class _Total(torch.autograd.Function):
+    """The sum over ranks; the gradient of a sum is each rank's gradient, summed again."""
+
+    @staticmethod
+    def forward(context: Any, part: torch.Tensor, group: dist.ProcessGroup) -> torch.Tensor:
+        context.group = group
+        total = part.clone()
+        dist.all_reduce(total, group=group)
+        return total
+
+    @staticmethod
+    def backward(context: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        total = gradients[0].contiguous().clone()
+        dist.all_reduce(total, group=context.group)
+        return total, None
+
+
+def _total(part: torch.Tensor, group: dist.ProcessGroup) -> torch.Tensor:
+    total: torch.Tensor = _Total.apply(part, group)  # type: ignore[no-untyped-call]
+    return total
 
 
 def _track(

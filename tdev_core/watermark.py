@@ -38,6 +38,8 @@ class Watermark:
 
     def now(self) -> int:
         """The number now. Counts as a reading."""
+        if _thread is None:
+            _watch(self)  # in a forked child, which has no threads yet
         value = self._read()
         with self._lock:
             change = value - self._last
@@ -96,13 +98,13 @@ def _sample() -> None:
 
 
 def _after_fork() -> None:
-    # Threads do not survive a fork, and a lock may have been held by one.
+    # Threads do not survive a fork, and a lock may have been held by one. The next reading starts the
+    # sampling anew; most children (workers of a DataLoader) never ask.
     global _lock, _thread
     _lock = threading.Lock()
     _thread = None
     for mark in list(_watched):
         mark._lock = threading.Lock()
-        _watch(mark)
 
 
 if hasattr(os, "register_at_fork"):

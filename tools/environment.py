@@ -43,10 +43,11 @@ def ensure(extra: str) -> Path:
     Raises SetupError when that fails, for want of a network for example.
     """
     python = venv_python()
-    stamp = VENV / f".tdev-{extra}"
     wanted = _fingerprint()
-    if python.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
-        return python
+    stamp = VENV / f".tdev-{extra}"
+    for sufficient in (stamp, VENV / ".tdev-dev"):  # dev holds every other group
+        if python.exists() and sufficient.exists() and sufficient.read_text("utf-8") == wanted:
+            return python
     progress.heading(f"setting up {VENV.relative_to(ROOT)} (once; torch is a large download)")
     try:
         if not _usable(python):

@@ -85,6 +85,8 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     \\text{start}}{\\text{step}} \\right\\rceil`` with values from the interval ``[start, end)``
     taken with common difference ``step`` beginning from `start`.
     """
+    if not kwargs:
+        return torch.arange(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.arange(*args, **kwargs)
@@ -104,6 +106,8 @@ def as_tensor(*args: Any, **kwargs: Any) -> Any:
 
 def asarray(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor."""
+    if not kwargs:
+        return torch.asarray(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.asarray(*args, **kwargs)
@@ -111,6 +115,8 @@ def asarray(*args: Any, **kwargs: Any) -> Any:
 
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.bartlett_window``: Bartlett window function."""
+    if not kwargs:
+        return torch.bartlett_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.bartlett_window(*args, **kwargs)
@@ -118,6 +124,8 @@ def bartlett_window(*args: Any, **kwargs: Any) -> Any:
 
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.blackman_window``: Blackman window function."""
+    if not kwargs:
+        return torch.blackman_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.blackman_window(*args, **kwargs)
@@ -174,6 +182,8 @@ def compile(
 
 def empty(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty``: Returns a tensor filled with uninitialized data."""
+    if not kwargs:
+        return torch.empty(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty(*args, **kwargs)
@@ -184,6 +194,8 @@ def empty_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns an uninitialized tensor with the same size as ``input``.
     """
+    if not kwargs:
+        return torch.empty_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_like(*args, **kwargs)
@@ -196,6 +208,8 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
     ``physical_layout`` specifying how the dimensions are physically laid out in memory (each
     logical dimension is listed from outermost to innermost).
     """
+    if not kwargs:
+        return torch.empty_permuted(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_permuted(*args, **kwargs)
@@ -203,6 +217,8 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
 
 def empty_quantized(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_quantized``."""
+    if not kwargs:
+        return torch.empty_quantized(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_quantized(*args, **kwargs)
@@ -213,6 +229,8 @@ def empty_strided(*args: Any, **kwargs: Any) -> Any:
 
     Creates a tensor with the specified ``size`` and ``stride`` and filled with undefined data.
     """
+    if not kwargs:
+        return torch.empty_strided(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.empty_strided(*args, **kwargs)
@@ -223,6 +241,8 @@ def eye(*args: Any, **kwargs: Any) -> Any:
 
     Returns a 2-D tensor with ones on the diagonal and zeros elsewhere.
     """
+    if not kwargs:
+        return torch.eye(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.eye(*args, **kwargs)
@@ -233,6 +253,8 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
 
     Creates a CPU tensor with a storage backed by a memory-mapped file.
     """
+    if not kwargs:
+        return torch.from_file(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.from_file(*args, **kwargs)
@@ -240,6 +262,8 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
 
 def full(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.full``: Creates a tensor of size ``size`` filled with ``fill_value``."""
+    if not kwargs:
+        return torch.full(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.full(*args, **kwargs)
@@ -250,6 +274,8 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor with the same size as ``input`` filled with ``fill_value``.
     """
+    if not kwargs:
+        return torch.full_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.full_like(*args, **kwargs)
@@ -276,6 +302,8 @@ def get_device_module(device: torch.device | str | None = None) -> Any:
 
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.hamming_window``: Hamming window function."""
+    if not kwargs:
+        return torch.hamming_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.hamming_window(*args, **kwargs)
@@ -283,6 +311,8 @@ def hamming_window(*args: Any, **kwargs: Any) -> Any:
 
 def hann_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.hann_window``: Hann window function."""
+    if not kwargs:
+        return torch.hann_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.hann_window(*args, **kwargs)
@@ -312,6 +342,8 @@ def kaiser_window(*args: Any, **kwargs: Any) -> Any:
     Computes the Kaiser window with window length ``window_length`` and shape parameter
     ``beta``.
     """
+    if not kwargs:
+        return torch.kaiser_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.kaiser_window(*args, **kwargs)
@@ -323,6 +355,8 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
     Creates a one-dimensional tensor of size ``steps`` whose values are evenly spaced from
     ``start`` to ``end``, inclusive.
     """
+    if not kwargs:
+        return torch.linspace(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.linspace(*args, **kwargs)
@@ -335,6 +369,8 @@ def logspace(*args: Any, **kwargs: Any) -> Any:
     ``{{\\text{{base}}}}^{{\\text{{start}}}}`` to ``{{\\text{{base}}}}^{{\\text{{end}}}}``,
     inclusive, on a logarithmic scale with base ``base``.
     """
+    if not kwargs:
+        return torch.logspace(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.logspace(*args, **kwargs)
@@ -346,6 +382,8 @@ def normal(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor of random numbers drawn from separate normal distributions whose mean and
     standard deviation are given.
     """
+    if not kwargs:
+        return torch.normal(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.normal(*args, **kwargs)
@@ -357,6 +395,8 @@ def ones(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor filled with the scalar value `1`, with the shape defined by the variable
     argument ``size``.
     """
+    if not kwargs:
+        return torch.ones(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.ones(*args, **kwargs)
@@ -367,6 +407,8 @@ def ones_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with the scalar value `1`, with the same size as ``input``.
     """
+    if not kwargs:
+        return torch.ones_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.ones_like(*args, **kwargs)
@@ -378,6 +420,8 @@ def rand(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor filled with random numbers from a uniform distribution on the interval
     ``[0, 1)``
     """
+    if not kwargs:
+        return torch.rand(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.rand(*args, **kwargs)
@@ -389,6 +433,8 @@ def rand_like(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor with the same size as ``input`` that is filled with random numbers from a
     uniform distribution on the interval ``[0, 1)``.
     """
+    if not kwargs:
+        return torch.rand_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.rand_like(*args, **kwargs)
@@ -400,6 +446,8 @@ def randint(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor filled with random integers generated uniformly between ``low`` (inclusive)
     and ``high`` (exclusive).
     """
+    if not kwargs:
+        return torch.randint(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randint(*args, **kwargs)
@@ -411,6 +459,8 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor with the same shape as Tensor ``input`` filled with random integers
     generated uniformly between ``low`` (inclusive) and ``high`` (exclusive).
     """
+    if not kwargs:
+        return torch.randint_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randint_like(*args, **kwargs)
@@ -422,6 +472,8 @@ def randn(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor filled with random numbers from a normal distribution with mean `0` and
     variance `1` (also called the standard normal distribution).
     """
+    if not kwargs:
+        return torch.randn(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randn(*args, **kwargs)
@@ -433,6 +485,8 @@ def randn_like(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor with the same size as ``input`` that is filled with random numbers from a
     normal distribution with mean 0 and variance 1.
     """
+    if not kwargs:
+        return torch.randn_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randn_like(*args, **kwargs)
@@ -443,6 +497,8 @@ def randperm(*args: Any, **kwargs: Any) -> Any:
 
     Returns a random permutation of integers from ``0`` to ``n - 1``.
     """
+    if not kwargs:
+        return torch.randperm(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.randperm(*args, **kwargs)
@@ -455,6 +511,8 @@ def range(*args: Any, **kwargs: Any) -> Any:
     \\text{start}}{\\text{step}} \\right\\rfloor + 1`` with values from ``start`` to ``end``
     with step ``step``.
     """
+    if not kwargs:
+        return torch.range(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.range(*args, **kwargs)
@@ -462,6 +520,8 @@ def range(*args: Any, **kwargs: Any) -> Any:
 
 def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.scalar_tensor``."""
+    if not kwargs:
+        return torch.scalar_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.scalar_tensor(*args, **kwargs)
@@ -513,6 +573,8 @@ def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in BSC (Block Compressed Sparse Column))`` with specified
     2-dimensional blocks at the given ``ccol_indices`` and ``row_indices``.
     """
+    if not kwargs:
+        return torch.sparse_bsc_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_bsc_tensor(*args, **kwargs)
@@ -524,6 +586,8 @@ def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in BSR (Block Compressed Sparse Row))`` with specified
     2-dimensional blocks at the given ``crow_indices`` and ``col_indices``.
     """
+    if not kwargs:
+        return torch.sparse_bsr_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_bsr_tensor(*args, **kwargs)
@@ -535,6 +599,8 @@ def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in Compressed Sparse format - CSR, CSC, BSR, or BSC -`` with
     specified values at the given ``compressed_indices`` and ``plain_indices``.
     """
+    if not kwargs:
+        return torch.sparse_compressed_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_compressed_tensor(*args, **kwargs)
@@ -546,6 +612,8 @@ def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in COO(rdinate) format`` with specified values at the given
     ``indices``.
     """
+    if not kwargs:
+        return torch.sparse_coo_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_coo_tensor(*args, **kwargs)
@@ -557,6 +625,8 @@ def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in CSC (Compressed Sparse Column)`` with specified values at
     the given ``ccol_indices`` and ``row_indices``.
     """
+    if not kwargs:
+        return torch.sparse_csc_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_csc_tensor(*args, **kwargs)
@@ -568,6 +638,8 @@ def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     Constructs a ``sparse tensor in CSR (Compressed Sparse Row)`` with specified values at the
     given ``crow_indices`` and ``col_indices``.
     """
+    if not kwargs:
+        return torch.sparse_csr_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.sparse_csr_tensor(*args, **kwargs)
@@ -593,6 +665,8 @@ def tril_indices(*args: Any, **kwargs: Any) -> Any:
     Tensor, where the first row contains row coordinates of all indices and the second row
     contains column coordinates.
     """
+    if not kwargs:
+        return torch.tril_indices(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.tril_indices(*args, **kwargs)
@@ -605,6 +679,8 @@ def triu_indices(*args: Any, **kwargs: Any) -> Any:
     Tensor, where the first row contains row coordinates of all indices and the second row
     contains column coordinates.
     """
+    if not kwargs:
+        return torch.triu_indices(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.triu_indices(*args, **kwargs)
@@ -616,6 +692,8 @@ def zeros(*args: Any, **kwargs: Any) -> Any:
     Returns a tensor filled with the scalar value `0`, with the shape defined by the variable
     argument ``size``.
     """
+    if not kwargs:
+        return torch.zeros(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.zeros(*args, **kwargs)
@@ -626,6 +704,8 @@ def zeros_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with the scalar value `0`, with the same size as ``input``.
     """
+    if not kwargs:
+        return torch.zeros_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.zeros_like(*args, **kwargs)
@@ -715,10 +795,12 @@ if not _launch.codemod_only():
             "from_file": "aten::from_file",
             "full": "aten::full",
             "full_like": "aten::full_like",
+            "get_autocast_dtype": "aten::get_autocast_dtype",
             "hamming_window": "aten::hamming_window",
             "hann_window": "aten::hann_window",
             "import_ir_module": "aten::import_ir_module",
             "import_ir_module_from_buffer": "aten::import_ir_module_from_buffer",
+            "is_autocast_enabled": "aten::is_autocast_enabled",
             "kaiser_window": "aten::kaiser_window",
             "linspace": "aten::linspace",
             "logspace": "aten::logspace",
@@ -735,6 +817,7 @@ if not _launch.codemod_only():
             "range": "aten::range",
             "scalar_tensor": "aten::scalar_tensor",
             "set_autocast_dtype": "aten::set_autocast_dtype",
+            "set_autocast_enabled": "aten::set_autocast_enabled",
             "sparse_bsc_tensor": "aten::sparse_bsc_tensor",
             "sparse_bsr_tensor": "aten::sparse_bsr_tensor",
             "sparse_compressed_tensor": "aten::sparse_compressed_tensor",

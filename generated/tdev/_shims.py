@@ -147,6 +147,11 @@ SHIMS = (
         devices=(("device", 10),),
     ),
     Shim(
+        "torch.ao.nn.qat.modules.conv._ConvNd",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
         "torch.ao.nn.qat.modules.embedding_ops.Embedding",
         "__init__",
         devices=(("device", 8),),
@@ -227,6 +232,11 @@ SHIMS = (
         devices=(("device", 3),),
     ),
     Shim(
+        "torch.ao.nn.quantized.modules.batchnorm._BatchNorm",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
         "torch.ao.nn.quantized.modules.conv.Conv1d",
         "__init__",
         devices=(("device", 9),),
@@ -255,6 +265,16 @@ SHIMS = (
         "torch.ao.nn.quantized.modules.conv.ConvTranspose3d",
         "__init__",
         devices=(("device", 10),),
+    ),
+    Shim(
+        "torch.ao.nn.quantized.modules.conv._ConvNd",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
+        "torch.ao.nn.quantized.modules.conv._ConvTransposeNd",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
     ),
     Shim(
         "torch.ao.nn.quantized.modules.normalization.GroupNorm",
@@ -407,6 +427,11 @@ SHIMS = (
         devices=(("device", 4),),
     ),
     Shim(
+        "torch.nn.modules.batchnorm._NormBase",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
         "torch.nn.modules.conv.Conv1d",
         "__init__",
         devices=(("device", 9),),
@@ -465,6 +490,16 @@ SHIMS = (
         "torch.nn.modules.conv.LazyConvTranspose3d",
         "__init__",
         devices=(("device", 9),),
+    ),
+    Shim(
+        "torch.nn.modules.conv._ConvNd",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
+        "torch.nn.modules.conv._ConvTransposeNd",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
     ),
     Shim(
         "torch.nn.modules.instancenorm._InstanceNorm",
@@ -630,6 +665,11 @@ SHIMS = (
         "torch.nn.parameter.UninitializedParameter",
         "__new__",
         devices=(("device", 1),),
+    ),
+    Shim(
+        "torch.nn.parameter.UninitializedTensorMixin",
+        "_allowed_methods",
+        factory="tdev_core.shims.moves:allowed_methods",
     ),
     Shim(
         "torch.nn.parameter.UninitializedTensorMixin",

@@ -17,6 +17,8 @@ from tdev_core.devices import translate_type as _translate_type
 
 def custom_op(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.library.custom_op``: Wraps a function into custom operator."""
+    if not kwargs:
+        return torch.library.custom_op(*args)
     if "device_types" in kwargs:
         kwargs["device_types"] = _translate_type(kwargs["device_types"])
     return torch.library.custom_op(*args, **kwargs)

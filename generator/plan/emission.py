@@ -226,8 +226,21 @@ def emit_bound(
         modules |= bound.modules - {"mx"}
         bodies[backend] = (*_mlx_import(bound.modules), f"{name} = {bound.text}")
     return Emitted(
-        name, "bound", dotted, member.summary, "", _merged(bodies), tuple(sorted(modules))
+        name,
+        "bound",
+        dotted,
+        member.summary,
+        "",
+        _merged(bodies),
+        tuple(sorted(modules)),
+        _script(dotted, member),
     )
+
+
+def _script(dotted: str, member: Member) -> str:
+    """The operator that TorchScript knows a builtin of torch's top level as."""
+    name = dotted.rpartition(".")[2]
+    return f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
 
 
 def emit_translated(
@@ -238,7 +251,7 @@ def emit_translated(
     ``original`` is the expression that reaches torch's own function.
     """
     name = dotted.rpartition(".")[2]
-    script = f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
+    script = _script(dotted, member)
     if member.kind == "builtin" or len(member.signatures) != 1:
         return _translated_anyhow(dotted, member, devices, script, original)
     signature = member.signatures[0]
@@ -261,6 +274,9 @@ def _translated_anyhow(
 ) -> Emitted:
     """A builtin or an overloaded function: whatever the arguments, the device among them."""
     body: list[str] = []
+    if all(_one_position(dotted, member, device) is None for device in devices):
+        # Nothing to translate, and handing on an empty dictionary would cost more than the check.
+        body += ["if not kwargs:", f"    return {original}(*args)"]
     for device in devices:
         translate = _TRANSLATORS.get(device, "_translate")
         body.append(f"if {device!r} in kwargs:")

@@ -81,7 +81,7 @@ class _Planner:
     def _resolve_spellings(self) -> None:
         for capability in self.routes.capabilities:
             for spelling in capability.spellings:
-                member = self.by_export.get(spelling)
+                member = self.by_export.get(spelling) or self._private(spelling)
                 if member is None:
                     raise GenerationError(
                         f"{capability.where}: torch {self.facts.torch} has no {spelling!r}. Correct "
@@ -94,6 +94,21 @@ class _Planner:
                         f"{other[0].where} already answers as {other[1]!r}; list one of the names."
                     )
                 self.capability_of[member.name] = (capability, spelling)
+
+    def _private(self, spelling: str) -> Member | None:
+        """A name with a leading underscore that large programs use; the facts hold public ones only."""
+        home, _, name = spelling.rpartition(".")
+        if not name.startswith("_") or name not in self.visible.get(home, ()):
+            return None
+        member = Member(
+            spelling,
+            "instance",
+            summary="A private name of torch that large programs reach for.",
+            exports=(spelling,),
+            defined_in=home,
+        )
+        self.members[spelling] = self.by_export[spelling] = member
+        return member
 
     def _check_scope(self) -> None:
         """Every function of the modules in scope has a route; a new one in torch announces itself."""

@@ -56,8 +56,9 @@ def plan_shims(
         owner, _, name = dotted.rpartition(".")
         if route.where in used:
             continue
-        if route.factory and owner in classes:
-            # A method that takes no device and yet cannot be left alone, such as a check for CUDA.
+        if route.factory and (owner in classes or _is_private(owner, facts)):
+            # A method that takes no device and yet cannot be left alone, such as a check for CUDA, or
+            # one of a base that no public class has a method from.
             rows.append({"owner": owner, "name": name, "devices": [], "factory": route.factory})
         else:
             unknown.append(route.where)
@@ -116,3 +117,8 @@ def _position(method: Method, name: str) -> int | None:
 def _classes(facts: Facts) -> set[str]:
     public = {member.name for member in facts.members if member.kind == "class"}
     return public | {method.owner for method in facts.methods} | {"torch.Tensor"}
+
+
+def _is_private(owner: str, facts: Facts) -> bool:
+    module, _, name = owner.rpartition(".")
+    return name.startswith("_") and any(known.name == module for known in facts.modules)

@@ -17,6 +17,7 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         "torch_name": name,
         "core_modules": mirror["modules"],
         "uses": _uses(mirror),
+        "early": _early(name, mirror),
         **{key: mirror[key] for key in ("home", "elsewhere")},
         "definitions": [
             {**row, "doc": _docstring(row["torch_name"], row["summary"])}
@@ -24,6 +25,11 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         ],
         "script": {row["name"]: row["script"] for row in mirror["definitions"] if row["script"]},
     }
+
+
+def _early(name: str, mirror: dict[str, Any]) -> bool:
+    """Whether a default value is read from the torch module before the mirror adopts it."""
+    return any(f"= {name}." in row["signature"] for row in mirror["definitions"])
 
 
 def _docstring(torch_name: str, summary: str) -> str:

@@ -75,8 +75,7 @@ def process(job: Job, engine: Engine, names: Names) -> Outcome:
     except Unreadable as error:
         return Outcome(Status.ERROR, f"left alone: {error}")
     except SyntaxError_ as error:
-        where = f"line {error.line}, column {error.column}"
-        return Outcome(Status.ERROR, f"left alone: it is not Python 3 ({where}: {error.message})")
+        return Outcome(Status.ERROR, f"left alone: it is not Python 3 ({_in_words(job, error)})")
     except (RecursionError, MemoryError) as error:
         return Outcome(Status.ERROR, f"left alone: too deeply nested or too large ({error!r})")
     except Exception as error:  # one file must never end the run
@@ -84,6 +83,22 @@ def process(job: Job, engine: Engine, names: Names) -> Outcome:
             Status.ERROR,
             f"left alone: the codemod failed on it ({type(error).__name__}: {error}); please report it",
         )
+
+
+def _in_words(job: Job, error: SyntaxError_) -> str:
+    """Where and why a file does not parse, in Python's words where it finds the same fault.
+
+    The parser's own words are a list of every token that could have come instead.
+    """
+    if job.kind is Kind.PYTHON:
+        try:
+            ast.parse(decode_python(job.raw).code)
+        except SyntaxError as own:
+            return f"line {own.lineno}, column {own.offset}: {own.msg}"
+        except (ValueError, RecursionError, MemoryError):
+            pass
+    said = error.message.partition(": expected one of")[0]
+    return f"line {error.line}, column {error.column}: {said}"
 
 
 def _python(raw: bytes, rewrite: Rewrite) -> Outcome:

@@ -46,13 +46,18 @@ class Reading:
     """How many free pieces lie between the used ones."""
 
     def less(self, base: Reading) -> Reading:
-        """What came on top of ``base``; never negative."""
+        """What came on top of ``base``; never negative.
+
+        Counts are those of now: which of the blocks were there at the baseline cannot be told. Large
+        blocks are taken to be the newer ones, as tensors are.
+        """
+        in_use = max(self.in_use - base.in_use, 0)
         return Reading(
-            in_use=max(self.in_use - base.in_use, 0),
-            large=max(self.large - base.large, 0),
+            in_use=in_use,
+            large=min(self.large, in_use),
             reserved=max(self.reserved - base.reserved, 0),
-            large_blocks=max(self.large_blocks - base.large_blocks, 0),
-            free_blocks=max(self.free_blocks - base.free_blocks, 0),
+            large_blocks=self.large_blocks,
+            free_blocks=self.free_blocks,
         )
 
 

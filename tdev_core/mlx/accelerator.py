@@ -100,6 +100,12 @@ class MlxAccelerator(Accelerator):
         """The generator that every random operator draws its MLX key from, unless it is given another."""
         return default_generator()
 
+    def new_generator(self, index: int) -> torch.Generator:
+        """A generator of its own for draws on the device, at torch's default seed."""
+        from tdev_core.privateuse.generator import DeviceGenerator
+
+        return DeviceGenerator(torch.device("mlx", index))
+
     def in_bad_fork(self) -> bool:
         """Whether this process is a fork of one that used the device."""
         from tdev_core.mlx import runtime

@@ -79,6 +79,7 @@ def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
     """
     if options:
         raise TypeError(f"torch.compile(backend='mlx') takes no options, got {sorted(options)}")
+    runtime.compiles = True
     from torch._dynamo.backends.common import aot_autograd
     from torch._functorch.aot_autograd import make_boxed_func
 
@@ -114,7 +115,7 @@ def _decompositions() -> dict[Any, Any]:
 def kernel_of(target: Any) -> Any:
     """The kernel over arrays of an operator, or None."""
     from tdev_core.mlx import attention
-    from tdev_core.mlx.ops import views
+    from tdev_core.mlx.ops import norm, views
 
     schema = getattr(target, "_schema", None)
     if schema is None:
@@ -127,6 +128,8 @@ def kernel_of(target: Any) -> Any:
     full = full.removeprefix("aten::")
     if full in views.GRAPH:
         return views.GRAPH[full]
+    if full in norm.GRAPH:
+        return norm.GRAPH[full]
     row = OPERATORS.get(full)
     return row.kernel if row is not None and row.compiled and not row.raw else None
 

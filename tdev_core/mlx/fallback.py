@@ -8,6 +8,7 @@ own check raises torch's own words.
 from __future__ import annotations
 
 import os
+import sys
 from typing import Any
 
 from tdev_core.errors import FallbackWarning, UnsupportedError, warn_once
@@ -42,7 +43,7 @@ def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
 def _count(op: Any, why: str) -> None:
     name = f"{op._schema.name.removeprefix('aten::')}.{op._schema.overload_name or 'default'}"
     counts[name] = counts.get(name, 0) + 1
-    if quiet:
+    if quiet or _printing():
         return
     if os.environ.get("TDEV_STRICT") == "1":
         raise UnsupportedError(
@@ -58,6 +59,18 @@ def _count(op: Any, why: str) -> None:
         key=("mlx", name),
         stacklevel=4,
     )
+
+
+def _printing() -> bool:
+    """Whether torch is formatting a tensor for a person: it computes with a float64 copy, which is nobody's slow loop."""
+    frame = sys._getframe(2)
+    for _ in range(8):
+        if frame.f_code.co_filename.endswith("_tensor_str.py"):
+            return True
+        if frame.f_back is None:
+            return False
+        frame = frame.f_back
+    return False
 
 
 class _Call:
@@ -188,6 +201,7 @@ def run(
     }
     device = host.get("device")
     if device is not None and torch.device(device).type == "mlx":
+        storage.check_device(device)
         host["device"] = torch.device("cpu")
         call.devices.add("mlx")
     if call.host_tensor is not None and call.devices and call.name not in _HOST_INDEX | _ON_CPU:

@@ -21,6 +21,12 @@ __all__ = ["PENDING_LIMIT", "evaluate", "lock", "pending", "ready", "start", "sy
 PENDING_LIMIT = 400
 """Unevaluated results are handed to MLX at this many, which bounds the graph and overlaps building and running."""
 
+compiles = False
+"""Whether the program has compiled something with ``torch.compile``; fused optimizers then compile their update too.
+
+``mx.compile`` pays off for them always, but on Linux it runs a C++ compiler, which nobody expects of an eager program.
+"""
+
 lock = threading.RLock()
 pending: list[weakref.ref[Any]] = []
 _local = threading.local()

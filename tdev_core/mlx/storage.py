@@ -2,7 +2,8 @@
 
 Invariants: a storage's Python object holds exactly one of ``_mx``, an array with as many elements as the storage
 and in the storage's row-major order (its shape may be any); ``_raw``, the same for a storage that is viewed under
-several element types, so that its array must be reinterpreted; and ``_host``, a CPU ``UntypedStorage`` of the same
+several element types, so that its array must be reinterpreted; ``_later``, a function that will give the array (see
+`defer`); and ``_host``, a CPU ``UntypedStorage`` of the same
 size, for element types that MLX does not have.  Arrays are values: an in-place write replaces the storage's array, so that one array
 may serve several storages.
 
@@ -147,7 +148,7 @@ def check_device(device: Any) -> None:
         RuntimeError: for ``mlx:1`` and above, with CUDA's words.
     """
     if device is not None and torch.device(device).index not in (None, 0):
-        raise RuntimeError(
+        raise DeviceMismatch(
             f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'"
         )
 
@@ -170,6 +171,21 @@ def wrap(a: Any) -> torch.Tensor:
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
     remember(a)
     return t
+
+
+def defer(shape: Shape, dtype: Any, compute: Any) -> torch.Tensor:
+    """A tensor whose array `compute()` gives when it is first read: for results that are seldom looked at."""
+    t = new(shape, dtype)
+    t.untyped_storage()._later = compute  # type: ignore[attr-defined]
+    return t
+
+
+def settle(storage: Any) -> None:
+    """Compute what `defer` left for later."""
+    later = storage.__dict__.pop("_later", None)
+    if later is not None:
+        storage._mx = later()
+        remember(storage._mx)
 
 
 def remember(a: Any) -> None:
@@ -258,7 +274,10 @@ def _read_slowly(t: torch.Tensor) -> Any:
     storage = t.untyped_storage()
     raw = getattr(storage, "_raw", None)
     if raw is None and not hasattr(storage, "_host"):
-        _adopt(t)
+        if hasattr(storage, "_later"):
+            settle(storage)
+        else:
+            _adopt(t)
         return read(t)
     if t.dtype not in to_mx:
         raise Decline(f"{t.dtype} tensors are kept in host memory")
@@ -283,7 +302,7 @@ def _number(t: torch.Tensor) -> Any:
 
 
 class DeviceMismatch(RuntimeError):
-    """A tensor of another device among the arguments; torch raises RuntimeError for it."""
+    """A tensor of another device among the arguments, or a device that does not exist: final, the CPU is not asked."""
 
 
 def _nbytes(storage: Any) -> int:
@@ -313,6 +332,7 @@ def _adopt(t: torch.Tensor) -> None:
 def share_dtypes(t: torch.Tensor, dtype: Any) -> None:
     """Prepare the storage of `t` for views of another element type."""
     storage = t.untyped_storage()
+    settle(storage)
     array = getattr(storage, "_mx", None)
     if array is None:
         if hasattr(storage, "_raw") and dtype not in to_mx:
@@ -331,6 +351,7 @@ def share_dtypes(t: torch.Tensor, dtype: Any) -> None:
 def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
     """An owned host copy of the whole storage of `t`."""
     storage = t.untyped_storage()
+    settle(storage)
     if hasattr(storage, "_host"):
         return storage._host.clone()  # type: ignore[no-any-return]
     array = getattr(storage, "_mx", None)
@@ -345,6 +366,7 @@ def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
 def replace_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
     """Make the host storage `data`, as large as the storage of `t`, its content."""
     storage = t.untyped_storage()
+    settle(storage)
     if hasattr(storage, "_host"):
         storage._host = data
     elif hasattr(storage, "_raw"):
@@ -390,6 +412,9 @@ def _write_slowly(t: torch.Tensor, a: Any) -> None:
         remember(storage._raw)
     elif hasattr(storage, "_host"):
         views.write_host(t, download(a))
+    elif hasattr(storage, "_later"):
+        settle(storage)
+        write(t, a)
     else:
         _adopt(t)
 

@@ -30,6 +30,7 @@ class MlxStorages:
     def host(self, s: torch.UntypedStorage) -> torch.UntypedStorage:
         """A CPU copy of the bytes."""
         held: Any = s
+        storage.settle(held)
         if hasattr(held, "_host"):
             return held._host  # type: ignore[no-any-return]
         array = getattr(held, "_mx", None)
@@ -48,6 +49,7 @@ class MlxStorages:
         """Overwrite the bytes with those of a CPU storage of the same size."""
         held: Any = s
         runtime.ready()
+        storage.settle(held)
         if hasattr(held, "_host"):
             held._host = source.clone()
             return

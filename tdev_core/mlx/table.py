@@ -10,7 +10,7 @@ __all__ = ["FAMILIES", "load", "operators"]
 
 FAMILIES = (
     "pointwise", "compare", "reduce", "memory", "matmul", "index", "shape", "create", "activation", "loss", "conv",
-    "pool", "norm", "sort", "random", "optim", "recurrent",
+    "pool", "norm", "sort", "random", "optim", "recurrent", "fourier", "special",
 )  # fmt: skip
 """The modules of ``tdev_core.mlx.ops``; each holds the rows and kernels of one family."""
 

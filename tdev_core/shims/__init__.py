@@ -137,6 +137,8 @@ def uninstall() -> None:
 
 def _replacement(shim: Shim, owner: type, before: object) -> Any:
     """What takes the place of ``before``: of the same kind, so that binding goes on as it did."""
+    if isinstance(before, list):
+        return _factory(shim)(before)
     if isinstance(before, staticmethod):
         return staticmethod(_made(shim, before.__func__, bound=shim.name == "__new__"))
     if isinstance(before, classmethod):
@@ -144,11 +146,16 @@ def _replacement(shim: Shim, owner: type, before: object) -> Any:
     return _made(shim, getattr(owner, shim.name), bound=True)
 
 
+def _factory(shim: Shim) -> Callable[..., Any]:
+    module, _, function = shim.factory.partition(":")
+    made: Callable[..., Any] = getattr(importlib.import_module(module), function)
+    return made
+
+
 def _made(shim: Shim, original: Callable[..., Any], *, bound: bool) -> Callable[..., Any]:
     replacement: Callable[..., Any]
     if shim.factory:
-        module, _, function = shim.factory.partition(":")
-        replacement = getattr(importlib.import_module(module), function)(original)
+        replacement = _factory(shim)(original)
     else:
         replacement = translating(original, shim.devices, bound=bound)
     for attribute in ("__doc__", "__name__", "__qualname__", "__module__", "__annotations__"):

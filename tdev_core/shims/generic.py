@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 from tdev_core.devices import translate, translate_each, translate_type
 
-__all__ = ["translating"]
+__all__ = ["by_signature", "translating"]
 
 # By the names that torch gives parameters which are not one plain device.
 _TRANSLATORS = {
@@ -38,6 +39,8 @@ def translating(
         key, _, translator = plan[0]
 
         def keyword(*args: Any, **kwargs: Any) -> Any:
+            if not kwargs:
+                return original(*args)
             if key in kwargs:
                 kwargs[key] = translator(kwargs[key])
             return original(*args, **kwargs)
@@ -53,3 +56,14 @@ def translating(
         return original(*args, **kwargs)
 
     return positional
+
+
+def by_signature(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``original``, a constructor, with its parameter ``device`` translated wherever it stands."""
+    parameters = list(inspect.signature(original).parameters.values())[1:]  # without self
+    devices = tuple(
+        (parameter.name, None if parameter.kind is parameter.KEYWORD_ONLY else position)
+        for position, parameter in enumerate(parameters)
+        if parameter.name == "device"
+    )
+    return translating(original, devices)

@@ -19,8 +19,10 @@ from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
 
 __all__ = [
+    "allowed_methods",
     "module_cuda",
     "module_to",
+    "moves_copy",
     "packed_cuda",
     "pin_memory",
     "storage_cuda",
@@ -36,7 +38,7 @@ _HERE = frozenset({"cpu", torch.device("cpu")})
 
 
 @lru_cache(maxsize=1)
-def _copies() -> bool:
+def moves_copy() -> bool:
     """Whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
     return current() is Backend.CPU and os.environ.get("TDEV_CPU_ALIAS", "").strip() != "1"
 
@@ -50,7 +52,7 @@ def _names_accelerator(spec: Any) -> bool:
 
 
 def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
-    return _copies() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
+    return moves_copy() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
 
 
 def tensor_to(original: Method) -> Method:
@@ -59,12 +61,14 @@ def tensor_to(original: Method) -> Method:
     def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         if args:
             spec = args[0]
-            if (
-                spec in _HERE
-                if isinstance(spec, (str, torch.device))
-                else not isinstance(spec, int)
-            ):
-                return original(self, *args, **kwargs)
+            kind = spec.__class__
+            # The forms that mean the same on every backend first, with the fewest steps.
+            if kind is str or kind is torch.device:
+                here = spec in _HERE
+            else:
+                here = not isinstance(spec, int)
+            if here:
+                return original(self, *args, **kwargs) if kwargs else original(self, *args)
             args = (translate(spec), *args[1:])
         elif "device" in kwargs:
             spec = kwargs["device"]
@@ -194,3 +198,13 @@ def storage_cuda(original: Method) -> Method:
         )
 
     return cuda
+
+
+def allowed_methods(original: list[Any]) -> list[Any]:
+    """``UninitializedTensorMixin._allowed_methods``: what lazy parameters allow, by identity.
+
+    An operator hands ``__torch_function__`` what ``torch.Tensor`` has under its name, which is the
+    shim; the list was made before that was there.
+    """
+    now = [getattr(torch.Tensor, getattr(method, "__name__", ""), method) for method in original]
+    return [*original, *(method for method in now if method not in original)]

@@ -2,7 +2,7 @@
 
 They are decomposed above the device's kernels (``CompositeImplicitAutograd``), and the decomposition
 asks for the device: ``lstm`` takes oneDNN on the CPU and fused CUDA cells elsewhere,
-``scaled_dot_product_attention`` takes a flash kernel on the CPU. To have the CPU's values, forward and
+``scaled_dot_product_attention`` takes a flash kernel on the CPU, ``dropout`` rounds in another order. To have the CPU's values, forward and
 backward, the whole operator is run on CPU tensors over the same memory, with two differentiable moves
 around it.
 """
@@ -33,6 +33,7 @@ _OPERATORS = (
     "aten::lstm_cell",
     "aten::gru_cell",
     "aten::scaled_dot_product_attention",
+    "aten::dropout",
 )
 
 
@@ -68,8 +69,16 @@ class _ToDevice(torch.autograd.Function):
         return back, None, *(None for _ in inputs)
 
 
+def _lift(value: Any, index: int, inputs: list[torch.Tensor]) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    return _ToDevice.apply(value, index, *inputs)  # type: ignore[no-untyped-call]
+
+
 def _on_host(op: OpOverload) -> Callable[..., Any]:
     """``op`` for the autograd key: forward on the CPU, differentiable."""
+
+    guards_inputs = op is not torch.ops.aten.dropout.default  # its gradient reads the mask alone
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         if torch_api.functorch_active():
@@ -80,6 +89,7 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
             return fallback.run(op, *args, **kwargs)
         torch_api.run_backward_on_caller()
         index = fallback.common_device(op, args, kwargs)
+        guarded = sim if guards_inputs else []
         with torch_api.no_torch_function():
             known = set(map(id, sim))
             lowered = [
@@ -90,12 +100,9 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
             with rng.drawing(index):
                 result = op(*on_cpu, **on_cpu_named)
             outputs, shape = tree_flatten(result)
+            unchanged = {id(new): old for new, old in zip(lowered, leaves, strict=True)}
             lifted = [
-                (
-                    _ToDevice.apply(x, index, *sim)  # type: ignore[no-untyped-call]
-                    if isinstance(x, torch.Tensor)
-                    else x
-                )
+                unchanged[id(x)] if id(x) in unchanged else _lift(x, index, guarded)
                 for x in outputs
             ]
         return tree_unflatten(lifted, shape)

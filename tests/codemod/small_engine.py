@@ -31,7 +31,7 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str) -> Re
     if "SLEEP" in source:
         time.sleep(SLEEP)
     if "SHOUT" in source:
-        print("the engine prints this")
+        print("the engine prints this", flush=True)
     if "LIE" in source:
         return Result(source.replace("LIE", "TRUTH"))
     if "BREAK" in source:

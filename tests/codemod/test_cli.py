@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tdev_core.codemod.diff import unified
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 
 Codemod = Callable[..., Ran]
@@ -67,6 +68,15 @@ def test_the_diff_is_a_patch(place: Path, codemod: Codemod, git: Callable[..., N
     assert codemod(".").status == 1  # the finding
     assert {name: (place / f"{name}.py").read_bytes() for name in old} == patched
     assert patched["plain"] == AFTER and patched["no end"].endswith(b"()")
+
+
+def test_a_name_with_spaces_ends_in_a_tab_as_git_has_it() -> None:
+    diff = unified("a b.py", b"1\n2", b"1\n3\n")
+    assert diff == (
+        b"--- a/a b.py\t\n+++ b/a b.py\t\n@@ -1,2 +1,2 @@\n 1\n"
+        b"-2\n\\ No newline at end of file\n+3\n"
+    )
+    assert unified("/x/a.py", b"", b"1\n").startswith(b"--- a/x/a.py\n+++ b/x/a.py\n")
 
 
 def test_a_finding_is_status_1_and_stays_named_after_the_rewrite(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 
-import libcst as cst
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -140,7 +139,7 @@ def _undo(source: str, result: Result) -> str:
 
 STYLE: st.SearchStrategy[Style] = st.sampled_from(STYLES)
 SLOW = settings(
-    max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 
 
@@ -185,19 +184,15 @@ def test_the_cheap_look_agrees_with_the_rules(source: str, style: Style) -> None
 @given(programs())
 def test_no_reference_to_torch_cuda_is_left_unsaid(source: str) -> None:
     """In the explicit style a call of ``torch.cuda.init`` is edited, kept, or not torch's."""
+    source = "import torch\n" + source.lstrip("\ufeff")
     if not _parses(source) or "keep" in source:
         return
+    if re.search(r"torch = None|del torch|fake as torch|tdev as torch|torch=None", source):
+        return
     code = rewrite(source, NAMES, Options()).code
-    module = cst.parse_module(code.lstrip("\ufeff").replace("\r\n", "\n").replace("\r", "\n"))
-    rebound = re.search(r"torch = None|del torch|fake as torch|tdev as torch|torch=None", source)
-    if rebound or "import torch" not in source.split("def ")[0].split("class ")[0]:
-        return
-    first = re.search(r"import torch(,|\s|$)", source)
-    if first is None or source[: first.start()].count("def "):
-        return
-    calls = [
-        n
-        for n in ast.walk(ast.parse(module.code))
-        if isinstance(n, ast.Call) and ast.unparse(n.func) == "torch.cuda.synchronize"
+    left = [
+        node
+        for node in ast.walk(ast.parse(code))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.synchronize"
     ]
-    assert not calls
+    assert not left

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -153,6 +155,19 @@ def test_a_line_names_path_place_rule_message_and_page(monkeypatch: pytest.Monke
 def test_an_unwritable_report_is_an_error(mixed: Path, codemod: Codemod) -> None:
     ran = codemod("--check", "--report", "json", "--output", ".", "fine.py")
     assert ran.status == 2 and "--output ." in ran.err and "Traceback" not in ran.err
+
+
+def test_a_console_that_does_not_know_every_character(place: Path) -> None:
+    (place / "größe.py").write_bytes(BEFORE)
+    program = (
+        "import sys\nfrom tdev_core.codemod.cli import main\n"
+        "sys.exit(main(['--check', '.'], engine='tests.codemod.small_engine'))\n"
+    )
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "PYTHONIOENCODING": "ascii:strict"}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith(b"gr\\xf6\\xdfe.py:1:13 imports")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="file names are text there")

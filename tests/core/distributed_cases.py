@@ -147,7 +147,7 @@ def supports_complex(p: Program) -> Any:
 def all_reduce(p: Program) -> Any:
     results = []
     for operation in (dist.ReduceOp.SUM, dist.ReduceOp.AVG, dist.ReduceOp.MAX):
-        tensor = p.tensor().to(p.device)
+        tensor = p.tensor()
         p.dist.all_reduce(tensor, operation)
         results.append(tensor)
     tensor = p.tensor().to(torch.bfloat16)
@@ -178,21 +178,21 @@ def reduce(p: Program) -> Any:
 
 @case
 def all_gather(p: Program) -> Any:
-    found = [torch.empty(4), torch.empty(4)]
+    found = [p.empty(4), p.empty(4)]
     p.dist.all_gather(found, p.tensor())
     return found
 
 
 @case
 def all_gather_coalesced(p: Program) -> Any:
-    found = [[torch.empty(4), torch.empty(2)] for _ in range(2)]
+    found = [[p.empty(4), p.empty(2)] for _ in range(2)]
     p.dist.all_gather_coalesced(found, [p.tensor(), p.tensor(2)])
     return found
 
 
 @case
 def all_gather_into_tensor(p: Program) -> Any:
-    found = torch.empty(8)
+    found = p.empty(8)
     p.dist.all_gather_into_tensor(found, p.tensor())
     return found
 
@@ -206,21 +206,21 @@ def all_gather_object(p: Program) -> Any:
 
 @case
 def all_to_all(p: Program) -> Any:
-    found = [torch.empty(2), torch.empty(2)]
+    found = [p.empty(2), p.empty(2)]
     p.dist.all_to_all(found, list(p.tensor().split(2)))
     return found
 
 
 @case
 def all_to_all_single(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     p.dist.all_to_all_single(found, p.tensor())
     return found
 
 
 @case
 def gather(p: Program) -> Any:
-    found = [torch.empty(4), torch.empty(4)] if p.rank == 0 else None
+    found = [p.empty(4), p.empty(4)] if p.rank == 0 else None
     p.dist.gather(p.tensor(), found, dst=0)
     return found
 
@@ -234,21 +234,21 @@ def gather_object(p: Program) -> Any:
 
 @case
 def reduce_scatter(p: Program) -> Any:
-    found = torch.empty(2)
+    found = p.empty(2)
     p.dist.reduce_scatter(found, list(p.tensor().split(2)))
     return found
 
 
 @case
 def reduce_scatter_tensor(p: Program) -> Any:
-    found = torch.empty(2)
+    found = p.empty(2)
     p.dist.reduce_scatter_tensor(found, p.tensor())
     return found
 
 
 @case
 def scatter(p: Program) -> Any:
-    found = torch.empty(2)
+    found = p.empty(2)
     p.dist.scatter(found, list(p.tensor().split(2)) if p.rank == 0 else None, src=0)
     return found
 
@@ -256,7 +256,7 @@ def scatter(p: Program) -> Any:
 @case
 def broadcast_object_list(p: Program) -> Any:
     objects = [{"rank": p.rank}, p.rank]
-    p.dist.broadcast_object_list(objects, src=1, device=p.device)
+    p.dist.broadcast_object_list(objects, src=1, device=p.torch.device(p.device))
     return objects
 
 
@@ -287,14 +287,14 @@ def exchange(p: Program, first: Callable[[], Any], second: Callable[[], Any]) ->
 
 @case
 def send(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     exchange(p, lambda: p.dist.send(p.tensor(), dst=1), lambda: p.dist.recv(found, src=0))
     return found if p.rank == 1 else None
 
 
 @case
 def recv(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     return exchange(p, lambda: p.dist.recv(found), lambda: p.dist.send(p.tensor(), dst=0)), (
         found if p.rank == 0 else None
     )
@@ -302,21 +302,21 @@ def recv(p: Program) -> Any:
 
 @case
 def isend(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     work = exchange(p, lambda: p.dist.isend(p.tensor(), 1), lambda: p.dist.irecv(found, 0))
     return work.wait(), found if p.rank == 1 else None
 
 
 @case
 def irecv(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     work = exchange(p, lambda: p.dist.irecv(found, 1), lambda: p.dist.isend(p.tensor(), 0))
     return work.wait(), found if p.rank == 0 else None
 
 
 @case
 def batch_isend_irecv(p: Program) -> Any:
-    found = torch.empty(4)
+    found = p.empty(4)
     other = 1 - p.rank
     operations = [
         p.dist.P2POp(p.dist.isend, p.tensor(), other),
@@ -358,7 +358,7 @@ def recv_object_list(p: Program) -> Any:
 def new_group(p: Program) -> Any:
     both = p.dist.new_group([0, 1], backend=p.library)
     plain = p.dist.new_group([0, 1], backend="gloo")
-    tensor = torch.ones(1)
+    tensor = p.torch.ones(1, device=p.device)
     p.dist.all_reduce(tensor, group=both)
     facts = [p.dist.get_backend(both), int(tensor.item()) - 1, p.dist.get_backend(plain)]
     p.dist.destroy_process_group(both)

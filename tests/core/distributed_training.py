@@ -20,9 +20,9 @@ def case(function: Case) -> Case:
     return function
 
 
-def model() -> nn.Sequential:
+def model(p: Program) -> nn.Sequential:
     torch.manual_seed(1)
-    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+    return nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)).to(p.device)
 
 
 def losses(p: Program, network: nn.Module, optimizer: torch.optim.Optimizer | None = None) -> Any:
@@ -30,7 +30,8 @@ def losses(p: Program, network: nn.Module, optimizer: torch.optim.Optimizer | No
     optimizer = optimizer or torch.optim.SGD(network.parameters(), 0.1)
     found = []
     for step in range(3):
-        loss = network(torch.full((2, 4), 1.0 + p.rank + step)).square().mean()
+        batch = p.torch.full((2, 4), 1.0 + p.rank + step, device=p.device)
+        loss = network(batch).square().mean()
         loss.backward()
         optimizer.step()
         optimizer.zero_grad()
@@ -48,7 +49,7 @@ def init_process_group(p: Program) -> Any:
 def ddp(p: Program) -> Any:
     device_ids = [p.rank]
     words: dict[str, Any] = {"device_ids": device_ids, "output_device": p.rank} if p.asked else {}
-    network = nn.parallel.DistributedDataParallel(model(), **words)
+    network = nn.parallel.DistributedDataParallel(model(p), **words)
     assert device_ids == [p.rank]
     return losses(p, network)
 
@@ -58,7 +59,7 @@ def zero_redundancy_optimizer(p: Program) -> Any:
     from torch.distributed.optim import ZeroRedundancyOptimizer
 
     words: dict[str, Any] = {"device_ids": [p.rank]} if p.asked else {}
-    network = nn.parallel.DistributedDataParallel(model(), **words)
+    network = nn.parallel.DistributedDataParallel(model(p), **words)
     optimizer = ZeroRedundancyOptimizer(network.parameters(), torch.optim.Adam, lr=0.1)
     found = losses(p, network, optimizer)
     optimizer.consolidate_state_dict(0)
@@ -72,9 +73,9 @@ def fsdp1(p: Program) -> Any:
     found = []
     for device in (p.rank, torch.device("cuda", p.rank), None):
         words: dict[str, Any] = {"device_id": device if p.asked else torch.device("cpu")}
-        network = FullyShardedDataParallel(model(), use_orig_params=True, **words)
+        network = FullyShardedDataParallel(model(p), use_orig_params=True, **words)
         found.append(losses(p, network))
-        assert network.compute_device == torch.device("cpu")
+        assert network.compute_device.type == p.torch.device(p.device).type
     return found
 
 
@@ -84,7 +85,7 @@ def fsdp2(p: Program) -> Any:
 
     mesh = p.dist.init_device_mesh("cuda" if p.asked else "cpu", (2,))
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-    network = model()
+    network = model(p)
     for layer in (network[0], network[2], network):
         fully_shard(layer, mesh=mesh, mp_policy=policy)
     found = losses(p, network)
@@ -98,9 +99,10 @@ def mesh_by_its_class(p: Program) -> Any:
 
     kind = "cuda" if p.asked else "cpu"
     mesh = DeviceMesh(kind, [0, 1])
-    found = distribute_tensor(torch.arange(4.0), mesh, [Shard(0)])
+    found = distribute_tensor(p.torch.arange(4.0, device=p.device), mesh, [Shard(0)])
     again = DeviceMesh.from_group(p.dist.group.WORLD, kind)
-    return mesh.device_type, again.device_type, found.to_local(), found.full_tensor()
+    own = p.torch.device(p.device).type
+    return mesh.device_type == again.device_type == own, found.to_local(), found.full_tensor()
 
 
 @case
@@ -121,6 +123,7 @@ def sync_batch_norm(p: Program) -> Any:
     torch.manual_seed(2)
     batches = torch.randn(3, 2, 4, 5, 6, dtype=torch.float64)
     network: nn.Module = nn.Sequential(nn.Conv1d(5, 3, 1), nn.BatchNorm1d(3)).double()
+    batches, network = batches.to(p.device), network.to(p.device)
     inner = network
     if p.asked:
         network = inner = nn.SyncBatchNorm.convert_sync_batchnorm(network)
@@ -143,9 +146,9 @@ def checkpoint(p: Program) -> Any:
     mesh = p.dist.init_device_mesh("cuda" if p.asked else "cpu", (2,))
     from torch.distributed.tensor import Shard, distribute_tensor
 
-    saved = {"weight": distribute_tensor(torch.arange(4.0), mesh, [Shard(0)])}
+    saved = {"weight": distribute_tensor(p.torch.arange(4.0, device=p.device), mesh, [Shard(0)])}
     dcp.save(saved, checkpoint_id=p.folder)
-    loaded = {"weight": distribute_tensor(torch.zeros(4), mesh, [Shard(0)])}
+    loaded = {"weight": distribute_tensor(p.torch.zeros(4, device=p.device), mesh, [Shard(0)])}
     dcp.load(loaded, checkpoint_id=p.folder)
     return loaded["weight"].full_tensor()
 

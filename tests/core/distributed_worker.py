@@ -1,8 +1,9 @@
 """What each of two ranks does in test_distributed.py: every function of torch.distributed, once.
 
-Run by torchrun as ``distributed_worker.py CASES MODE FILE``. In mode ``asked`` the program says NCCL
-and CUDA and goes through the mirror's functions; in mode ``plain`` it says gloo and CPU to torch
-itself. Each rank pickles a dictionary, case to result, into FILE plus its rank.
+Run by torchrun as ``distributed_worker.py CASES MODE FILE [EXCEPT…]``. In mode ``asked`` the program
+says NCCL and CUDA and goes through the mirror; in mode ``plain`` it says gloo and CPU to torch itself.
+Mode ``copies`` is ``asked`` with the collectives that MPS gets in place of the device's own.
+Each rank pickles a dictionary, case to result, into FILE plus its rank.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
+from tdev_core import distributed_copies
+
 MINUTE = timedelta(seconds=60)
 
 
@@ -25,11 +28,12 @@ class Program:
     """The names that a program reaches, and the words in which it says them."""
 
     def __init__(self, mode: str, folder: str) -> None:
-        self.asked = mode == "asked"
+        self.asked = mode != "plain"
         self.library = "nccl" if self.asked else "gloo"
         self.folder = folder
-        self.device = torch.device("cuda" if self.asked else "cpu")
-        self.dist: Any = importlib.import_module("tdev.distributed") if self.asked else dist
+        self.device = "cuda" if self.asked else "cpu"
+        self.torch: Any = importlib.import_module("tdev") if self.asked else torch
+        self.dist: Any = self.torch.distributed
 
     @property
     def rank(self) -> int:
@@ -37,19 +41,26 @@ class Program:
 
     def tensor(self, count: int = 4) -> torch.Tensor:
         """Different on each rank, the same in each run."""
-        return torch.arange(count, dtype=torch.float32) + 10 * self.rank
+        return self.torch.arange(count, dtype=torch.float32, device=self.device) + 10 * self.rank
+
+    def empty(self, *shape: int) -> torch.Tensor:
+        return self.torch.empty(shape, device=self.device)
 
 
 Case = Callable[[Program], Any]
 
 
 def main() -> None:
-    cases, mode, file = sys.argv[1:]
+    cases, mode, file, *without = sys.argv[1:]
     torch.manual_seed(0)
     program = Program(mode, f"{file}saved")
+    if mode == "copies":
+        distributed_copies.serve("sim", "PrivateUse1")
     results: dict[str, Any] = {}
     found: dict[str, Case] = importlib.import_module(cases).CASES
     for name, case in found.items():
+        if name in without:
+            continue
         print(f"{mode} {name}", file=sys.stderr, flush=True)  # tells where a hang is
         results[name] = plain(case(program))
     with open(f"{file}{os.environ['RANK']}", "wb") as f:

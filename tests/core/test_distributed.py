@@ -8,7 +8,9 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -56,40 +58,61 @@ def torchrun(*arguments: str, **variables: str) -> str:
     return stdout
 
 
-def results(cases: str, mode: str, folder: Path) -> list[dict[str, Any]]:
+def results(
+    cases: ModuleType, mode: str, folder: Path, backend: str, without: Iterable[str] = ()
+) -> list[dict[str, Any]]:
     """What each rank found in one run of the worker."""
-    file = folder / f"{cases}-{mode}-"
-    torchrun(
-        str(HERE / "distributed_worker.py"), cases, mode, str(file), RENDEZVOUS_FILE=f"{file}store"
-    )
+    file = folder / f"{cases.__name__}-{mode}-{backend}-"
+    worker = str(HERE / "distributed_worker.py")
+    variables = {"RENDEZVOUS_FILE": f"{file}store", "TDEV_BACKEND": backend}
+    torchrun(worker, cases.__name__, mode, str(file), *without, **variables)
     return [pickle.loads(Path(f"{file}{rank}").read_bytes()) for rank in (0, 1)]
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    folder = tmp_path_factory.mktemp("ranks")
+Runs = dict[str, list[dict[str, Any]]]
+
+ON_SIM_NOT = {
+    "fsdp1": "flat parameters free and regrow their storage, which sim does not allow",
+}
+
+
+def all_runs(cases: ModuleType, folder: Path) -> Runs:
+    """The plain program's results, and those of the CUDA program on two backends."""
     return {
-        cases.__name__: {mode: results(cases.__name__, mode, folder) for mode in ("asked", "plain")}
-        for cases in (distributed_cases, distributed_training)
+        "plain": results(cases, "plain", folder, "cpu"),
+        "cpu": results(cases, "asked", folder, "cpu"),
+        "sim": results(cases, "asked", folder, "sim", ON_SIM_NOT),
     }
 
 
+@pytest.fixture(scope="module")
+def collectives(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    folder = tmp_path_factory.mktemp("collectives")
+    runs = all_runs(distributed_cases, folder)
+    runs["copies"] = results(distributed_cases, "copies", folder, "sim")
+    return runs
+
+
+@pytest.fixture(scope="module")
+def training(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    return all_runs(distributed_training, tmp_path_factory.mktemp("training"))
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim", "copies"])
 @pytest.mark.parametrize("name", distributed_cases.CASES)
-def test_nccl_by_name_does_what_gloo_does(name: str, runs: Any) -> None:
+def test_nccl_by_name_does_what_gloo_does(name: str, backend: str, collectives: Runs) -> None:
     for rank in (0, 1):
-        found = {
-            mode: ranks[rank][name] for mode, ranks in runs[distributed_cases.__name__].items()
-        }
-        assert found["asked"] == distributed_cases.NAMES.get(name, found["plain"])
+        plain = collectives["plain"][rank][name]
+        assert collectives[backend][rank][name] == distributed_cases.NAMES.get(name, plain)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
 @pytest.mark.parametrize("name", distributed_training.CASES)
-def test_training_in_words_of_cuda(name: str, runs: Any) -> None:
+def test_training_in_words_of_cuda(name: str, backend: str, training: Runs) -> None:
+    if backend == "sim" and name in ON_SIM_NOT:
+        pytest.skip(ON_SIM_NOT[name])
     for rank in (0, 1):
-        found = {
-            mode: ranks[rank][name] for mode, ranks in runs[distributed_training.__name__].items()
-        }
-        assert found["asked"] == found["plain"]
+        assert training[backend][rank][name] == training["plain"][rank][name]
 
 
 def test_every_function_of_the_plan_is_called() -> None:

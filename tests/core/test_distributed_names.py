@@ -9,7 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from tdev_core import distributed, distributed_names, parallel, shims_distributed
+from tdev_core import (
+    distributed,
+    distributed_copies,
+    distributed_names,
+    parallel,
+    shims_distributed,
+)
 from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning
 
@@ -44,15 +50,16 @@ def test_backend_string(asked: str, given: str) -> None:
     assert distributed_names.host_name(asked) == given
 
 
-@pytest.mark.parametrize("backend", [Backend.MPS, Backend.SIM, Backend.MLX])
-def test_other_devices_copy_through_the_host(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(distributed_names, "current", lambda: backend)
-    monkeypatch.setattr(distributed_names, "_register_copying", lambda kind: "copying")
-    kind = backend.value
-    assert distributed_names.host_name("nccl") == f"{kind}:copying"
-    assert distributed_names.host_name("gloo") == f"cpu:gloo,{kind}:copying"
+def test_gloo_is_told_of_mps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MPS has no collectives of its own: kernels are registered with its dispatch key."""
+    told: list[tuple[str, str]] = []
+    monkeypatch.setattr(distributed_names, "current", lambda: Backend.MPS)
+    monkeypatch.setattr(
+        distributed_copies, "serve", lambda kind, key: told.append((kind, key)) or "gloo"
+    )
+    assert distributed_names.host_name("nccl") == "gloo"
+    assert distributed_names.host_name("gloo") == "gloo"
+    assert told == [("mps", "MPS")] * 2
 
 
 @pytest.mark.parametrize(
@@ -114,7 +121,7 @@ def test_split_without_ranks(split: Any) -> None:
     ("device", "bound"),
     [(0, None), (3, None), (torch.device("cuda", 1), None), ("cuda:1", None), (None, None)],
 )
-def test_the_cpu_needs_no_binding(device: Any, bound: Any, recwarn: Any) -> None:
+def test_gloo_is_bound_to_no_device(device: Any, bound: Any, recwarn: Any) -> None:
     assert distributed.bound_device(device) is bound
     assert not list(recwarn)
 

@@ -283,13 +283,14 @@ def test_classes():
     assert x.tolist() == [5, 5]
 
 
-def test_a_replay_leaves_autograd_alone():
+def test_a_replay_leaves_autograds_version_counters_alone():
     w = torch.ones(2, requires_grad=True)
-    saved = (w * 2).exp()  # autograd keeps the result for its backward pass
-    with torch.no_grad():
-        captured = graphs.CUDAGraph()
-        with graphs.graph(captured):
-            out = w * 3
+    captured = graphs.CUDAGraph()
+    with torch.no_grad(), graphs.graph(captured):
+        w.add_(1)
+        out = w * 3
+    loss = (w * w).sum()  # autograd keeps w itself
     captured.replay()
-    saved.sum().backward()
-    assert w.grad is not None and out.tolist() == [3, 3] and not out.requires_grad
+    loss.backward()  # "modified by an inplace operation", had the replay bumped its version
+    assert w.tolist() == [2, 2] and w.grad.tolist() == [4, 4]
+    assert out.tolist() == [6, 6] and not out.requires_grad

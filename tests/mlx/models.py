@@ -174,7 +174,7 @@ def losses(
     for _ in range(steps):
         optimizer.zero_grad()
         value = loss(name, run, device)
-        value.backward()  # type: ignore[no-untyped-call]
+        value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         found.append(value.item())

@@ -50,7 +50,10 @@ def test_double_backward_through_attention() -> None:
     for device in ("cpu", "mlx"):
         torch.manual_seed(0)
         q, k, v = (torch.randn(1, 2, 5, 8).to(device).requires_grad_() for _ in range(3))
-        out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        if device == "mlx":
+            out = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        else:  # the CPU's own fused kernel can be differentiated once only
+            out = torch.ops.aten._scaled_dot_product_attention_math(q, k, v, is_causal=True)[0]
         (g,) = torch.autograd.grad(out.pow(2).sum(), q, create_graph=True)
         results.append([t.cpu() for t in torch.autograd.grad(g.pow(2).sum(), (q, k, v))])
     for ours, theirs in zip(results[1], results[0], strict=True):
@@ -171,7 +174,7 @@ def test_data_loader_with_workers_and_pinning() -> None:
 
 def test_synchronize_and_memory() -> None:
     before = torch.mlx.memory_allocated()
-    x = torch.ones(1 << 20, device="mlx") + 1
+    x = torch.rand(1 << 20, device="mlx")
     torch.mlx.synchronize()
     assert torch.mlx.memory_allocated() - before >= 1 << 22
     assert torch.mlx.max_memory_allocated() >= torch.mlx.memory_allocated()

@@ -84,3 +84,10 @@ def test_what_the_wheel_requires(wheel: Path) -> None:
     extras = re.findall(r"^Provides-Extra: (.+)$", metadata, flags=re.M)
     assert sorted(extras) == ["codemod", "dev", "mlx"]
     assert re.findall(r"^Requires-Dist: mlx\[cpu\].*linux.*$", metadata, flags=re.M)
+
+
+def test_the_command_that_the_hooks_call(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt"))
+        text = archive.read(name).decode()
+    assert "tdev-codemod = tdev_core.codemod.cli:main" in text

@@ -72,9 +72,11 @@ def _counts(verdicts: list[Verdict]) -> str:
     raised = sum(v.raised for v in verdicts)
     different = sum(bool(v.different) for v in verdicts)
     skipped = sum(bool(v.skipped) for v in verdicts)
+    unsteady = sum(bool(v.unsteady) for v in verdicts)
     return (
         f"{len(verdicts)} entries, {calls} calls ({device} of them with device=\"cuda\", {raised} where "
-        f"torch raises and tdev raises the same), {different} entries different, {skipped} skipped"
+        f"torch raises and tdev raises the same), {different} entries different, {skipped} skipped, "
+        f"{unsteady} where torch differs from itself"
     )
 
 
@@ -96,6 +98,7 @@ def _report(results: dict[str, list[Verdict]], samples: int) -> str:
         lines += [""]
         for heading, chosen in (
             ("Different", [(v.name, v.different[0]) for v in verdicts if v.different]),
+            ("Torch differs from itself", [(v.name, v.unsteady[0]) for v in verdicts if v.unsteady]),
             ("Skipped", [(v.name, v.skipped) for v in verdicts if v.skipped]),
         ):
             if chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 import types
 from collections.abc import Callable
 from functools import lru_cache
@@ -53,8 +54,8 @@ def through_mirror(function: Callable[..., Any], name: str) -> tuple[Callable[..
     home = getattr(function, "__module__", None) or ""
     leaf = getattr(function, "__name__", "")
     if home.split(".")[0] == "torch" and not home.startswith("torch.testing"):
-        module = importlib.import_module(home)
-        if getattr(module, leaf, None) is function:
+        module = sys.modules.get(home)
+        if module is not None and getattr(module, leaf, None) is function:
             mirror = importlib.import_module("tdev" + home[len("torch") :])
             return getattr(mirror, leaf), f"{mirror.__name__}.{leaf}"
     if isinstance(function, types.FunctionType) and home.startswith("torch.testing"):

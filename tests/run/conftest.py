@@ -17,12 +17,12 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-STAND_IN = '''\
+STAND_IN = """\
 class cuda:
     @staticmethod
     def synchronize():
         return "{}"
-'''
+"""
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -46,7 +46,13 @@ def environment(app: Path) -> dict[str, str]:
     """What the runner's process gets: the stand-ins, this source, a cache of its own."""
     path = os.pathsep.join([str(app.parent / "mirror"), str(ROOT)])
     cache = str(app.parent / "cache")
-    return {**os.environ, "PYTHONPATH": path, "TDEV_CACHE_DIR": cache, "PYTHONWARNINGS": "default"}
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "TDEV_CACHE_DIR": cache,
+        "PYTHONWARNINGS": "default",
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+    }
 
 
 @pytest.fixture

@@ -43,7 +43,8 @@ BESIDE = "import torch\n\n\ndef answer():\n    return torch.cuda.synchronize()\n
 
 
 @pytest.mark.parametrize(
-    ("method", "name"), [("spawn", "__mp_main__"), ("forkserver", "__mp_main__"), ("fork", "__main__")]
+    ("method", "name"),
+    [("spawn", "__mp_main__"), ("forkserver", "__mp_main__"), ("fork", "__main__")],
 )
 @pytest.mark.parametrize("way", ["script", "module"])
 def test_children_set_themselves_up_again(
@@ -87,7 +88,7 @@ def test_a_childs_exception_shows_the_files_lines(app: Path, run: Run) -> None:
     )
     done = run("../app/main.py")
     assert done.stdout == "1\n"
-    assert "main.py\", line 6, in fail\n    raise ValueError(torch" in done.stderr
+    assert 'main.py", line 6, in fail\n    raise ValueError(torch' in done.stderr
     assert done.stderr.endswith("ValueError: mirrored\n")
 
 

@@ -186,3 +186,11 @@ def test_places_stay_in_order_whatever_is_replaced(chosen: int) -> None:
         if isinstance(node, ast.Name) and node.id in ("ü", "x", "a", "tail")
     }
     assert names == {name: name for name in names} and len(names) == 4
+
+
+def test_a_node_before_replaced_text_ends_where_it_did() -> None:
+    rewritten, edits = edited("x+z\n", ("+z", "-www"))
+    tree = ast.parse(rewritten)
+    Origin("x+z\n", rewritten, edits).relocate(tree)
+    [left] = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "x"]
+    assert ast.get_source_segment("x+z\n", left) == "x"

@@ -106,6 +106,8 @@ def test_nothing_is_written_beside_the_source(app: Path, run: Run) -> None:
         ("import os; os._exit(9)", 9),
         ("x = 1", 0),
         ("1 / 0", 1),
+        # Rewritten and raising on one line: the marks under it must fit the file's line.
+        ("import torch; torch.cuda.nothing", 1),
         ("import atexit; atexit.register(print, 'last words')", 0),
         ("import threading; threading.Timer(0.1, print, ['last words']).start()", 0),
         ("import os, signal; os.kill(os.getpid(), signal.SIGTERM)", -signal.SIGTERM),

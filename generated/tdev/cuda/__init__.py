@@ -190,6 +190,27 @@ match _current():
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
 
+_is_in_bad_fork: Any
+match _current():
+    case _Backend.CUDA:
+        _is_in_bad_fork = torch.cuda._is_in_bad_fork
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _is_in_bad_fork = _cudart.is_in_bad_fork
+
+_lazy_call: Any
+match _current():
+    case _Backend.CUDA:
+        _lazy_call = torch.cuda._lazy_call
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _lazy_call = _cudart.lazy_call
+
+_lazy_init: Any
+match _current():
+    case _Backend.CUDA:
+        _lazy_init = torch.cuda._lazy_init
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _lazy_init = _cudart.lazy_init
+
 
 def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.Device) -> bool:
     """Mirror of ``torch.cuda.can_device_access_peer``.
@@ -665,6 +686,9 @@ _mirror.adopt(
         "ShortStorage",
         "ShortTensor",
         "StreamContext",
+        "_is_in_bad_fork",
+        "_lazy_call",
+        "_lazy_init",
         "can_device_access_peer",
         "check_error",
         "clock_rate",

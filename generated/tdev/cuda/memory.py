@@ -33,6 +33,27 @@ match _current():
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         MemPool = _pools.MemPool
 
+_dump_snapshot: Any
+match _current():
+    case _Backend.CUDA:
+        _dump_snapshot = torch.cuda.memory._dump_snapshot
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _dump_snapshot = _history.dump
+
+_record_memory_history: Any
+match _current():
+    case _Backend.CUDA:
+        _record_memory_history = torch.cuda.memory._record_memory_history
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _record_memory_history = _history.record
+
+_snapshot: Any
+match _current():
+    case _Backend.CUDA:
+        _snapshot = torch.cuda.memory._snapshot
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _snapshot = _history.snapshot
+
 
 def caching_allocator_alloc(
     size: Any, device: torch.types.Device = None, stream: Any = None
@@ -441,6 +462,9 @@ _mirror.adopt(
     routed=[
         "CUDAPluggableAllocator",
         "MemPool",
+        "_dump_snapshot",
+        "_record_memory_history",
+        "_snapshot",
         "caching_allocator_alloc",
         "caching_allocator_delete",
         "caching_allocator_disabled",

@@ -16,6 +16,8 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported
 
+_mirror.load("torch.cuda.nccl", "2.13.0")
+
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
     """Mirror of ``torch.cuda.nccl.all_gather``."""

@@ -15,6 +15,20 @@ from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 
+_device_range_end: Any
+match _current():
+    case _Backend.CUDA:
+        _device_range_end = torch.cuda.nvtx._device_range_end
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _device_range_end = _nvtx.device_range_end
+
+_device_range_start: Any
+match _current():
+    case _Backend.CUDA:
+        _device_range_start = torch.cuda.nvtx._device_range_start
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _device_range_start = _nvtx.device_range_start
+
 
 def mark(msg: Any) -> Any:
     """Mirror of ``torch.cuda.nvtx.mark``.
@@ -90,6 +104,8 @@ _mirror.adopt(
     __name__,
     "torch.cuda.nvtx",
     routed=[
+        "_device_range_end",
+        "_device_range_start",
         "mark",
         "range",
         "range_end",

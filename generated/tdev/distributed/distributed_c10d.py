@@ -17,6 +17,8 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported
 
+_mirror.load("torch.distributed.distributed_c10d", "2.13.0")
+
 
 def barrier(
     group: Any = torch.distributed.distributed_c10d.GroupMember.WORLD,
@@ -29,7 +31,7 @@ def barrier(
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.barrier(group, async_op, device_ids, timeout)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.barrier(group, async_op, device_ids, timeout)
+            return torch.distributed.barrier(group, async_op, None, timeout)
 
 
 def broadcast_object_list(

@@ -20,6 +20,8 @@ def fftfreq(*args: Any, **kwargs: Any) -> Any:
 
     Computes the discrete Fourier Transform sample frequencies for a signal of size ``n``.
     """
+    if not kwargs:
+        return torch.fft.fftfreq(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.fft.fftfreq(*args, **kwargs)
@@ -30,6 +32,8 @@ def rfftfreq(*args: Any, **kwargs: Any) -> Any:
 
     Computes the sample frequencies for ``torch.fft.rfft`` with a signal of size ``n``.
     """
+    if not kwargs:
+        return torch.fft.rfftfreq(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
     return torch.fft.rfftfreq(*args, **kwargs)

@@ -10,9 +10,10 @@ from typing import Any
 
 import torch
 
+from tdev_core import jit as _jit
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
-from tdev_core.devices import translate as _translate
+from tdev_core.backend import current as _current
 
 
 def load(
@@ -22,8 +23,26 @@ def load(
 
     Load a ``ScriptModule`` or ``ScriptFunction`` previously saved with ``torch.jit.save``.
     """
-    map_location = _translate(map_location)
-    return torch.jit.load(f, map_location, _extra_files, _restore_shapes)
+    match _current():
+        case _Backend.CUDA:
+            return torch.jit.load(f, map_location, _extra_files, _restore_shapes)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _jit.load(f, map_location, _extra_files, _restore_shapes)
+
+
+def script(
+    obj: Any,
+    optimize: None = None,
+    _frames_up: int = 0,
+    _rcb: Any = None,
+    example_inputs: Any = None,
+) -> Any:
+    """Mirror of ``torch.jit.script``: Script the function."""
+    match _current():
+        case _Backend.CUDA:
+            return torch.jit.script(obj, optimize, _frames_up, _rcb, example_inputs)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _jit.script(obj, optimize, _frames_up, _rcb, example_inputs)
 
 
 _mirror.adopt(
@@ -31,6 +50,7 @@ _mirror.adopt(
     "torch.jit",
     routed=[
         "load",
+        "script",
     ],
     home=_Backend.CUDA,
     generated_from="2.13.0",

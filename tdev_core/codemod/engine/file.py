@@ -65,7 +65,7 @@ class File:
         strings = [self.tree.span(n) for n in self.tree.of(cst.SimpleString, cst.FormattedString)]
         first = len(source)
         for statement in self.tree.module.body:
-            if not _is_docstring(statement):
+            if not is_docstring(statement):
                 first = self.tree.span(statement)[0]
                 break
         lines: set[int] = set()
@@ -240,7 +240,7 @@ def _is_torch(binding: Binding) -> bool:
     return (binding.target or "").split(".")[0] == "torch"
 
 
-def _is_docstring(statement: cst.CSTNode) -> bool:
+def is_docstring(statement: cst.CSTNode) -> bool:
     return (
         isinstance(statement, cst.SimpleStatementLine)
         and isinstance(statement.body[0], cst.Expr)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tdev_core.codemod.engine.literals import in_default, names_cuda
 from tdev_core.codemod.engine.scopes import Binding, Scope
-from tdev_core.codemod.engine.tree import Tree, dotted, string_value
+from tdev_core.codemod.engine.tree import dotted, string_value
 
 if TYPE_CHECKING:
     from tdev_core.codemod.engine.resolve import Resolver
@@ -40,15 +41,12 @@ Kinds = frozenset[Kind]
 UNKNOWN: Kinds = frozenset({Kind.UNKNOWN})
 MAY_BE_CUDA: Kinds = frozenset({Kind.CUDA, Kind.INDEX, Kind.UNKNOWN})
 
-CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")
-_CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
 # Objects whose `.device` is what a person typed, not what a tensor has.
 _SETTINGS = re.compile(
     r"(^|_)(args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|"
     r"cli|kwargs)$",
     re.IGNORECASE,
 )
-_DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^device|device$", re.I)
 _TENSOR_METHODS = frozenset(
     "to cuda cpu float half double bfloat16 long int bool clone detach contiguous view reshape "
     "permute transpose unsqueeze squeeze expand repeat flatten sum mean max_values abs exp log "
@@ -102,12 +100,12 @@ class Flow:
 
     def names_cuda(self, node: cst.CSTNode) -> bool:
         """Whether the expression is, by its own text, a string naming CUDA."""
-        return _names_cuda(node)
+        return names_cuda(node)
 
     # -- expressions ----------------------------------------------------------------------
 
     def _kinds(self, node: cst.CSTNode) -> Kinds:
-        if _names_cuda(node):
+        if names_cuda(node):
             return frozenset({Kind.CUDA})
         if string_value(node) is not None or isinstance(
             node, (cst.Dict, cst.Float, cst.Lambda, cst.List, cst.Tuple, cst.Set)
@@ -322,78 +320,3 @@ class Flow:
             return frozenset(kinds) or UNKNOWN
         finally:
             self._busy.discard(definition)
-
-
-def in_default(tree: Tree, node: cst.CSTNode) -> bool:
-    """Whether ``node`` is evaluated at import as a parameter's or a class attribute's default."""
-    for parent in tree.ancestors(node):
-        if isinstance(parent, cst.Param):
-            return True
-        if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
-            return False
-        if isinstance(parent, cst.ClassDef):
-            return True
-    return False
-
-
-def _names_cuda(node: cst.CSTNode) -> bool:
-    value = string_value(node)
-    if value is not None:
-        return CUDA_STRING.match(value) is not None
-    if isinstance(node, cst.FormattedString):
-        first = node.parts[0] if node.parts else None
-        return (
-            isinstance(first, cst.FormattedStringText)
-            and first.value.rstrip(":") == "cuda"
-            and len(node.parts) <= 2
-        )
-    if isinstance(node, cst.BinaryOperation):
-        left = string_value(node.left)
-        if left is None:
-            return False
-        if isinstance(node.operator, cst.Modulo):
-            return _CUDA_FORMAT.match(left) is not None
-        return isinstance(node.operator, cst.Add) and left == "cuda:"
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-        text = string_value(node.func.value)
-        return (
-            node.func.attr.value == "format"
-            and text is not None
-            and _CUDA_FORMAT.match(text) is not None
-        )
-    return False
-
-
-def is_device_word(node: cst.CSTNode) -> bool:
-    """Whether an expression calls itself a device: ``device``, ``args.device``, ``x.device.type``."""
-    if isinstance(node, cst.Name):
-        return _DEVICE_WORD.search(node.value) is not None
-    if isinstance(node, cst.Attribute):
-        if node.attr.value == "type":
-            return is_device_word(node.value)
-        return _DEVICE_WORD.search(node.attr.value) is not None
-    if isinstance(node, cst.Call):
-        func = node.func
-        if isinstance(func, cst.Name) and func.value in ("str", "repr") and len(node.args) == 1:
-            return is_device_word(node.args[0].value)
-        if isinstance(func, cst.Attribute) and func.attr.value in (
-            "lower",
-            "strip",
-            "split",
-            "partition",
-            "type",
-            "casefold",
-        ):
-            return is_device_word(func.value)
-        if isinstance(func, cst.Name) and func.value == "getattr" and len(node.args) > 1:
-            name = string_value(node.args[1].value)
-            return name is not None and _DEVICE_WORD.search(name) is not None
-        return False
-    if isinstance(node, cst.Subscript) and len(node.slice) == 1:
-        part = node.slice[0].slice
-        if isinstance(part, cst.Index):
-            name = string_value(part.value)
-            if name is not None:
-                return _DEVICE_WORD.search(name) is not None
-        return is_device_word(node.value)
-    return False

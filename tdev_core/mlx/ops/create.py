@@ -8,6 +8,7 @@ from typing import Any
 from tdev_core.mlx.dtypes import mx_dtype, scalar_like
 from tdev_core.mlx.lazy import mx, np, torch
 from tdev_core.mlx.registry import Decline, op
+from tdev_core.mlx.storage import check_device
 
 Array = Any
 
@@ -19,10 +20,7 @@ def _number_dtype(dtype: Any, *values: Any) -> Any:
 
 
 def _one_device(device: Any) -> None:
-    if device is not None and torch.device(device).index not in (None, 0):
-        raise RuntimeError(
-            f"device '{device}': invalid device ordinal; MLX has one device, 'mlx:0'"
-        )
+    check_device(device)
     if device is not None and torch.device(device).type != "mlx":
         raise Decline("a factory for another device")
 

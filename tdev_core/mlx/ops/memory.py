@@ -379,8 +379,9 @@ def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: 
     fresh = _native("set_", "source_Storage_storage_offset")(
         torch._C.DispatchKey.CPU, fresh, source, storage_offset, size, stride
     )
-    if not any(hasattr(source, n) for n in ("_mx", "_raw", "_host")):
+    if not any(hasattr(source, n) for n in ("_mx", "_raw", "_host", "_later")):
         raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
+    storage.settle(source)
     held = getattr(source, "_mx", None)
     if held is None or to_mx.get(x.dtype) != held.dtype:
         storage.share_dtypes(fresh, x.dtype)

@@ -9,7 +9,7 @@ from tdev_core.mlx.dtypes import category, to_mx
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.activation import wide
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import read, wrap, write
+from tdev_core.mlx.storage import defer, read, wrap, write
 
 Array = Any
 
@@ -28,20 +28,73 @@ def _flat(x: Array, shape: Any, *params: Array | None) -> tuple[int, Array, list
     )
 
 
-@op("native_layer_norm", mlx="mx.fast.layer_norm")
 def layer_norm(
     x: Array, shape: Any, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
+    """``native_layer_norm`` over arrays, for compiled graphs: output, mean, reciprocal deviation."""
     n, flat, (w, b) = _flat(x, shape, weight, bias)
     f = wide(flat)
     y = mx.reshape(mx.fast.layer_norm(f, w, b, eps), x.shape).astype(x.dtype)
-    mean = mx.mean(f, axis=-1)
-    rstd = mx.rsqrt(mx.var(f, axis=-1) + eps)
+    return y, *layer_stats(x, shape, eps)
+
+
+def layer_stats(x: Array, shape: Any, eps: float) -> tuple[Array, Array]:
+    """Mean and reciprocal deviation of each row."""
+    f = wide(mx.reshape(x, (-1, math.prod(shape))))
     rows = (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
-    return y, mx.reshape(mean, rows).astype(x.dtype), mx.reshape(rstd, rows).astype(x.dtype)
+    mean, rstd = mx.mean(f, axis=-1), mx.rsqrt(mx.var(f, axis=-1) + eps)
+    return mx.reshape(mean, rows).astype(x.dtype), mx.reshape(rstd, rows).astype(x.dtype)
 
 
-@op("native_layer_norm_backward", mlx="mx.vjp of mx.fast.layer_norm")
+@op(
+    "native_layer_norm",
+    mlx="mx.fast.layer_norm",
+    note="mean and deviation are computed when they are looked at; the derivative does not",
+    raw=True,
+)
+def native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    a = read(x)
+    w, b = (None if t is None else read(t) for t in (weight, bias))
+    if w is not None and a.dtype == w.dtype == mx.float32 and len(shape) == 1 and a.size:
+        _flat_check(a, shape, w, b)
+        y = mx.fast.layer_norm(a, w, b, eps)
+    else:
+        y = layer_norm(a, shape, w, b, eps)[0]
+    rows = (*x.shape[: x.dim() - len(shape)], *[1] * len(shape))
+    found: list[Any] = []
+
+    def stat(i: int) -> Any:
+        if not found:
+            found.extend(layer_stats(a, shape, eps))
+        return found[i]
+
+    mean, rstd = defer(rows, x.dtype, lambda: stat(0)), defer(rows, x.dtype, lambda: stat(1))
+    rstd.untyped_storage()._eps = eps  # type: ignore[attr-defined]
+    return wrap(y), mean, rstd
+
+
+def _flat_check(x: Array, shape: Any, *params: Array | None) -> None:
+    shape = tuple(shape)
+    if x.shape[-len(shape) :] != shape or any(p is not None and p.shape != shape for p in params):
+        raise Decline("expected an input that ends in normalized_shape, and weight and bias of it")
+
+
+@op("native_layer_norm_backward", mlx="mx.vjp of mx.fast.layer_norm", raw=True)
+def native_layer_norm_backward(
+    g: Any, x: Any, shape: Any, mean: Any, rstd: Any, weight: Any, bias: Any, output_mask: Any
+) -> Any:
+    ga, a = read(g), read(x)
+    w, b = (None if t is None else read(t) for t in (weight, bias))
+    eps = getattr(rstd.untyped_storage(), "_eps", None)
+    if eps is None or w is None or b is None or not ga.dtype == a.dtype == w.dtype == b.dtype:
+        eps = None
+    if eps is None or a.dtype != mx.float32 or len(shape) != 1:
+        found = layer_norm_backward(ga, a, shape, read(mean), read(rstd), w, b, output_mask)
+        return tuple(None if r is None else wrap(r) for r in found)
+    _, grads = mx.vjp(lambda f, s, o: mx.fast.layer_norm(f, s, o, eps), [a, w, b], [ga])
+    return tuple(wrap(r) if wanted else None for r, wanted in zip(grads, output_mask, strict=True))
+
+
 def layer_norm_backward(
     g: Array,
     x: Array,
@@ -357,3 +410,10 @@ def batch_norm_backward(
         dw.astype(kind) if output_mask[1] else None,
         db.astype(kind) if output_mask[2] else None,
     )
+
+
+GRAPH: dict[str, Any] = {
+    "native_layer_norm.default": layer_norm,
+    "native_layer_norm_backward.default": layer_norm_backward,
+}
+"""aten overload -> kernel over arrays, for compiled graphs, where the eager row takes tensors."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import cast, category, is_half, to_mx
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.ops import pointwise, reduce
@@ -128,6 +129,63 @@ def _gradient(g: Tensor, grad_scale: Tensor | None, maximize: bool) -> Any:
     return -a if maximize else a
 
 
+def _adam_update(
+    row: tuple[Any, ...],
+    lr: Any,
+    beta1: float,
+    beta2: float,
+    decay: float,
+    eps: float,
+    decoupled: bool,
+) -> list[Any]:
+    """New (parameter, first moment, second moment, greatest second moment or None) of one parameter."""
+    w, g, m, v, top, t = row
+    half = w.dtype
+    if is_half(w):
+        w, m, v = w.astype(mx.float32), m.astype(mx.float32), v.astype(mx.float32)
+    if decay and decoupled:
+        w = w - lr * decay * w
+    elif decay:
+        g = g + decay * w
+    m = m + (1 - beta1) * (g - m)
+    v = beta2 * v + (1 - beta2) * g * g
+    size = lr / (1 - mx.power(mx.array(beta1), t))
+    root = mx.sqrt(1 - mx.power(mx.array(beta2), t))
+    greatest = v if top is None else mx.maximum(top.astype(v.dtype), v)
+    w = (w - size * m / (mx.sqrt(greatest) / root + eps)).astype(half)
+    return [w, m, v, None if top is None else greatest]
+
+
+_compiled: dict[Any, Any] = {}
+
+
+def _adam_updates(
+    rows: list[tuple[Any, ...]], lr: Any, settings: tuple[Any, ...]
+) -> list[list[Any]]:
+    """All parameters at once; under ``mx.compile`` in a program that has asked for compilation."""
+    if not runtime.compiles:
+        return [_adam_update(row, lr, *settings) for row in rows]
+    key = (settings, rows[0][4] is None)
+    if key not in _compiled:
+
+        def update(rows: Any, lr: Any) -> Any:
+            return [
+                [
+                    a
+                    for a in _adam_update(
+                        row if len(row) == 6 else (*row[:4], None, row[4]), lr, *settings
+                    )
+                    if a is not None
+                ]
+                for row in rows
+            ]
+
+        _compiled[key] = mx.compile(update)
+    given = [[a for a in row if a is not None] for row in rows]
+    out = _compiled[key](given, lr if isinstance(lr, mx.array) else mx.array(lr, dtype=mx.float32))
+    return [r if len(r) == 4 else [*r, None] for r in out]
+
+
 def _adam(decoupled: bool) -> Any:
     def step(self: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any, *, lr: Any, beta1: float,
              beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any = None,
@@ -135,33 +193,22 @@ def _adam(decoupled: bool) -> Any:
         _plain(self)
         if _skips(found_inf):
             return
-        lr, new = _number(lr), []
-        for i, p in enumerate(self):
-            g = _gradient(grads[i], grad_scale, maximize)
-            w, m, v, t = read(p), read(exp_avgs[i]), read(exp_avg_sqs[i]), read(state_steps[i])
-            half = w.dtype
-            if is_half(w):
-                w, m, v = w.astype(mx.float32), m.astype(mx.float32), v.astype(mx.float32)
-            if weight_decay:
-                if decoupled:
-                    w = w - lr * weight_decay * w
-                else:
-                    g = g + weight_decay * w
-            m = m + (1 - beta1) * (g - m)
-            v = beta2 * v + (1 - beta2) * g * g
-            size = lr / (1 - mx.power(mx.array(beta1), t))
-            root = mx.sqrt(1 - mx.power(mx.array(beta2), t))
-            row = [(exp_avgs[i], m), (exp_avg_sqs[i], v)]
-            top = v
+        gradients = [_gradient(g, grad_scale, maximize) for g in grads]
+        tops = [read(t) for t in max_exp_avg_sqs] if amsgrad else [None] * len(gradients)
+        lists = (self, exp_avgs, exp_avg_sqs, state_steps)
+        params, firsts, seconds, counts = ([read(t) for t in ts] for ts in lists)
+        rows = list(zip(params, gradients, firsts, seconds, tops, counts, strict=True))
+        settings = (beta1, beta2, weight_decay, eps, decoupled)
+        for i, (w, m, v, top) in enumerate(
+            _adam_updates(rows, _number(lr), settings) if rows else []
+        ):
+            new = [(self[i], w), (exp_avgs[i], m), (exp_avg_sqs[i], v)]
             if amsgrad:
-                top = mx.maximum(read(max_exp_avg_sqs[i]).astype(v.dtype), v)
-                row.append((max_exp_avg_sqs[i], top))
-            row.append((p, (w - size * m / (mx.sqrt(top) / root + eps)).astype(half)))
+                new.append((max_exp_avg_sqs[i], top))
             if grad_scale is not None:
-                row.append((grads[i], -g if maximize else g))
-            new += row
-        for t, a in new:
-            write(t, cast(a, to_mx[t.dtype]))
+                new.append((grads[i], -gradients[i] if maximize else gradients[i]))
+            for t, a in new:
+                write(t, cast(a, to_mx[t.dtype]))
 
     return step
 

@@ -232,12 +232,24 @@ def _kind(b: Any) -> int:
     return 0 if kind is bool else 1 if kind is int else 2 if kind is float else 3
 
 
+def direct(a: Any, b: Any) -> bool:
+    """Whether MLX's own arithmetic on the two is torch's: one dtype, or float32 and a Python number."""
+    kind = type(b)
+    if kind is float or kind is int:
+        return bool(type(a) is mx.array and a.dtype == mx.float32)
+    return bool(
+        kind is mx.array and type(a) is mx.array and a.dtype == b.dtype and a.dtype != mx.bool_
+    )
+
+
 def back(result: Array, dtype: Any) -> Array:
     return result if result.dtype == dtype else result.astype(dtype)
 
 
 @op("add.Tensor", "add.Scalar", mlx="mx.add", note="alpha by mx.multiply; logical or for bool")
 def add(a: Array, b: Array, alpha: Any = 1) -> Array:
+    if alpha == 1 and direct(a, b):
+        return mx.add(a, b)
     x, y, dtype = pair(a, b)
     if dtype == mx.bool_:
         return mx.logical_or(x, y) if alpha else x | (y & False)
@@ -256,6 +268,8 @@ def _times(y: Array, alpha: Any) -> Array:
 
 @op("sub.Tensor", "sub.Scalar", mlx="mx.subtract")
 def sub(a: Array, b: Array, alpha: Any = 1) -> Array:
+    if alpha == 1 and direct(a, b):
+        return mx.subtract(a, b)
     x, y, dtype = pair(a, b)
     if any(isinstance(v, mx.array) and v.dtype == mx.bool_ for v in (a, b)) or dtype == mx.bool_:
         raise Decline("Subtraction, the `-` operator, with a bool tensor is not supported.")
@@ -269,12 +283,16 @@ def rsub(a: Array, b: Array, alpha: Any = 1) -> Array:
 
 @op("mul.Tensor", "mul.Scalar", mlx="mx.multiply")
 def mul(a: Array, b: Array) -> Array:
+    if direct(a, b):
+        return mx.multiply(a, b)
     x, y, dtype = pair(a, b)
     return mx.logical_and(x, y) if dtype == mx.bool_ else back(mx.multiply(x, y), dtype)
 
 
 @op("div.Tensor", "div.Scalar", "true_divide.Tensor", mlx="mx.divide")
 def div(a: Array, b: Array) -> Array:
+    if type(a) is mx.array and a.dtype == mx.float32 and direct(a, b):
+        return mx.divide(a, b)
     x, y, dtype = pair(a, b)
     if category[dtype] < 2:
         dtype = default_float()

@@ -253,6 +253,15 @@ def test_attention_inputs_are_guarded() -> None:
         y.backward()
 
 
+def test_dropout_does_not_hold_its_input() -> None:
+    x = torch.ones(8, device="sim", requires_grad=True) * 1
+    y = F.dropout(x, 0.5)
+    x.add_(1)
+    y.sum().backward()
+    assert F.dropout(x, 0.5, training=False) is not y
+    assert F.dropout(x, 0.5, training=False).data_ptr() == x.data_ptr()
+
+
 def test_resize_is_seen_by_views() -> None:
     x = torch.arange(4.0, device="sim")
     view = x[:2]

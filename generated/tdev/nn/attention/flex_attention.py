@@ -16,6 +16,8 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.devices import translate as _translate
 
+_mirror.load("torch.nn.attention.flex_attention", "2.13.0")
+
 
 def create_block_mask(
     mask_mod: Any,

@@ -8,10 +8,13 @@ from tdev_core.codemod.engine.api import Rule, Style
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
     accelerator,
+    accelerator_literals,
     arms,
     compare,
     handed_on,
+    import_places,
     imports,
+    is_cuda,
     kernels,
     moves,
     references,
@@ -22,12 +25,12 @@ RULES: tuple[Rule, ...] = (
     references.REFERENCE,
     references.ARGUMENT,
     compare.COMPARISON,
-    compare.IS_CUDA,
+    is_cuda.IS_CUDA,
     strings.STRINGS,
     handed_on.FOREIGN,
     handed_on.UNKNOWN,
     moves.MOVES,
-    imports.IMPORT,
+    import_places.IMPORT,
     arms.ARMS,
     references.PRIVATE,
     kernels.CUDA_ONLY,
@@ -35,8 +38,8 @@ RULES: tuple[Rule, ...] = (
     kernels.POINTER,
     kernels.TOOL,
     kernels.STAR,
-    accelerator.ACCELERATOR,
-    accelerator.GAP,
+    accelerator_literals.ACCELERATOR,
+    accelerator_literals.GAP,
 )
 
 Pass = Callable[[File], None]
@@ -46,7 +49,7 @@ _TDEV: tuple[Pass, ...] = (
     references.references,
     strings.strings,
     compare.comparisons,
-    compare.is_cuda_attributes,
+    is_cuda.is_cuda_attributes,
     handed_on.handed_on,
     moves.moves,
     kernels.kernels,
@@ -56,7 +59,7 @@ _ACCELERATOR: tuple[Pass, ...] = (
     accelerator.accelerator,
     strings.strings,
     compare.comparisons,
-    compare.is_cuda_attributes,
+    is_cuda.is_cuda_attributes,
     handed_on.handed_on,
     kernels.kernels,
 )

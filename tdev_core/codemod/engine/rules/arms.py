@@ -102,8 +102,9 @@ def _neighbours(file: File, node: cst.If) -> list[cst.If]:
 
 _CUDA_ONLY = re.compile(
     r"\b(triton|cupy|flash_attn|apex|pynvml|xformers|load_inline|cpp_extension|pycuda)\b"
-    r"|\btriton_|_triton\b|(?<![.\w])(?!is_)\w+_cuda\w*\(|(?<!torch)\.\w+_cuda\(|\bimport \w*_cuda"
-    r"|\b_C\.|\b\w*_ext\.|torch\.ops\."
+    r"|\btriton_|_triton\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
+    # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
+    r"|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w*_cuda(?:_\w+)?\("
 )
 
 
@@ -132,8 +133,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode) -> bool:
 
 
 def _block_text(file: File, node: cst.If) -> str:
-    """The body of an ``if`` and, when that leaves the block, nothing more."""
-    text = file.tree.text(node.body)
+    """What an ``if`` asks for besides, and what stands in its arms."""
+    text = file.tree.text(node.test) + file.tree.text(node.body)
     if isinstance(node.orelse, cst.Else):
         text += file.tree.text(node.orelse.body)
     return text

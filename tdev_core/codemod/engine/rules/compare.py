@@ -5,7 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.flow import CUDA_STRING, Kind, is_device_word
+from tdev_core.codemod.engine.flow import Kind
+from tdev_core.codemod.engine.literals import CUDA_STRING, is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -41,18 +42,6 @@ COMPARISON = rule(
     """,
 )
 
-IS_CUDA = rule(
-    "is-cuda",
-    "`is_cuda` of tensors and of unknown objects",
-    "warning",
-    """
-    `x.is_cuda` becomes `tdev.is_accelerator(x)` where the file shows that `x` is a tensor: it
-    comes out of a torch function, is a module's parameter, or is annotated `torch.Tensor`.
-    Anything else could be an object of the program's own with an attribute of that name, and is
-    reported.
-    """,
-)
-
 _ACCELERATORS = frozenset({"cuda", "xpu", "mtia", "mps", "hip", "npu", "hpu", "mlu", "musa"})
 
 
@@ -67,34 +56,6 @@ def comparisons(file: File) -> None:
     for node in file.tree.of(cst.MatchValue):
         if string_value(node.value) == "cuda":
             file.find(COMPARISON, node, 'case "cuda": other accelerators do not match')
-
-
-def is_cuda_attributes(file: File) -> None:
-    for node in file.tree.of(cst.Attribute):
-        if node.attr.value != "is_cuda" or file.kept(node):
-            continue
-        parent = file.tree.parents[node]
-        if isinstance(parent, (cst.AssignTarget, cst.AnnAssign, cst.Del)):
-            continue
-        if isinstance(parent, cst.Call) and parent.func is node:
-            continue
-        if guards_cuda_only(file, node):
-            file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
-        elif file.options.style != "accelerator" and file.flow.is_tensor(node.value):
-            before = f"{file.here(node)}.is_accelerator("
-            inner = file.tree.outer_span(node.value)
-            file.wrap(IS_CUDA, file.tree.span(node), before, inner, ")")
-        else:
-            text = _short(file, node.value)
-            file.find(
-                IS_CUDA,
-                node,
-                (
-                    f"is_cuda of {text}, which may not be a tensor"
-                    if file.options.style != "accelerator"
-                    else f"is_cuda of {text} has no generic spelling"
-                ),
-            )
 
 
 def _comparison(file: File, node: cst.Comparison) -> None:
@@ -143,13 +104,13 @@ def _asks_for_device(file: File, node: cst.CSTNode) -> bool:
             and Kind.CUDA in file.flow.kinds(node)
             and file.flow.kinds(node) <= {Kind.CUDA, Kind.OTHER}
         )
-    return isinstance(node, cst.Attribute) and file.flow.kinds(node) == {Kind.DEVICE}
+    return file.flow.kinds(node) == {Kind.DEVICE}
 
 
 def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no: bool) -> None:
     if not _asks_for_device(file, operand):
         if not isinstance(operand, cst.SimpleString) and not _other_business(file, operand):
-            text = _short(file, operand)
+            text = short(file, operand)
             file.find(COMPARISON, node, f'{text} is compared with "cuda"; is it a device?')
         return
     if decides_beside_other_arms(file, node):
@@ -193,7 +154,7 @@ def _membership(file: File, node: cst.Comparison, right: cst.BaseExpression, no:
         else:
             _wrap(file, node, right, no)
     elif not _other_business(file, right):
-        text = _short(file, right)
+        text = short(file, right)
         file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
 
 
@@ -211,7 +172,7 @@ def _among(
     if not _asks_for_device(file, left):
         if not _other_business(file, left):
             file.find(
-                COMPARISON, node, f'{_short(file, left)} is compared with "cuda"; is it a device?'
+                COMPARISON, node, f'{short(file, left)} is compared with "cuda"; is it a device?'
             )
     elif all(v in _ACCELERATORS for v in values):
         if values == ["cuda"] or not decides_beside_other_arms(file, node):
@@ -239,7 +200,7 @@ def _startswith(file: File, node: cst.Call) -> None:
             file.find(
                 COMPARISON,
                 node,
-                f'{_short(file, func.value)} is compared with "cuda"; is it a device?',
+                f'{short(file, func.value)} is compared with "cuda"; is it a device?',
             )
         return
     if string_value(node.args[0].value) == "cuda:":
@@ -313,6 +274,6 @@ def _binds_tighter(file: File, node: cst.CSTNode) -> bool:
     ) and not (isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not))
 
 
-def _short(file: File, node: cst.CSTNode) -> str:
+def short(file: File, node: cst.CSTNode) -> str:
     text = " ".join(file.tree.text(node).split())
     return text if len(text) <= 40 else text[:37] + "..."

@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.flow import is_device_word
+from tdev_core.codemod.engine.literals import is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.tree import dotted
 

@@ -3,47 +3,33 @@
 from __future__ import annotations
 
 import re
-import sys
 
 import libcst as cst
 
-from tdev_core.codemod.engine.file import File, _is_docstring
-from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.moves import _COMMENT, MOVES
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
+from tdev_core.codemod.engine.rules.import_places import (
+    IMPORT,
+    at_module_level,
+    every_binding,
+    first_torch_import,
+    has_tdev,
+    import_text,
+    insert,
+    insert_at_top,
+    insert_in_function,
+    unique,
+)
+from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 from tdev_core.codemod.engine.scopes import Binding, Scope
 from tdev_core.codemod.engine.tree import dotted
-
-STDLIB = sys.stdlib_module_names
-
-IMPORT = rule(
-    "import",
-    "Imports",
-    None,
-    """
-    Explicit style: `import tdev` is added on the line before the import of torch whose
-    references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
-    tdev is there exactly where torch is. If nothing is left that needs `import torch`, the
-    import itself becomes `import tdev`. Imports of something inside torch are re-pointed when
-    a rule needs it: `import torch.cuda as tc` becomes `import tdev.cuda as tc`, `from
-    torch.cuda import Stream as S` becomes `from tdev.cuda import Stream as S`, and `from torch
-    import cuda, nn` is split into `from tdev import cuda` and `from torch import nn`.
-
-    Alias style: `import torch` becomes `import tdev as torch`, `import torch as th` becomes
-    `import tdev as th`, and `import torch.nn` (which binds `torch` too) becomes `import
-    tdev.nn`, in the scopes where a rule has found something that depends on the device; call
-    sites stay. A file in which nothing does keeps its imports.
-
-    tdev's names are torch's own objects unless they depend on the device, so re-pointing an
-    import never changes what another name means.
-    """,
-)
 
 
 def collect_imports(file: File) -> None:
     """Note the imports that are device-dependent by themselves, used or not."""
     if file.options.style == "accelerator":
         return
-    for bindings in _every_binding(file):
+    for bindings in every_binding(file):
         target = bindings.target or ""
         if not target.startswith("torch.") or file.kept(bindings.node):
             continue
@@ -60,26 +46,19 @@ def imports(file: File) -> None:
         return
     if file.options.style == "alias":
         _alias(file)
-    _repoint(file)
+    repoint(file)
     if file.options.style == "explicit":
         _explicit(file)
-    _star(file)
+    repoint_stars(file)
     _shims(file)
     _predicates(file)
-
-
-def _every_binding(file: File) -> list[Binding]:
-    scopes = {id(s): s for s in file.scopes._scopes.values()}
-    return [
-        b for s in scopes.values() for bs in s.bindings.values() for b in bs if b.target is not None
-    ]
 
 
 # -- alias style ---------------------------------------------------------------------------
 
 
 def _alias(file: File) -> None:
-    for binding in _unique(file.wanted):
+    for binding in unique(file.wanted):
         alias = binding.node
         assert isinstance(alias, cst.ImportAlias)
         full = dotted(alias.name) or ""
@@ -103,8 +82,8 @@ def _alias(file: File) -> None:
 
 def _explicit(file: File) -> None:
     anchors: dict[tuple[int, int], Binding] = {}
-    for binding in sorted(_unique(file.wanted), key=lambda b: file.tree.span(b.node)[0]):
-        if _has_tdev(file, binding.scope, binding):
+    for binding in sorted(unique(file.wanted), key=lambda b: file.tree.span(b.node)[0]):
+        if has_tdev(file, binding.scope, binding):
             continue
         block = file.tree.parents[file.tree.statement(binding.node)]
         whole = isinstance(block, cst.Module) or block is getattr(binding.scope.node, "body", None)
@@ -120,17 +99,13 @@ def _explicit(file: File) -> None:
             start, _ = file.tree.span(alias.name)
             if dotted(alias.name) == "torch":
                 end = file.tree.span(alias)[1]
-                file.replace(IMPORT, start, end, _import_text(file))
+                file.replace(IMPORT, start, end, import_text(file))
                 continue
             if file.tdev == "tdev" and alias.asname is None:
                 if (dotted(alias.name) or "").startswith("torch.cuda"):
                     file.replace(IMPORT, start, start + len("torch"), "tdev")
                     continue
-        _insert(file, file.tree.statement(binding.node), binding.statement, "")
-
-
-def _import_text(file: File) -> str:
-    return "tdev" if file.tdev == "tdev" else f"tdev as {file.tdev}"
+        insert(file, file.tree.statement(binding.node), binding.statement, "")
 
 
 def _only_tdev(file: File, binding: Binding) -> bool:
@@ -159,147 +134,13 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     return not in_text and not re.search(rf"#\s*type:.*\b{name}\b", file.tree.source)
 
 
-def _has_tdev(file: File, scope: Scope, before: Binding | None = None) -> bool:
-    """Whether ``tdev`` is imported already where this scope can see it."""
-    found = file.resolver.imported(scope, file.tdev)
-    return found is not None and found[0] == "tdev"
-
-
-def _insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment: str) -> None:
-    """``import tdev`` before a statement, on a line of its own where that is possible."""
-    start = file.tree.span(line)[0]
-    number = file.tree.position(start)[0]
-    line_start = file.tree.line_start(number)
-    indent = file.tree.source[line_start:start]
-    text = f"import {_import_text(file)}"
-    if indent.strip() or not isinstance(line, cst.SimpleStatementLine):
-        at = file.tree.span(statement)[0] if statement is not None else start
-        file.replace(IMPORT, at, at, text + "; ")
-        return
-    rule_ = MOVES if comment else IMPORT
-    file.replace(rule_, line_start, line_start, indent + text + comment + file.tree.newline)
-
-
-# -- imports of something inside torch ------------------------------------------------------
-
-
-def _repoint(file: File) -> None:
-    wanted = _unique(file.repointed)
-    statements: dict[cst.CSTNode, list[Binding]] = {}
-    for binding in wanted:
-        if binding.statement is not None and (binding.target or "").startswith("torch"):
-            statements.setdefault(binding.statement, []).append(binding)
-    for statement, bindings in statements.items():
-        if isinstance(statement, cst.Import):
-            for binding in bindings:
-                assert isinstance(binding.node, cst.ImportAlias)
-                start, _ = file.tree.span(binding.node.name)
-                file.replace(IMPORT, start, start + len("torch"), "tdev")
-        elif isinstance(statement, cst.ImportFrom) and statement.module is not None:
-            _repoint_from(file, statement, bindings)
-
-
-def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]) -> None:
-    assert statement.module is not None and not isinstance(statement.names, cst.ImportStar)
-    start, end = file.tree.span(statement.module)
-    moved: set[cst.CSTNode] = {b.node for b in bindings}
-    whole = len(moved) == len(statement.names)
-    if whole or file.options.style == "alias":
-        file.replace(IMPORT, start, start + len("torch"), "tdev")
-        return
-    module = "tdev" + file.tree.source[start + len("torch") : end]
-    line = file.tree.statement(statement)
-    first, last = file.tree.span(statement)
-    taken = ", ".join(file.tree.text(a) for a in statement.names if a in moved)
-    added = f"from {module} import {taken}"
-    comment = _take_out(file, list(statement.names), moved)
-    if comment and len(moved) == 1:
-        added += "  " + comment
-    begin = file.tree.line_start(file.tree.position(first)[0])
-    indent = file.tree.source[begin:first]
-    if indent.strip() or not isinstance(line, cst.SimpleStatementLine):
-        file.replace(IMPORT, first, first, added + "; ")
-    else:
-        file.replace(IMPORT, begin, begin, indent + added + file.tree.newline)
-
-
-def _take_out(file: File, names: list[cst.ImportAlias], moved: set[cst.CSTNode]) -> str:
-    """Remove names from the list of an import; returns the comment that stood beside them."""
-    tree = file.tree
-    comment = ""
-    index = 0
-    while index < len(names):
-        if names[index] not in moved:
-            index += 1
-            continue
-        own_line = _own_line(file, names, names[index])
-        if own_line is not None:
-            low, high, comment = own_line
-            file.replace(IMPORT, low, high, "")
-            index += 1
-            continue
-        last = index
-        while (
-            last + 1 < len(names)
-            and names[last + 1] in moved
-            and _own_line(file, names, names[last + 1]) is None
-        ):
-            last += 1
-        low, high = tree.span(names[index])[0], tree.span(names[last])[1]
-        if last + 1 < len(names):
-            following = tree.span(names[last + 1])[0]
-            between = tree.source[high:following]
-            if "#" not in between and "\n" not in between:
-                high = following
-            else:
-                high += between.index(",") + 1
-                low = (
-                    low if index == 0 else _after_comma(tree.source, tree.span(names[index - 1])[1])
-                )
-        elif index:
-            low = tree.span(names[index - 1])[1]
-        file.replace(IMPORT, low, high, "")
-        index = last + 1
-    return comment
-
-
-def _after_comma(source: str, at: int) -> int:
-    return source.index(",", at) + 1
-
-
-def _own_line(
-    file: File, names: list[cst.ImportAlias], alias: cst.ImportAlias
-) -> tuple[int, int, str] | None:
-    """The whole line of a name that has one to itself, and the comment on it."""
-    low, high = file.tree.span(alias)
-    line = file.tree.position(low)[0]
-    text = file.tree.line_text(line)
-    start = file.tree.line_start(line)
-    rest = text[high - start :].strip()
-    found = re.fullmatch(r",?\s*(#.*)?", rest)
-    if text[: low - start].strip() or found is None or line == file.tree.line_count:
-        return None
-    if names[-1] is alias and not rest.startswith(","):
-        return None  # its line ends the list; the name before it would keep its comma
-    return start, start + len(text), found[1] or ""
-
-
-def _star(file: File) -> None:
-    for node in file.tree.of(cst.ImportFrom):
-        if isinstance(node.names, cst.ImportStar) and node.module is not None and not node.relative:
-            name = dotted(node.module) or ""
-            if (name + ".").startswith("torch.cuda.") and not file.kept(node):
-                start, _ = file.tree.span(node.module)
-                file.replace(IMPORT, start, start + len("torch"), "tdev")
-
-
 # -- files that only need tdev to be there ---------------------------------------------------
 
 
 def _shims(file: File) -> None:
     if not file.shims or _imports_tdev(file):
         return
-    anchor = _first_torch_import(file)
+    anchor = first_torch_import(file)
     if anchor is None:
         node = file.shims[0]
         file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
@@ -309,26 +150,13 @@ def _shims(file: File) -> None:
         file.wanted[:] = [b for b in torch]
         _alias(file)
     else:
-        _insert(file, file.tree.statement(anchor), anchor, _COMMENT)
+        insert(file, file.tree.statement(anchor), anchor, COMMENT)
 
 
 def _imports_tdev(file: File) -> bool:
     if file.wanted or file.repointed or file.predicates:
         return True
-    return any((b.target or "").split(".")[0] == "tdev" for b in _every_binding(file))
-
-
-def _first_torch_import(file: File) -> cst.CSTNode | None:
-    found = [
-        node
-        for node in file.tree.of(cst.Import, cst.ImportFrom)
-        if any(
-            (b.target or "").split(".")[0] == "torch" and b.statement is node
-            for bs in file.scopes.top.bindings.values()
-            for b in bs
-        )
-    ]
-    return min(found, key=lambda n: file.tree.span(n)[0]) if found else None
+    return any((b.target or "").split(".")[0] == "tdev" for b in every_binding(file))
 
 
 def _predicates(file: File) -> None:
@@ -336,20 +164,20 @@ def _predicates(file: File) -> None:
     done: set[int] = set()
     for node in file.predicates:
         scope = file.scopes.of(node)
-        if _has_tdev(file, scope) or _will_have_tdev(file, scope):
+        if has_tdev(file, scope) or _will_have_tdev(file, scope):
             continue
-        anchor = _first_torch_import(file)
-        if anchor is not None and _at_module_level(file, anchor):
-            _insert(file, file.tree.statement(anchor), anchor, "")
+        anchor = first_torch_import(file)
+        if anchor is not None and at_module_level(file, anchor):
+            insert(file, file.tree.statement(anchor), anchor, "")
             return
         function = _function_of(scope)
         if function is not None and _imports_torch_lazily(file):
             # The file keeps torch out of its own import; tdev must not bring it in.
             if id(function) not in done:
                 done.add(id(function))
-                _insert_in_function(file, function)
+                insert_in_function(file, function)
             continue
-        _insert_at_top(file)
+        insert_at_top(file)
         return
 
 
@@ -371,10 +199,6 @@ def _needs_luck(file: File, binding: Binding) -> bool:
     )
 
 
-def _at_module_level(file: File, statement: cst.CSTNode) -> bool:
-    return isinstance(file.tree.parents[file.tree.statement(statement)], cst.Module)
-
-
 def _function_of(scope: Scope) -> cst.FunctionDef | None:
     here: Scope | None = scope
     while here is not None:
@@ -387,71 +211,5 @@ def _function_of(scope: Scope) -> cst.FunctionDef | None:
 def _imports_torch_lazily(file: File) -> bool:
     return any(
         (b.target or "").split(".")[0] == "torch" and b.scope.parent is not None
-        for b in _every_binding(file)
+        for b in every_binding(file)
     )
-
-
-def _insert_in_function(file: File, function: cst.FunctionDef) -> None:
-    body = list(function.body.body)
-    if not isinstance(function.body, cst.IndentedBlock):
-        start = file.tree.span(body[0])[0]
-        file.replace(IMPORT, start, start, f"import {_import_text(file)}; ")
-        return
-    first = body[0]
-    if len(body) > 1 and _is_docstring(first):
-        first = body[1]
-    start = file.tree.span(first)[0]
-    decorators = getattr(first, "decorators", ())
-    if decorators:
-        start = file.tree.span(decorators[0])[0]
-    at = file.tree.line_start(file.tree.position(start)[0])
-    indent = file.tree.source[at:start]
-    if isinstance(first, cst.FunctionDef) and not decorators:
-        indent = indent[: len(indent) - len(indent.lstrip())]
-    file.replace(IMPORT, at, at, f"{indent}import {_import_text(file)}{file.tree.newline}")
-
-
-def _insert_at_top(file: File) -> None:
-    """Among the file's first imports: before the first that is not of the standard library."""
-    last: cst.CSTNode | None = None
-    for index, statement in enumerate(file.tree.module.body):
-        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
-        if index == 0 and _is_docstring(statement):
-            last = statement
-            continue
-        if not isinstance(small, (cst.Import, cst.ImportFrom)):
-            break
-        if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
-            start = file.tree.span(statement)[0]
-            at = file.tree.line_start(file.tree.position(start)[0])
-            file.replace(IMPORT, at, at, f"import {_import_text(file)}{file.tree.newline}")
-            return
-        last = statement
-    newline = file.tree.newline
-    if last is None:
-        first = file.tree.module.body[0]
-        at = file.tree.span(first)[0]
-        decorators = getattr(first, "decorators", ())
-        if decorators:
-            at = file.tree.span(decorators[0])[0]
-        at = file.tree.line_start(file.tree.position(at)[0])
-        file.replace(IMPORT, at, at, f"import {_import_text(file)}{newline * 2}")
-        return
-    end = file.tree.span(last)[1]
-    line = file.tree.position(end)[0]
-    at = file.tree.line_start(line) + len(file.tree.line_text(line))
-    gap = newline if _top_module(last) == "" or _is_docstring(last) else ""
-    file.replace(IMPORT, at, at, f"{gap}import {_import_text(file)}{newline}")
-
-
-def _top_module(node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Import):
-        return (dotted(node.names[0].name) or "").split(".")[0]
-    if isinstance(node, cst.ImportFrom):
-        name = dotted(node.module) if node.module is not None else None
-        return "." if node.relative else (name or "").split(".")[0]
-    return ""
-
-
-def _unique(bindings: list[Binding]) -> list[Binding]:
-    return list({id(b): b for b in bindings}.values())

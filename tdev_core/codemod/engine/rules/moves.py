@@ -32,7 +32,7 @@ MOVES = rule(
 )
 
 _TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
-_COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
+COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
 
 
 def moves(file: File) -> None:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.arguments import Call, device_argument
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.flow import in_default
+from tdev_core.codemod.engine.literals import in_default
 from tdev_core.codemod.engine.resolve import Reference
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms

@@ -1,0 +1,168 @@
+"""Write ``docs/codemod/``: a page for each rule of the codemod, from its docstring and its cases.
+
+A page holds what the rule says of itself, the examples (case files, before and after), the cases
+that must not change, and what is reported. ``index.md`` lists the rules.
+
+    python -m generator.codemod_docs            # write
+    python -m generator.codemod_docs --check    # exit 1 and print the diff if a page is stale
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CASES = ROOT / "tests/codemod/cases"
+TARGET = ROOT / "docs/codemod"
+STYLES = ("explicit", "alias", "accelerator")
+EXAMPLES = 4
+UNTOUCHED = 2
+
+# Run apart: the generator imports neither the library nor the generated package.
+_RULES = """
+import json, sys
+from tdev_core.codemod.engine.api import RULES
+json.dump([[r.id, r.title, r.severity, r.doc] for r in RULES], sys.stdout)
+"""
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
+    args = parser.parse_args(argv)
+    pages = render(rules())
+    present = {p.name for p in TARGET.glob("*.md")} if TARGET.exists() else set()
+    stale = 0
+    for name in sorted(present | set(pages)):
+        path = TARGET / name
+        old = path.read_text(encoding="utf-8") if path.exists() else ""
+        new = pages.get(name, "")
+        if old == new:
+            continue
+        stale += 1
+        if args.check:
+            lines = difflib.unified_diff(
+                old.splitlines(True), new.splitlines(True), f"docs/codemod/{name}", "fresh", n=1
+            )
+            sys.stdout.writelines(lines)
+        elif name in pages:
+            TARGET.mkdir(parents=True, exist_ok=True)
+            path.write_text(new, encoding="utf-8", newline="\n")
+        else:
+            path.unlink()
+    if args.check and stale:
+        print(f"{stale} pages are stale; run: python -m generator.codemod_docs")
+        return 1
+    return 0
+
+
+def rules() -> list[tuple[str, str, str | None, str]]:
+    """Id, title, severity and text of every rule, in the engine's order."""
+    out = subprocess.run(
+        [sys.executable, "-c", _RULES], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    return [(r[0], r[1], r[2], r[3]) for r in json.loads(out)]
+
+
+def render(every: list[tuple[str, str, str | None, str]]) -> dict[str, str]:
+    """All pages by file name."""
+    pages = {rule[0] + ".md": _page(rule) for rule in every}
+    index = [
+        "# Rules of the codemod",
+        "",
+        "Written by `python -m generator.codemod_docs` from the rules and their case files.",
+        "",
+        "| rule | what it is about | reports |",
+        "| --- | --- | --- |",
+    ]
+    index += [
+        f"| [{rule}]({rule}.md) | {title} | {severity or 'nothing'} |"
+        for rule, title, severity, _ in every
+    ]
+    index += [
+        "",
+        "## What is left alone",
+        "",
+        "`# tdev: keep` at the end of a line keeps the statement on it; on a line of its own before",
+        "the first statement of a file it keeps the file. Every rule respects it.",
+        "",
+        "## What migrated code calls",
+        "",
+        "Beside the names that torch has, under tdev instead: `tdev.is_accelerator(x)`, a predicate",
+        "that takes a device, a device type, a device string or a tensor. The device literals stay",
+        '`"cuda"` and are translated where they are used.',
+        "",
+    ]
+    pages["index.md"] = "\n".join(index)
+    return pages
+
+
+def _page(rule: tuple[str, str, str | None, str]) -> str:
+    name, title, severity, doc = rule
+    parts = [f"# {title}", "", f"Rule `{name}`."]
+    if severity is not None:
+        parts[-1] += f" Its findings are of severity `{severity}` unless stated otherwise."
+    parts += ["", doc, ""]
+    changed, same = _cases(name)
+    if changed:
+        parts += ["## Before and after", ""]
+        for path in changed[:EXAMPLES]:
+            base = path.name.removesuffix(".in.py")
+            before = path.read_text(encoding="utf-8")
+            after = path.with_name(base + ".out.py").read_text(encoding="utf-8")
+            parts += [f"### {_words(base)} ({path.parts[-3]} style)", ""]
+            parts += ["```diff", *_diff(before, after), "```", ""]
+            parts += _finds(path, base)
+    if same:
+        parts += ["## Left as it is", ""]
+        for path in same[:UNTOUCHED]:
+            base = path.name.removesuffix(".same.py")
+            text = path.read_text(encoding="utf-8").rstrip("\n")
+            parts += [f"### {_words(base)}", "", "```python", text, "```", ""]
+            parts += _finds(path, base)
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _cases(rule: str) -> tuple[list[Path], list[Path]]:
+    """The rule's cases that show most: changed ones over the styles in turn, then unchanged ones."""
+    changed: list[Path] = []
+    same: list[Path] = []
+    by_style = [sorted((CASES / style / rule).glob("*.in.py")) for style in STYLES]
+    for index in range(max((len(c) for c in by_style), default=0)):
+        changed += [paths[index] for paths in by_style if index < len(paths)]
+    for style in STYLES:
+        for path in sorted((CASES / style / rule).glob("*.same.py")):
+            if path.name not in {p.name for p in same}:
+                same.append(path)
+    if rule in ("is-cuda", "comparison"):  # the questions that are asked most come first
+        changed.sort(key=lambda p: ("device_type" not in p.name and "known" not in p.name))
+    same.sort(key=lambda p: not p.with_name(p.name.replace(".same.py", ".finds")).exists())
+    return changed, same
+
+
+def _diff(before: str, after: str) -> list[str]:
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    return [
+        line[:1] + line[2:] if line[2:] else line[:1].strip() for line in lines if line[0] != "?"
+    ]
+
+
+def _finds(path: Path, base: str) -> list[str]:
+    listed = path.with_name(base + ".finds")
+    if not listed.exists():
+        return []
+    lines = listed.read_text(encoding="utf-8").splitlines()
+    return ["Reported:", "", "```text", *lines, "```", ""]
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""Where an import of tdev is put, and what is known of the imports a file has."""
+
+from __future__ import annotations
+
+import sys
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File, is_docstring
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.moves import MOVES
+from tdev_core.codemod.engine.scopes import Binding, Scope
+from tdev_core.codemod.engine.tree import dotted
+
+STDLIB = sys.stdlib_module_names
+
+IMPORT = rule(
+    "import",
+    "Imports",
+    None,
+    """
+    Explicit style: `import tdev` is added on the line before the import of torch whose
+    references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
+    tdev is there exactly where torch is. If nothing is left that needs `import torch`, the
+    import itself becomes `import tdev`. Imports of something inside torch are re-pointed when
+    a rule needs it: `import torch.cuda as tc` becomes `import tdev.cuda as tc`, `from
+    torch.cuda import Stream as S` becomes `from tdev.cuda import Stream as S`, and `from torch
+    import cuda, nn` is split into `from tdev import cuda` and `from torch import nn`.
+
+    Alias style: `import torch` becomes `import tdev as torch`, `import torch as th` becomes
+    `import tdev as th`, and `import torch.nn` (which binds `torch` too) becomes `import
+    tdev.nn`, in the scopes where a rule has found something that depends on the device; call
+    sites stay. A file in which nothing does keeps its imports.
+
+    tdev's names are torch's own objects unless they depend on the device, so re-pointing an
+    import never changes what another name means.
+    """,
+)
+
+
+def every_binding(file: File) -> list[Binding]:
+    scopes = {id(s): s for s in file.scopes._scopes.values()}
+    return [
+        b for s in scopes.values() for bs in s.bindings.values() for b in bs if b.target is not None
+    ]
+
+
+def import_text(file: File) -> str:
+    return "tdev" if file.tdev == "tdev" else f"tdev as {file.tdev}"
+
+
+def has_tdev(file: File, scope: Scope, before: Binding | None = None) -> bool:
+    """Whether ``tdev`` is imported already where this scope can see it."""
+    found = file.resolver.imported(scope, file.tdev)
+    return found is not None and found[0] == "tdev"
+
+
+def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment: str) -> None:
+    """``import tdev`` before a statement, on a line of its own where that is possible."""
+    start = file.tree.span(line)[0]
+    number = file.tree.position(start)[0]
+    line_start = file.tree.line_start(number)
+    indent = file.tree.source[line_start:start]
+    text = f"import {import_text(file)}"
+    if indent.strip() or not isinstance(line, cst.SimpleStatementLine):
+        at = file.tree.span(statement)[0] if statement is not None else start
+        file.replace(IMPORT, at, at, text + "; ")
+        return
+    rule_ = MOVES if comment else IMPORT
+    file.replace(rule_, line_start, line_start, indent + text + comment + file.tree.newline)
+
+
+def insert_in_function(file: File, function: cst.FunctionDef) -> None:
+    body = list(function.body.body)
+    if not isinstance(function.body, cst.IndentedBlock):
+        start = file.tree.span(body[0])[0]
+        file.replace(IMPORT, start, start, f"import {import_text(file)}; ")
+        return
+    first = body[0]
+    if len(body) > 1 and is_docstring(first):
+        first = body[1]
+    start = file.tree.span(first)[0]
+    decorators = getattr(first, "decorators", ())
+    if decorators:
+        start = file.tree.span(decorators[0])[0]
+    at = file.tree.line_start(file.tree.position(start)[0])
+    indent = file.tree.source[at:start]
+    if isinstance(first, cst.FunctionDef) and not decorators:
+        indent = indent[: len(indent) - len(indent.lstrip())]
+    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{file.tree.newline}")
+
+
+def insert_at_top(file: File) -> None:
+    """Among the file's first imports: before the first that is not of the standard library."""
+    last: cst.CSTNode | None = None
+    for index, statement in enumerate(file.tree.module.body):
+        small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
+        if index == 0 and is_docstring(statement):
+            last = statement
+            continue
+        if not isinstance(small, (cst.Import, cst.ImportFrom)):
+            break
+        if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
+            start = file.tree.span(statement)[0]
+            at = file.tree.line_start(file.tree.position(start)[0])
+            file.replace(IMPORT, at, at, f"import {import_text(file)}{file.tree.newline}")
+            return
+        last = statement
+    newline = file.tree.newline
+    if last is None:
+        first = file.tree.module.body[0]
+        at = file.tree.span(first)[0]
+        decorators = getattr(first, "decorators", ())
+        if decorators:
+            at = file.tree.span(decorators[0])[0]
+        at = file.tree.line_start(file.tree.position(at)[0])
+        file.replace(IMPORT, at, at, f"import {import_text(file)}{newline * 2}")
+        return
+    end = file.tree.span(last)[1]
+    line = file.tree.position(end)[0]
+    at = file.tree.line_start(line) + len(file.tree.line_text(line))
+    gap = newline if _top_module(last) == "" or is_docstring(last) else ""
+    file.replace(IMPORT, at, at, f"{gap}import {import_text(file)}{newline}")
+
+
+def _top_module(node: cst.CSTNode) -> str:
+    if isinstance(node, cst.Import):
+        return (dotted(node.names[0].name) or "").split(".")[0]
+    if isinstance(node, cst.ImportFrom):
+        name = dotted(node.module) if node.module is not None else None
+        return "." if node.relative else (name or "").split(".")[0]
+    return ""
+
+
+def first_torch_import(file: File) -> cst.CSTNode | None:
+    found = [
+        node
+        for node in file.tree.of(cst.Import, cst.ImportFrom)
+        if any(
+            (b.target or "").split(".")[0] == "torch" and b.statement is node
+            for bs in file.scopes.top.bindings.values()
+            for b in bs
+        )
+    ]
+    return min(found, key=lambda n: file.tree.span(n)[0]) if found else None
+
+
+def at_module_level(file: File, statement: cst.CSTNode) -> bool:
+    return isinstance(file.tree.parents[file.tree.statement(statement)], cst.Module)
+
+
+def unique(bindings: list[Binding]) -> list[Binding]:
+    return list({id(b): b for b in bindings}.values())

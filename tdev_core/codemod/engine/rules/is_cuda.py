@@ -1,0 +1,56 @@
+"""``x.is_cuda``, of tensors and of objects that the file does not know."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    decides_beside_other_arms,
+    guards_cuda_only,
+)
+from tdev_core.codemod.engine.rules.compare import short
+
+IS_CUDA = rule(
+    "is-cuda",
+    "`is_cuda` of tensors and of unknown objects",
+    "warning",
+    """
+    `x.is_cuda` becomes `tdev.is_accelerator(x)` where the file shows that `x` is a tensor: it
+    comes out of a torch function, is a module's parameter, or is annotated `torch.Tensor`.
+    Anything else could be an object of the program's own with an attribute of that name, and is
+    reported.
+    """,
+)
+
+
+def is_cuda_attributes(file: File) -> None:
+    for node in file.tree.of(cst.Attribute):
+        if node.attr.value != "is_cuda" or file.kept(node):
+            continue
+        parent = file.tree.parents[node]
+        if isinstance(parent, (cst.AssignTarget, cst.AnnAssign, cst.Del)):
+            continue
+        if isinstance(parent, cst.Call) and parent.func is node:
+            continue
+        if decides_beside_other_arms(file, node):
+            file.find(ARMS, node, "this test chooses between backends; left as it is")
+        elif guards_cuda_only(file, node):
+            file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
+        elif file.options.style != "accelerator" and file.flow.is_tensor(node.value):
+            before = f"{file.here(node)}.is_accelerator("
+            inner = file.tree.outer_span(node.value)
+            file.wrap(IS_CUDA, file.tree.span(node), before, inner, ")")
+        else:
+            text = short(file, node.value)
+            file.find(
+                IS_CUDA,
+                node,
+                (
+                    f"is_cuda of {text}, which may not be a tensor"
+                    if file.options.style != "accelerator"
+                    else f"is_cuda of {text} has no generic spelling"
+                ),
+            )

@@ -1,0 +1,91 @@
+"""Give what the mirror puts in place of torch's callables the looks of torch's."""
+
+from __future__ import annotations
+
+import inspect
+from types import FunctionType
+from typing import Any
+
+from tdev_core import report
+from tdev_core.devices import translate, translate_type
+
+__all__ = ["dressed"]
+
+# dynamo asks these while it traces and takes the answer for a constant, which it is: a specification
+# means the same device for the life of the process.
+for _function in (translate, translate_type):
+    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def dressed(value: Any, module: str, name: str, original: Any) -> Any:
+    """``value``, which stands at ``module.name`` for torch's ``original``, dressed as that.
+
+    Documentation, signature and annotations become the original's. ``__module__`` and
+    ``__qualname__`` say where ``value`` is found: pickle goes by them.
+
+    Returns:
+        ``value`` itself, or a function of the same code where ``value`` is used elsewhere too.
+    """
+    if isinstance(value, FunctionType):
+        return _function_dressed(value, module, name, original)
+    if isinstance(value, type) and isinstance(original, type) and value is not original:
+        _dress_class(value, original)
+    return value
+
+
+def _function_dressed(value: FunctionType, module: str, name: str, original: Any) -> Any:
+    if value.__module__ != module:
+        # A function of tdev_core may answer for several names of torch; each has its own looks.
+        copy = FunctionType(
+            value.__code__, value.__globals__, name, value.__defaults__, value.__closure__
+        )
+        copy.__kwdefaults__ = value.__kwdefaults__
+        copy.__dict__.update(value.__dict__)
+        copy.__module__, copy.__qualname__ = module, name
+        value = copy
+    if not callable(original):
+        return value
+    if original.__doc__:
+        value.__doc__ = original.__doc__
+    value.__name__ = getattr(original, "__name__", name)
+    value.__annotations__ = dict(getattr(original, "__annotations__", None) or {})
+    value.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
+    if report.enabled():
+        return report.counted(value, f"{original.__module__}.{name}")
+    return value
+
+
+class _Signature:
+    """``__signature__`` of one class: the original's, found when it is asked for.
+
+    A subclass has a constructor of its own and does not inherit it.
+    """
+
+    def __init__(self, original: type) -> None:
+        self.original = original
+        self.owner: type | None = None
+
+    def __get__(self, instance: object, owner: type) -> inspect.Signature:
+        if instance is None and owner is self.owner:
+            try:
+                return inspect.signature(self.original)
+            except ValueError:
+                pass  # torch's has none: what can be read off our constructor is better
+        raise AttributeError("__signature__")
+
+
+def _dress_class(value: type, original: type) -> None:
+    if not any(cls.__module__.startswith("tdev_core") for cls in (value, type(value))):
+        return  # another class of torch answers: it has looks of its own
+    worn = vars(value).get("__signature__")
+    if isinstance(worn, _Signature) and not original.__module__.startswith("torch.cuda"):
+        return  # dressed for another of its names; of several, torch.cuda's counts
+    signature = _Signature(original)
+    signature.owner = value
+    try:
+        value.__name__ = original.__name__  # not __qualname__, by which pickle finds it
+        if original.__doc__:
+            value.__doc__ = original.__doc__
+        value.__signature__ = signature  # type: ignore[attr-defined]
+    except (AttributeError, TypeError):
+        pass  # an immutable type keeps its own

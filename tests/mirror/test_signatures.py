@@ -1,0 +1,188 @@
+"""What the mirror puts in place of a torch callable looks like it to every tool that asks."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import pickle
+import pydoc
+import subprocess
+import sys
+import types
+import typing
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tdev
+import torch
+
+from tdev_core.backend import Backend, current
+
+sys.path.insert(0, str(Path(__file__).parent))
+from catalog import catalog, mirrored  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    current() is Backend.CUDA, reason="on its native host the mirror hands out torch's own objects"
+)
+
+
+@functools.lru_cache(maxsize=1)
+def wrapped() -> list[tuple[str, Any, Any]]:
+    """Every path at which the mirror has a callable of its own, with torch's and the mirror's."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in sorted(catalog()["modules"]):
+            try:
+                original = importlib.import_module(name)
+            except ImportError:
+                continue  # needs an optional package that is not installed here
+            mirror = importlib.import_module(mirrored(name))
+            for attribute in catalog()["modules"][name]["names"]:
+                theirs = getattr(original, attribute, None)
+                ours = getattr(mirror, attribute, None)
+                # Modules with computed attributes make a new bound method at every access.
+                if ours != theirs and callable(theirs):
+                    found.append((f"{name}.{attribute}", theirs, ours))
+    return found
+
+
+def functions() -> Iterator[tuple[str, Any, Any]]:
+    return (row for row in wrapped() if isinstance(row[2], types.FunctionType))
+
+
+def classes() -> Iterator[tuple[str, Any, Any]]:
+    return (row for row in wrapped() if isinstance(row[2], type))
+
+
+def outcome(function: Callable[[Any], Any], value: Any) -> object:
+    try:
+        return function(value)
+    except (TypeError, ValueError, NameError) as error:
+        return type(error)
+
+
+def worn_by_another(ours: Any, look: Callable[[Any], object]) -> bool:
+    """Whether one class answers under several names of torch, and looks like another of them."""
+    return any(other is ours and look(theirs) == look(ours) for _, theirs, other in classes())
+
+
+def test_there_are_wrapped_callables() -> None:
+    assert len(list(functions())) > 400
+    assert len(list(classes())) > 50
+
+
+def test_every_wrapped_callable_is_a_function_or_a_class() -> None:
+    others = [path for path, _, ours in wrapped() if not isinstance(ours, (types.FunctionType, type))]
+    assert others == []
+
+
+def test_signatures_agree() -> None:
+    different = [
+        path
+        for path, theirs, ours in functions()
+        if outcome(inspect.signature, theirs) != outcome(inspect.signature, ours)
+    ]
+    assert different == []
+
+
+def test_signatures_of_classes_agree_where_torch_has_one() -> None:
+    def look(value: Any) -> object:
+        return outcome(inspect.signature, value)
+
+    different = [
+        path
+        for path, theirs, ours in classes()
+        if isinstance(look(theirs), inspect.Signature)
+        and look(theirs) != look(ours)
+        and not worn_by_another(ours, look)
+    ]
+    assert different == []
+
+
+@pytest.mark.parametrize("attribute", ["__doc__", "__name__"])
+def test_docstrings_and_names_agree(attribute: str) -> None:
+    def look(value: Any) -> object:
+        return getattr(value, attribute, None)
+
+    different = [
+        path
+        for path, theirs, ours in wrapped()
+        if look(theirs)
+        and look(theirs) != look(ours)
+        and not (isinstance(ours, type) and worn_by_another(ours, look))
+    ]
+    assert different == []
+
+
+def test_annotations_agree() -> None:
+    def hints(value: Any) -> object:
+        return outcome(typing.get_type_hints, value)
+
+    different = [path for path, theirs, ours in functions() if hints(theirs) != hints(ours)]
+    assert different == []
+
+
+def test_help_agrees() -> None:
+    def page(value: Any) -> str:
+        # The first line names the module, which is the mirror's.
+        return pydoc.plain(pydoc.render_doc(value)).partition("\n")[2]
+
+    different = [
+        path
+        for path, theirs, ours in functions()
+        # What pybind makes is shown as "method of builtins.PyCapsule instance".
+        if theirs.__doc__ and type(getattr(theirs, "__self__", None)).__name__ != "PyCapsule"
+        and page(theirs) != page(ours)
+    ]
+    assert different == []
+
+
+def test_wrapped_names_the_original() -> None:
+    assert [path for path, theirs, ours in functions() if inspect.unwrap(ours, stop=lambda f: f is theirs) is not theirs] == []
+
+
+def test_functions_pickle_by_the_name_of_their_module() -> None:
+    broken = [
+        path for path, _, ours in functions() if pickle.loads(pickle.dumps(ours)) is not ours
+    ]
+    assert broken == []
+
+
+def test_classes_pickle() -> None:
+    broken = [path for path, _, ours in classes() if pickle.loads(pickle.dumps(ours)) != ours]
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", ["device", "Generator", "Stream", "Event"])
+def test_the_stand_ins_pickle_as_what_they_stand_for(name: str) -> None:
+    """A program that only has torch reads them."""
+    data = pickle.dumps(getattr(tdev, name))
+    code = f"import pickle, sys; print(pickle.loads(bytes.fromhex({data.hex()!r})), 'tdev' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == [*str(getattr(torch, name)).split(), "False"]
+
+
+def test_a_subclass_has_the_signature_of_its_own_constructor() -> None:
+    class Mine(tdev.cuda.Stream):
+        def __new__(cls, number: int) -> Mine:
+            return super().__new__(cls)
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+
+    assert list(inspect.signature(Mine).parameters) == ["number"]
+
+
+def test_functools_wraps_takes_torchs_looks_over() -> None:
+    @functools.wraps(tdev.zeros)
+    def mine(*args: Any) -> Any:
+        return tdev.zeros(*args)
+
+    assert mine.__name__ == "zeros"
+    assert mine.__doc__ == torch.zeros.__doc__

@@ -1,0 +1,190 @@
+"""State that is set through the mirror is torch's, and the other way round."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import tdev
+import torch
+
+from tdev_core.backend import Backend, current
+
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import run  # noqa: E402
+
+FLAGS = [
+    ("backends.cudnn.benchmark", True),
+    ("backends.cudnn.deterministic", True),
+    ("backends.cudnn.enabled", False),
+    ("backends.cudnn.allow_tf32", False),
+    ("backends.cuda.matmul.allow_tf32", True),
+    ("backends.cuda.matmul.allow_fp16_reduced_precision_reduction", False),
+    ("backends.mkldnn.enabled", False),
+    ("backends.opt_einsum.strategy", "greedy"),
+    ("_dynamo.config.cache_size_limit", 3),
+    ("_inductor.config.max_autotune", True),
+    ("utils.data.dataloader.default_collate", len),
+    ("nn.functional.a_user_sets_this", 7),
+]
+
+
+def resolved(root: Any, dotted: str) -> tuple[Any, str]:
+    home, _, leaf = dotted.rpartition(".")
+    value = root
+    for part in home.split("."):
+        value = getattr(value, part)
+    return value, leaf
+
+
+@contextmanager
+def kept(home: Any, leaf: str) -> Iterator[None]:
+    missing = not hasattr(home, leaf)
+    before = getattr(home, leaf, None)
+    yield
+    if missing:
+        delattr(home, leaf)
+    else:
+        setattr(home, leaf, before)
+
+
+@pytest.mark.parametrize(("dotted", "value"), FLAGS, ids=[name for name, _ in FLAGS])
+def test_flags_set_through_the_mirror_are_torchs(dotted: str, value: object) -> None:
+    importlib.import_module("torch._inductor.config")
+    ours, leaf = resolved(tdev, dotted)
+    theirs, _ = resolved(torch, dotted)
+    with kept(theirs, leaf):
+        setattr(ours, leaf, value)
+        assert getattr(theirs, leaf) == value
+        assert getattr(ours, leaf) == value
+    assert getattr(ours, leaf, None) == getattr(theirs, leaf, None)
+
+
+@pytest.mark.parametrize(("dotted", "value"), FLAGS, ids=[name for name, _ in FLAGS])
+def test_flags_set_on_torch_are_seen_through_the_mirror(dotted: str, value: object) -> None:
+    importlib.import_module("torch._inductor.config")
+    ours, leaf = resolved(tdev, dotted)
+    theirs, _ = resolved(torch, dotted)
+    getattr(ours, leaf, None)  # so that nothing that was remembered hides the change
+    with kept(theirs, leaf):
+        setattr(theirs, leaf, value)
+        assert getattr(ours, leaf) == value
+
+
+@pytest.mark.parametrize(
+    ("setter", "getter", "value"),
+    [
+        ("set_default_dtype", "get_default_dtype", torch.float64),
+        ("set_num_threads", "get_num_threads", 1),
+        ("use_deterministic_algorithms", "are_deterministic_algorithms_enabled", True),
+        ("set_float32_matmul_precision", "get_float32_matmul_precision", "high"),
+        ("set_grad_enabled", "is_grad_enabled", False),
+        ("set_anomaly_enabled", "is_anomaly_enabled", True),
+    ],
+)
+def test_settings_are_torchs(setter: str, getter: str, value: object) -> None:
+    before = getattr(torch, getter)()
+    try:
+        getattr(tdev, setter)(value)
+        assert getattr(torch, getter)() == value == getattr(tdev, getter)()
+    finally:
+        getattr(torch, setter)(before)
+
+
+def test_the_default_device_is_translated_and_torchs() -> None:
+    code = """
+        import tdev, torch
+        tdev.set_default_device("cuda")
+        assert torch.get_default_device() == tdev.get_default_device() == tdev.device("cuda")
+        assert tdev.zeros(2).device == torch.zeros(2).device == tdev.device("cuda")
+        tdev.set_default_device(None)
+    """
+    run(code)
+
+
+def test_the_default_tensor_type_may_be_a_cuda_type() -> None:
+    code = """
+        import tdev as torch
+        torch.set_default_tensor_type(torch.cuda.DoubleTensor)
+        assert torch.zeros(2).dtype is torch.float64 and torch.zeros(2).device == torch.device("cuda", 0) or torch.zeros(2).device.type == torch.device_type()
+        torch.set_default_tensor_type("torch.cuda.FloatTensor")
+        assert torch.zeros(2).dtype is torch.float32
+        assert torch.cuda.FloatTensor(2, 3).shape == (2, 3)
+        assert torch.cuda.LongTensor([1, 2]).tolist() == [1, 2]
+        assert isinstance(torch.zeros(2).cuda(), torch.cuda.FloatTensor)
+    """
+    run(code)
+
+
+class TestPatch:
+    """``unittest.mock.patch`` by a dotted tdev name."""
+
+    def test_a_name_that_is_torchs_own_is_patched_in_torch(self) -> None:
+        before = torch.relu
+        with mock.patch("tdev.relu", return_value="patched"):
+            assert tdev.relu(1) == "patched" == torch.relu(1)  # type: ignore[arg-type, comparison-overlap]
+        assert tdev.relu is torch.relu is before
+
+    def test_a_name_that_was_used_before(self) -> None:
+        before = tdev.nn.functional.gelu
+        with mock.patch("tdev.nn.functional.gelu") as fake:
+            assert torch.nn.functional.gelu is fake
+        assert torch.nn.functional.gelu is before is tdev.nn.functional.gelu
+
+    @pytest.mark.skipif(current() is Backend.CUDA, reason="nothing is routed on the native host")
+    def test_a_routed_name_is_patched_in_the_mirror_alone(self) -> None:
+        ours, theirs = tdev.cuda.is_available, torch.cuda.is_available
+        with mock.patch("tdev.cuda.is_available", return_value="patched"):
+            assert tdev.cuda.is_available() == "patched"  # type: ignore[comparison-overlap]
+            assert torch.cuda.is_available is theirs
+        assert tdev.cuda.is_available is ours
+
+    def test_a_factory(self) -> None:
+        ours = tdev.zeros
+        with mock.patch.object(tdev, "zeros", return_value="patched"):
+            assert tdev.zeros(2) == "patched"  # type: ignore[comparison-overlap]
+            assert torch.zeros(1).tolist() == [0]
+        assert tdev.zeros is ours
+
+    def test_a_module(self) -> None:
+        before = tdev.optim
+        with mock.patch("tdev.optim"):
+            assert tdev.optim is not before
+        assert tdev.optim is before
+
+    def test_pytest_monkeypatch_and_deletion(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        before = torch.sigmoid
+        monkeypatch.setattr(tdev, "sigmoid", "patched")
+        monkeypatch.setattr("tdev.a_new_name", 1, raising=False)
+        assert torch.sigmoid == "patched"  # type: ignore[comparison-overlap]
+        assert torch.a_new_name == 1  # type: ignore[attr-defined]
+        monkeypatch.undo()
+        assert tdev.sigmoid is torch.sigmoid is before
+        assert not hasattr(tdev, "a_new_name")
+        monkeypatch.delattr(tdev, "sigmoid")
+        assert not hasattr(torch, "sigmoid") and not hasattr(tdev, "sigmoid")
+        monkeypatch.undo()
+        assert tdev.sigmoid is torch.sigmoid is before
+
+
+def test_reloading_keeps_state_and_identity() -> None:
+    code = """
+        import importlib, tdev, torch
+        import tdev.cuda, tdev.backends.cudnn
+        tdev.backends.cudnn.benchmark = True
+        shims = tdev.shims.installed()
+        linear = torch.nn.Linear.__init__
+        for module in (tdev, tdev.cuda, tdev):
+            importlib.reload(module)
+        assert tdev.backends.cudnn.benchmark is torch.backends.cudnn.benchmark is True
+        assert tdev.shims.installed() == shims and torch.nn.Linear.__init__ is linear
+        assert tdev.zeros(2, device="cuda").device == tdev.device("cuda", 0) or tdev.device_type() == "cpu"
+        assert tdev.nn is torch.nn or tdev.nn.Linear is torch.nn.Linear
+    """
+    run(code)

@@ -1,0 +1,120 @@
+"""``tdev run`` with the real mirror: a CUDA-only program on this machine's CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TRAIN = """\
+import os
+import sys
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+rank, world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+torch.cuda.set_device(rank)
+dist.init_process_group("nccl")
+model = DistributedDataParallel(torch.nn.Linear(2, 1).cuda(), device_ids=None)
+x = torch.full((4, 2), float(rank + 1), device="cuda")
+model(x).sum().backward()
+total = torch.tensor([rank + 1.0]).cuda()
+dist.all_reduce(total)
+torch.cuda.synchronize()
+if rank == 0:
+    print("total", total.item(), "grad", model.module.weight.grad.tolist(), sys.argv[1:], world)
+dist.destroy_process_group()
+"""
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The source tree, the CPU, and a cache of its own."""
+    path = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
+    return {
+        **os.environ,
+        "PYTHONPATH": path,
+        "TDEV_CACHE_DIR": str(tmp_path / "cache"),
+        "TDEV_BACKEND": "cpu",
+        "TDEV_CUDA_AVAILABLE": "true",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def test_torchrun(tmp_path: Path, environment: dict[str, str]) -> None:
+    """Two processes, a script that says nccl and cuda, and a result that is right."""
+    (tmp_path / "train.py").write_text(TRAIN)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    done = subprocess.run(
+        [*launcher, "--nproc-per-node", "2", "-m", "tdev", "run", "train.py", "--lr", "1"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    # The sum of 1 and 2; the mean over the ranks of 4 times the input.
+    assert "total 3.0 grad [[6.0, 6.0]] ['--lr', '1'] 2" in done.stdout
+
+
+def test_spawn_and_torchscript(tmp_path: Path, environment: dict[str, str]) -> None:
+    """A spawned worker moves to CUDA too; TorchScript compiles from the file's own lines."""
+    (tmp_path / "main.py").write_text(
+        "import torch\n"
+        "import torch.multiprocessing as mp\n\n\n"
+        "def work(rank, queue):\n"
+        "    queue.put((rank, torch.ones(2).cuda().sum().item(), torch.cuda.is_available()))\n\n\n"
+        "@torch.jit.script\n"
+        "def double(x: torch.Tensor) -> torch.Tensor:\n"
+        "    return x * 2\n\n\n"
+        "if __name__ == '__main__':\n"
+        "    queue = mp.get_context('spawn').SimpleQueue()\n"
+        "    mp.spawn(work, args=(queue,), nprocs=1)\n"
+        "    print(queue.get(), double(torch.ones(1, device='cuda')).item())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tdev", "run", "main.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.stdout == "(0, 2.0, True) 2.0\n", done.stderr
+
+
+def test_pytest(tmp_path: Path, environment: dict[str, str]) -> None:
+    """The plugin under the name that users give."""
+    (tmp_path / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    (tmp_path / "test_it.py").write_text(
+        "import torch\n\n\n"
+        "def test_it():\n"
+        "    x = torch.arange(3, device='cuda').cuda()\n"
+        "    assert torch.cuda.is_available() and x.sum().item() == 3\n"
+    )
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "tdev.pytest_plugin",
+            "-p",
+            "no:cacheprovider",
+        ],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
