@@ -7,7 +7,6 @@ CUDA and MPS answer through torch's own modules; the three backends that tdev ke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import lru_cache
 
 import torch
 
@@ -88,13 +87,23 @@ class Accelerator(ABC):
         """The device's default generator."""
 
 
-@lru_cache(maxsize=1)
+# What accelerator() answers, once it is known. A plain global: torch.compile traces through it.
+_active: Accelerator | None = None
+
+
 def accelerator() -> Accelerator:
     """The :class:`Accelerator` of the active backend.
 
     Raises:
         TdevError: the active backend is CUDA or MPS, which torch itself answers for.
     """
+    global _active
+    if _active is None:
+        _active = _made()
+    return _active
+
+
+def _made() -> Accelerator:
     match current():
         case Backend.CPU:
             from tdev_core.cpu.accelerator import CpuAccelerator

@@ -1,4 +1,4 @@
-"""``python -m tdev``: run, report."""
+"""``python -m tdev``: run a script, and tell what is answered how."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ USAGE = """usage: python -m tdev COMMAND …
 commands:
   run SCRIPT [ARGS …]      run an untouched script as if it had been migrated
   run -m MODULE [ARGS …]   the same for a module
+  doctor                   what hardware was found, what is active, what would be faster
+  matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
   version                  which tdev, torch and backend this is
   codemod PATH …           rewrite source; the same as python -m tdev.codemod
 """
@@ -26,6 +28,14 @@ def main(argv: list[str]) -> int:
             from tdev_core.codemod.cli import main as codemod
 
             return codemod(argv[1:])
+        case "matrix":
+            from tdev_core.matrix_cli import main as matrix
+
+            return matrix(argv[1:])
+        case "doctor":
+            from tdev_core.doctor import main as doctor
+
+            return doctor(argv[1:])
         case "version":
             import torch
 

@@ -14,6 +14,7 @@ from tdev_core.errors import DeviceWarning, warn_once
 __all__ = [
     "ACCELERATORS",
     "device_index",
+    "is_accelerator",
     "is_foreign",
     "translate",
     "translate_each",
@@ -53,6 +54,25 @@ def translate(spec: Any) -> Any:
     if isinstance(spec, int) and not isinstance(spec, bool):
         return _on_target(current(), spec, f"index {spec}")
     return spec
+
+
+def is_accelerator(what: Any) -> bool:
+    """Whether ``what`` is, or lies on, the accelerator of this process.
+
+    Takes the place of comparisons with ``"cuda"`` in code for any backend: ``x.device.type == "cuda"``
+    is ``is_accelerator(x)``. On the ``cpu`` backend nothing is.
+
+    Args:
+        what: a tensor or whatever else has a ``device``, a ``torch.device``, a device string
+            (``"cuda:0"``) or type; specifications are translated first.
+    """
+    device = translate(getattr(what, "device", what))
+    backend = current()
+    return (
+        backend is not Backend.CPU
+        and isinstance(device, torch.device)
+        and device.type == backend.value
+    )
 
 
 def translate_type(spec: Any) -> Any:

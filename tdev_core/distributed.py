@@ -9,14 +9,13 @@ compare it to ``"nccl"``; torch itself, and libraries that ask torch, are told t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
-from torch.distributed import device_mesh
 
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
@@ -24,24 +23,21 @@ from tdev_core.distributed_names import adopt_interface, available, host_name
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
-    from torch.distributed.device_mesh import DeviceMesh
 
 __all__ = [
     "bound_device",
     "get_backend",
     "get_backend_config",
     "get_default_backend_for_device",
-    "init_device_mesh",
     "init_process_group",
     "is_backend_available",
     "is_nccl_available",
     "is_own_cpu",
-    "mesh_device_type",
-    "mesh_override",
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
-    "remember_mesh",
+    "own_options",
+    "remember",
     "split_group",
 ]
 
@@ -80,12 +76,12 @@ def init_process_group(
         rank,
         store,
         group_name,
-        _own_options(asked, pg_options),
+        own_options(asked, pg_options),
         bound_device(device_id),
         _ranks,
     )
     if asked is not None:
-        _remember(dist.group.WORLD, asked)
+        remember(dist.group.WORLD, asked)
 
 
 def _default_library(device_id: torch.device | int) -> str | None:
@@ -95,7 +91,7 @@ def _default_library(device_id: torch.device | int) -> str | None:
     return library
 
 
-def _own_options(asked: str | None, options: Any) -> Any:
+def own_options(asked: str | None, options: Any) -> Any:
     """Options reach the backend they were made for, and no other."""
     if asked is not None and host_name(asked) != asked:
         return None
@@ -127,7 +123,8 @@ def is_own_cpu(device: Any) -> bool:
     return kind == "cpu" or kind in ACCELERATORS
 
 
-def _remember(group: Any, asked: str) -> None:
+def remember(group: Any, asked: str) -> None:
+    """Note that the program calls ``group``'s backend ``asked``."""
     # Ranks outside a new group get a sentinel instead of a group.
     if isinstance(group, dist.ProcessGroup):
         _asked[group] = asked.lower()
@@ -217,7 +214,7 @@ def new_group(
         ranks,
         timeout,
         None if backend is None else host_name(backend),
-        _own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or _asked_for(None), pg_options),
         use_local_synchronization,
         group_desc,
         bound_device(device_id),
@@ -225,7 +222,7 @@ def new_group(
     )
     asked = backend or _asked_for(None)
     if asked is not None:
-        _remember(group, asked)
+        remember(group, asked)
     return group
 
 
@@ -255,7 +252,7 @@ def new_subgroups(
         group,
         timeout,
         None if backend is None else host_name(backend),
-        _own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or _asked_for(None), pg_options),
         group_desc,
     )
     _remember_all(subgroups, backend)
@@ -281,7 +278,7 @@ def new_subgroups_by_enumeration(
         ranks_per_subgroup_list,
         timeout,
         None if backend is None else host_name(backend),
-        _own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or _asked_for(None), pg_options),
         group_desc,
     )
     _remember_all(subgroups, backend)
@@ -292,7 +289,7 @@ def _remember_all(groups: list[Any], backend: str | None) -> None:
     asked = backend or _asked_for(None)
     if asked is not None:
         for group in groups:
-            _remember(group, asked)
+            remember(group, asked)
 
 
 def split_group(
@@ -348,56 +345,3 @@ def _check_split(split: list[int], parent_size: int) -> None:
     strangers = [rank for rank in split if not 0 <= rank < parent_size]
     if strangers:
         raise ValueError(f"split_ranks holds {strangers}, but the parent has {parent_size} ranks")
-
-
-def mesh_device_type(device_type: str) -> str:
-    """The device type of a mesh that the program wants on ``device_type``; no index is allowed."""
-    if device_type in ACCELERATORS:
-        kind: str = translate(device_type).type
-        return kind
-    return device_type
-
-
-def init_device_mesh(
-    device_type: str,
-    mesh_shape: tuple[int, ...],
-    *,
-    mesh_dim_names: tuple[str, ...] | None = None,
-    backend_override: Mapping[int | str, Any] | None = None,
-) -> DeviceMesh:
-    """Make a mesh of ``mesh_shape`` over all ranks, on this host's device of that kind.
-
-    Raises:
-        RuntimeError: names that do not match the shape, or a device type with an index.
-    """
-    override = None
-    if backend_override is not None:
-        override = {key: mesh_override(value) for key, value in backend_override.items()}
-    mesh = device_mesh.init_device_mesh(
-        mesh_device_type(device_type),
-        mesh_shape,
-        mesh_dim_names=mesh_dim_names,
-        backend_override=override,
-    )
-    if backend_override is not None:
-        remember_mesh(mesh, backend_override)
-    return mesh
-
-
-def remember_mesh(mesh: DeviceMesh, overrides: Mapping[int | str, Any]) -> None:
-    """Note the backends that the program named for dimensions of ``mesh``, by index or name."""
-    for dimension, value in overrides.items():
-        name = value[0] if isinstance(value, tuple) else value
-        if isinstance(name, str):
-            _remember(mesh.get_group(dimension), name)
-
-
-def mesh_override(value: Any) -> Any:
-    """One dimension's backend override: a name, options, or both, made fit for this host."""
-    match value:
-        case str():
-            return host_name(value)
-        case (str() as name, options):
-            return (host_name(name), _own_options(name, options))
-        case _:
-            return value

@@ -7,14 +7,8 @@ from types import FunctionType
 from typing import Any
 
 from tdev_core import report
-from tdev_core.devices import translate, translate_type
 
 __all__ = ["dressed"]
-
-# dynamo asks these while it traces and takes the answer for a constant, which it is: a specification
-# means the same device for the life of the process.
-for _function in (translate, translate_type):
-    _function._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def dressed(value: Any, module: str, name: str, original: Any) -> Any:

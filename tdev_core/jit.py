@@ -34,9 +34,15 @@ def script(
     example_inputs: Any = None,
 ) -> Any:
     """``torch.jit.script`` with the devices that the source names translated."""
+    # What this call compiles with it is translated too; what others have compiled is theirs.
+    unit = torch.jit._state._python_cu
+    before = {function.name for function in unit.get_functions()}
     result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
-    for function in torch.jit._state._python_cu.get_functions():
-        _translate_graph(function.graph)
+    for function in unit.get_functions():
+        if function.name not in before:
+            _translate_graph(function.graph)
+    if isinstance(result, torch.jit.ScriptFunction):
+        _translate_graph(result.graph)
     if isinstance(result, torch.jit.ScriptModule):
         _translate_module(result)
     return result

@@ -16,12 +16,20 @@ from tdev_core.errors import ConfigError, exit_with
 __all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
 
 
+# Commands of ``python -m tdev`` that read source text or tables, or that look after torch themselves.
+_TORCHLESS = frozenset({"codemod", "doctor", "matrix"})
+
+
 def codemod_only() -> bool:
-    """Whether this process was started as ``python -m tdev.codemod``."""
+    """Whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
+    ``python -m tdev codemod``, ``matrix`` or ``doctor``."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
         if argument == "-m":
-            return next(arguments, "").split(".")[:2] == ["tdev", "codemod"]
+            module = next(arguments, "")
+            if module in ("tdev", "tdev.__main__"):
+                return next(arguments, "") in _TORCHLESS
+            return module.split(".")[:2] == ["tdev", "codemod"]
         if argument in ("-W", "-X", "--check-hash-based-pycs"):
             next(arguments, None)  # the option's value
         elif not argument.startswith("-") or argument == "-c":

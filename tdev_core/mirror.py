@@ -21,8 +21,9 @@ from typing import Any
 
 import torch
 
-from tdev_core import report, versions
+from tdev_core import dynamo, report, versions
 from tdev_core.backend import Backend, current
+from tdev_core.suggest import NoSuchName
 from tdev_core.dressing import dressed
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
@@ -80,11 +81,7 @@ class MirrorModule(ModuleType):
             if versions.differs(state.generated_from) and not _is_dunder(name):
                 if name in versions.known_names(state.source.__name__):
                     raise _lost(name, state)
-            raise AttributeError(
-                f"module {state.source.__name__!r} has no attribute {name!r}",
-                name=name,
-                obj=state.source,
-            )
+            raise NoSuchName(state.source, name)
         if isinstance(value, ModuleType):
             value = _mirrored(value)
         elif not callable(value):
@@ -340,6 +337,7 @@ def install_finder(package: str, own: Iterable[str]) -> None:
     First, because a package that is torch's own carries torch's ``__path__``: the ordinary finder
     would run torch's files a second time under another name.
     """
+    dynamo.prepare()
     for finder in list(sys.meta_path):
         if isinstance(finder, AliasFinder) and finder.prefix == package + ".":
             sys.meta_path.remove(finder)

@@ -11,10 +11,12 @@ import functools
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
+
+from tdev_core.errors import ConfigError
 
 __all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report"]
 
@@ -22,7 +24,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _calls: Counter[str] = Counter()
 _fallbacks: Counter[str] = Counter()
-_routes: dict[str, str] = {}
 
 
 @functools.lru_cache(maxsize=1)
@@ -52,9 +53,15 @@ def note_fallback(name: str) -> None:
     _fallbacks[name] += 1
 
 
-def describe_routes(routes: dict[str, str]) -> None:
-    """Tell the report by which route each function is answered on the active backend."""
-    _routes.update(routes)
+def _routes_of(names: Iterable[str], backend: str) -> dict[str, str]:
+    """By which route the mirror answers each function on ``backend``; read when a report asks for it."""
+    from tdev_core import matrix
+
+    try:
+        rows = matrix.load().by_name()
+    except ConfigError:
+        return {}  # a report without this column is still one
+    return {name: rows[name].cells[backend].route for name in names if name in rows}
 
 
 @dataclass(frozen=True)
@@ -99,11 +106,12 @@ def report() -> Report:
     from tdev_core.backend import current
 
     calls = dict(_calls.most_common())
+    backend = current().value
     return Report(
-        backend=current().value,
+        backend=backend,
         counting=enabled(),
         calls=calls,
-        routes={name: _routes[name] for name in calls if name in _routes},
+        routes=_routes_of(calls, backend) if calls else {},
         fallbacks=dict(_fallbacks.most_common()),
     )
 

@@ -15,7 +15,8 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.devices import translate
-from tdev_core.distributed import is_own_cpu, mesh_device_type, mesh_override, remember_mesh
+from tdev_core.distributed import is_own_cpu
+from tdev_core.distributed_mesh import mesh_device_type, mesh_override, remember_mesh
 
 __all__ = ["data_parallel_forward", "data_parallel_init", "ddp_init", "fsdp_init", "mesh_init"]
 

@@ -26,7 +26,8 @@ if not _launch.codemod_only():
     from tdev_core import mirror as _mirror
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import current as _current
-    from tdev_core.backend import device_type, is_accelerator
+    from tdev_core.backend import device_type
+    from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
     from tdev_core.devices import translate_type as _translate_type
     from tdev_core.errors import DeviceWarning, FallbackWarning, UnsupportedError

@@ -974,7 +974,7 @@ from tdev import version as version
 from tdev import xpu as xpu
 from tdev import shims as shims
 from tdev_core.backend import device_type as device_type
-from tdev_core.backend import is_accelerator as is_accelerator
+from tdev_core.devices import is_accelerator as is_accelerator
 from tdev_core.errors import DeviceWarning as DeviceWarning
 from tdev_core.errors import FallbackWarning as FallbackWarning
 from tdev_core.errors import UnsupportedError as UnsupportedError

@@ -82,6 +82,11 @@ SHIMS = (
         factory="tdev_core.shims.moves:tensor_cuda",
     ),
     Shim(
+        "torch._subclasses.functional_tensor.FunctionalTensor",
+        "cuda",
+        factory="tdev_core.shims.moves:tensor_cuda",
+    ),
+    Shim(
         "torch.amp.autocast_mode.autocast",
         "__init__",
         factory="tdev_core.amp:autocast_init",
@@ -764,6 +769,6 @@ SHIMS = (
     Shim(
         "torch.utils.data.dataloader.DataLoader",
         "__init__",
-        devices=(("pin_memory_device", None),),
+        factory="tdev_core.shims.loading:loader_init",
     ),
 )

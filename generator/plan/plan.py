@@ -13,6 +13,7 @@ from generator.plan.cells import Columns, columns_of_routed, columns_of_same, co
 from generator.plan.devices import device_parameters, undecided_error
 from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
 from generator.plan.evidence import Evidence
+from generator.plan.planned import Planned, check_planned
 from generator.plan.routes import Capability, Routes
 from generator.plan.shims import plan_shims
 from generator.plan.visible import visible_names
@@ -64,6 +65,7 @@ class _Planner:
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()
         self._check_scope()
+        check_planned(self.routes.planned, self.by_export, self.facts.torch)
         self._decide_members()
         return {
             "schema": SCHEMA,
@@ -72,6 +74,7 @@ class _Planner:
             "mirrors": self._mirrors(),
             "shims": self._shims(),
             "members": {name: self._member(name) for name in sorted(self.members)},
+            "planned": {row.dotted: self._planned(row) for row in self.routes.planned},
             "skipped": [list(pair) for pair in self.facts.skipped],
             "differences": list(self.facts.differences),
         }
@@ -251,6 +254,16 @@ class _Planner:
             "modules": [list(pair) for pair in module.modules],
             "typed": sorted(visible & {*module.names, *module.declared}),
             "missing": list(module.missing),
+        }
+
+    def _planned(self, row: Planned) -> dict[str, Any]:
+        """A function of the migration plan: the member that answers for it, if any does."""
+        member = self.by_export.get(row.successor or row.dotted)
+        return {
+            "category": row.category,
+            "member": member.name if member is not None else None,
+            "gone": row.gone,
+            "successor": row.successor,
         }
 
     def _member(self, name: str) -> dict[str, Any]:

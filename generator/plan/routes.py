@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from generator.errors import GenerationError
+from generator.plan.planned import Planned, read_planned
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -95,13 +96,14 @@ class Routes:
     devices: Mapping[str, DeviceRoute]
     scope: tuple[str, ...] = ()
     categories: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    planned: tuple[Planned, ...] = ()
 
 
 def read_routes(folder: Path) -> Routes:
     """Read every ``*.toml`` under ``folder``.
 
-    ``shims*.toml``, ``devices.toml``, ``scope.toml`` and ``categories.toml`` have their own keys;
-    every other file holds capabilities.
+    ``shims*.toml``, ``devices.toml``, ``scope.toml``, ``categories.toml`` and ``plan_functions.toml``
+    have their own keys; every other file holds capabilities.
 
     Raises:
         GenerationError: a file does not parse, or breaks one of the invariants above.
@@ -113,6 +115,7 @@ def read_routes(folder: Path) -> Routes:
     devices: dict[str, DeviceRoute] = {}
     scope: tuple[str, ...] = ()
     categories: dict[str, tuple[str, str]] = {}
+    planned: tuple[Planned, ...] = ()
     for path in sorted(folder.glob("*.toml")):
         tables = _load(path)
         if path.stem.startswith("shims"):
@@ -128,11 +131,13 @@ def read_routes(folder: Path) -> Routes:
             for prefix, table in tables.items():
                 _only_keys(table, {"category", "priority"}, f"{path.name}: [{prefix}]")
                 categories[prefix] = (table["category"], table["priority"])
+        elif path.stem == "plan_functions":
+            planned = read_planned(tables)
         else:
             for name, table in tables.items():
                 capabilities.append(_capability(name, table, f"{path.name}: [{name}]"))
     _check_unique(capabilities)
-    return Routes(tuple(capabilities), shims, devices, scope, categories)
+    return Routes(tuple(capabilities), shims, devices, scope, categories, planned)
 
 
 def _load(path: Path) -> dict[str, Any]:

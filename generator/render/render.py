@@ -16,6 +16,7 @@ from black.parsing import InvalidInput
 from generator.errors import GenerationError
 from generator.facts.cache import folder
 from generator.memo import Memo, digest
+from generator.render.matrix import matrix_text
 from generator.render.views import module_view, root_view, stub_view
 
 __all__ = ["render"]
@@ -44,7 +45,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
     )
     black_version = version("black")
     formatted = Memo(folder() / "formatted.json")
-    files: dict[str, str] = {}
+    files: dict[str, str] = {"tdev/_matrix.json": matrix_text(catalog)}
     for path, template, view in _jobs(catalog, templates):
         if path in files:
             raise GenerationError(f"two templates write {path}.")

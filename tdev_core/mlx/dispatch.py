@@ -48,7 +48,7 @@ def wrapped(result: Any) -> Any:
 
 
 def functional(op: Any, kernel: Kernel) -> Kernel:
-    """Kernel of a functional overload."""
+    """Kernel of a functional overload; the forms with one or two operands are written out, since most calls are those."""
     get = resolve if op._schema.name.removeprefix("aten::") in CONJ_SEEN else read
     local = runtime._local
     array = mx.array
@@ -81,7 +81,28 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
         except Exception as error:
             return fallback.run(op, args, kwargs, reason(error))
 
-    return call_lists if _has_lists(op) else call
+    def call_one(x: Any) -> Any:
+        try:
+            local.adopted  # noqa: B018
+            result = kernel(get(x))
+            return wrap(result) if isinstance(result, array) else wrapped(result)
+        except Exception:
+            return call(x)
+
+    def call_two(x: Any, y: Any, **kwargs: Any) -> Any:
+        try:
+            local.adopted  # noqa: B018
+            result = kernel(get(x), get(y) if isinstance(y, tensor) else y, **kwargs)
+            return wrap(result) if isinstance(result, array) else wrapped(result)
+        except Exception:
+            return call(x, y, **kwargs)
+
+    if _has_lists(op):
+        return call_lists
+    kinds = [str(a.type) for a in op._schema.arguments if not a.kwarg_only]
+    if kinds == ["Tensor"] and len(op._schema.arguments) == 1:
+        return call_one
+    return call_two if kinds in (["Tensor", "Tensor"], ["Tensor", "number"]) else call
 
 
 def _has_lists(op: Any) -> bool:

@@ -246,7 +246,7 @@ def _conv_backward(host: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_WIDER = {"Half": "float32", "BFloat16": "float32", "Bool": "uint8"}
+_WIDER = {"Half": "float32", "BFloat16": "float32"}
 
 
 def _compute(op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -257,7 +257,7 @@ def _compute(op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         kind = next((k for k in _WIDER if f"not implemented for '{k}'" in text), None)
         if kind is None or any(a.alias_info is not None for a in op._schema.arguments):
             raise
-    narrow = {"Half": torch.float16, "BFloat16": torch.bfloat16, "Bool": torch.bool}[kind]
+    narrow = {"Half": torch.float16, "BFloat16": torch.bfloat16}[kind]
     wide = getattr(torch, _WIDER[kind])
 
     def widen(t: torch.Tensor) -> torch.Tensor:

@@ -162,14 +162,27 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
-_append = runtime.pending.append
+_pending = runtime.pending
+_append = _pending.append
+
+
+_contiguous: dict[Any, tuple[_DLTensor, int]] = {}
 
 
 def wrap(a: Any) -> torch.Tensor:
     """A new contiguous tensor that holds the array `a`."""
-    t = new(a.shape, to_torch[a.dtype])
+    try:  # the same as new(a.shape, to_torch[a.dtype]), which every operator pays for
+        struct, address = _contiguous[a.shape, a.dtype]
+    except KeyError:
+        new(a.shape, to_torch[a.dtype])
+        _contiguous[a.shape, a.dtype] = _templates[a.shape, to_torch[a.dtype], None]
+        return wrap(a)
+    struct.data = next(_addresses)
+    t: torch.Tensor = _import(_capsule(address, _NAME, None))
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
-    remember(a)
+    _append(_ref(a))
+    if len(_pending) > runtime.PENDING_LIMIT:
+        runtime.drain()
     return t
 
 

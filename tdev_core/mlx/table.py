@@ -9,8 +9,8 @@ from tdev_core.mlx.registry import OPERATORS
 __all__ = ["FAMILIES", "load", "operators"]
 
 FAMILIES = (
-    "pointwise", "compare", "reduce", "memory", "matmul", "index", "shape", "create", "activation", "loss", "conv",
-    "pool", "norm", "sort", "random", "optim", "recurrent", "fourier", "special",
+    "pointwise", "arithmetic", "bits", "compare", "reduce", "memory", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv",
+    "pool", "resample", "norm", "sort", "random", "optim", "recurrent", "fourier", "special",
 )  # fmt: skip
 """The modules of ``tdev_core.mlx.ops``; each holds the rows and kernels of one family."""
 

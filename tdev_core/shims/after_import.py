@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["watch"]
+__all__ = ["call_after_import", "watch"]
 
 
 class _Watcher(MetaPathFinder):
@@ -64,3 +64,15 @@ def watch(names: Iterable[str], callback: Callable[[ModuleType], None]) -> None:
         sys.meta_path.remove(_watcher)
     if _watcher.names:
         sys.meta_path.insert(0, _watcher)
+
+
+def call_after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
+    """Call ``callback(module)`` once, when ``name`` has been imported; for good, whatever is watched."""
+    watcher = _Watcher()
+
+    def told(module: ModuleType) -> None:
+        sys.meta_path.remove(watcher)
+        callback(module)
+
+    watcher.names, watcher.callback = {name}, told
+    sys.meta_path.insert(0, watcher)

@@ -102,3 +102,10 @@ def test_the_module_runs_where_torch_is_not_installed(project: Path) -> None:
     assert checked.returncode == 1 and "pkg/a.py:6:1 " in checked.stdout, checked.stderr
     assert run("pkg/a.py").returncode == 0
     assert "tdev.cuda.synchronize()" in (project / "pkg/a.py").read_text()
+
+
+def test_a_python_2_file_is_told_in_pythons_words(place: Path, codemod: Codemod) -> None:
+    (place / "old.py").write_text("import torch\nprint torch.cuda.is_available()\n")
+    ran = codemod("--check", ".", engine=REAL)
+    assert ran.status == 2
+    assert "old.py: left alone: it is not Python 3 (line 2, column 1: Missing paren" in ran.err

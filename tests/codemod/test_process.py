@@ -63,7 +63,10 @@ def test_edits_and_findings_become_records() -> None:
         (b"torch CRASH", "asked to crash.*report it"),
         (b"LIE = 1\n", "do not account for every difference"),
         (b"BREAK = 1\n", "would not parse"),
-        (b"import torch\nprint 'x'\n", "not Python 3 .line 2, column 1: Missing parentheses in call to 'print'"),
+        (
+            b"import torch\nprint 'x'\n",
+            "not Python 3 .line 2, column 1: Missing parentheses in call to 'print'",
+        ),
         (b"import torch\nx = '\xff'\n", "left alone: "),
         (b"import torch\n\0", "null bytes"),
     ],

@@ -70,9 +70,6 @@ def test_the_same_losses(way: str, reference: ways.Training, tmp_path: Path) -> 
     assert training.losses == reference.losses
 
 
-@pytest.mark.xfail(
-    reason="sim casts as CUDA's autocast does (layer_norm and cross_entropy in float32), cpu as the CPU's"
-)
 def test_the_same_losses_on_a_simulated_accelerator(
     reference: ways.Training, tmp_path: Path
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tdev_core import distributed as _distributed
+from tdev_core import distributed_mesh as _distributed_mesh
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
@@ -37,7 +37,7 @@ def init_device_mesh(
                 backend_override=backend_override,
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.init_device_mesh(
+            return _distributed_mesh.init_device_mesh(
                 device_type,
                 mesh_shape,
                 mesh_dim_names=mesh_dim_names,

@@ -10,7 +10,7 @@ from typing import Any
 from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import cast, category, is_half, to_mx
 from tdev_core.mlx.lazy import mx, torch
-from tdev_core.mlx.ops import pointwise, reduce
+from tdev_core.mlx.ops import arithmetic, reduce
 from tdev_core.mlx.registry import OPERATORS, Decline, op
 from tdev_core.mlx.storage import read, wrap, write
 
@@ -59,7 +59,9 @@ def _each(kernel: Any, ternary: bool) -> Any:
 def _list_ops(name: str, overload: str) -> None:
     base = f"_foreach_{name}"
     row = OPERATORS[_KERNELS.get(name, name + ".default")]
-    kernel = {"maximum": pointwise.clamp_min, "minimum": pointwise.clamp_max}.get(name, row.kernel)
+    kernel = {"maximum": arithmetic.clamp_min, "minimum": arithmetic.clamp_max}.get(
+        name, row.kernel
+    )
     run = _each(kernel, name in ("addcmul", "addcdiv"))
 
     @op(f"{base}.{overload}", mlx=row.mlx, note="one call for the whole list", raw=True)

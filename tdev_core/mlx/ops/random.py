@@ -7,7 +7,7 @@ from typing import Any
 
 from tdev_core.mlx.dtypes import cast, category, is_half, mx_dtype
 from tdev_core.mlx.lazy import mx, torch
-from tdev_core.mlx.ops.pointwise import mul
+from tdev_core.mlx.ops.arithmetic import mul
 from tdev_core.mlx.registry import Decline, op
 from tdev_core.mlx.storage import read, wrap, write
 

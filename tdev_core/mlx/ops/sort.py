@@ -127,13 +127,20 @@ def nanmedian_dim(x: Array, dim: int, keepdim: bool = False) -> tuple[Array, Arr
     return _median(x, axis(x, dim), keepdim, True)
 
 
-@op("mode", mlx="mx.equal, mx.sum, mx.argmax", note="by comparing all pairs, up to 1024 elements")
+@op(
+    "mode",
+    compiled=False,
+    mlx="mx.equal, mx.sum, mx.argmax",
+    note="by comparing all pairs, up to 1024 elements",
+)
 def mode(x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     a = axis(x, dim)
     flat = at_least_1d(x)
     n = flat.shape[a]
     if not x.size or is_complex(x) or n > 1024:
         raise Decline("mode over nothing, complex numbers or a long dimension")
+    if is_float(x) and mx.any(mx.isnan(x)).item():
+        raise Decline("mode over NaN")
     moved = mx.moveaxis(flat, a, -1)
     index = order(moved, moved.ndim - 1, False)
     ranked = mx.take_along_axis(moved, index, axis=-1)

@@ -9,7 +9,8 @@ from typing import Any
 from tdev_core.mlx.dtypes import is_complex, to_float
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.activation import wide
-from tdev_core.mlx.ops.pointwise import erfc, pair
+from tdev_core.mlx.ops.arithmetic import pair
+from tdev_core.mlx.ops.pointwise import erfc
 from tdev_core.mlx.registry import Decline, op
 
 Array = Any

@@ -1,0 +1,88 @@
+"""``tdev.report()`` and ``TDEV_REPORT=1``, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**env, "PYTHONPATH": f"{ROOT}:{ROOT / 'generated'}", **settings},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+PROGRAM = """
+import tdev as torch
+torch.cuda.synchronize()
+for seed in range(3):
+    torch.cuda.manual_seed(seed)
+torch.zeros(2, device="cuda").to("cuda")
+"""
+
+
+def test_calls_are_counted_with_their_routes() -> None:
+    err = python(PROGRAM, TDEV_REPORT="1", TDEV_BACKEND="cpu").stderr
+    rows = [line.split() for line in err.splitlines()]
+    assert rows[0] == ["tdev", "report:", "backend", "'cpu'"]
+    assert ["torch.cuda.random.manual_seed", "3", "emulated"] in rows
+    assert ["torch.cuda.synchronize", "1", "emulated"] in rows or [
+        "torch.cuda.synchronize", "1", "noop",
+    ] in rows  # fmt: skip
+    assert ["torch.zeros", "1", "native"] in rows
+
+
+def test_without_the_setting_nothing_is_printed_and_the_report_says_why() -> None:
+    done = python(PROGRAM + "print(torch.report())", TDEV_BACKEND="cpu")
+    assert done.stderr == ""
+    assert "TDEV_REPORT=1" in done.stdout
+
+
+def test_fallbacks_are_noted_without_counting() -> None:
+    code = """
+from tdev_core import report
+report.note_fallback("aten::svd")
+report.note_fallback("aten::svd")
+found = report.report()
+assert found.fallbacks == {"aten::svd": 2}
+print(found)
+"""
+    lines = python(code, TDEV_BACKEND="cpu").stdout.splitlines()
+    assert lines[-2:] == ["  fell back to the CPU:", "  aten::svd          2"]
+
+
+def test_the_table_is_read_only_when_a_report_is_made() -> None:
+    code = """
+import sys
+import tdev as torch
+torch.cuda.synchronize()
+assert "tdev_core.matrix" not in sys.modules
+torch.report()
+"""
+    python(code, TDEV_BACKEND="cpu")
+
+
+def test_a_report_without_the_table_is_still_a_report() -> None:
+    code = """
+import tdev as torch
+from tdev_core import matrix
+from tdev_core.errors import ConfigError
+def lost():
+    raise ConfigError("lost")
+matrix.load = lost
+torch.cuda.synchronize()
+found = torch.report()
+assert found.calls == {"torch.cuda.synchronize": 1} and found.routes == {}
+"""
+    python(code, TDEV_REPORT="1", TDEV_BACKEND="cpu")

@@ -1,0 +1,150 @@
+"""The mirror of one torch on another: names are taken away before tdev is imported."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import run  # noqa: E402
+
+# What an older torch looks like: a routed function, a plain one, one of an alias module, a class that
+# is shimmed, a whole module that is mirrored, and one that is an alias.
+OLDER = """
+    import sys
+    import torch
+    torch.__version__ = type(torch.__version__)("2.11.0+cpu")
+    del torch.full_like, torch.relu, torch.special.erf, torch.nn.functional.gelu
+    del torch.cuda.memory_allocated, torch.cuda.memory.memory_allocated
+    del torch.nn.Linear.__init__
+    torch.nn.modules.linear.Bilinear = None
+    import torch.signal, torch.masked
+    for name in [n for n in sys.modules if n.startswith(("torch.cuda.green_contexts", "torch.xpu.graphs", "torch.monitor"))]:
+        sys.modules[name] = None
+    for owner, name in ((torch.cuda, "green_contexts"), (torch.xpu, "graphs"), (torch, "monitor")):
+        if hasattr(owner, name):
+            delattr(owner, name)
+    class Hidden:
+        def find_spec(self, fullname, path, target=None):
+            if fullname in ("torch.monitor", "torch.cuda.green_contexts", "torch.xpu.graphs"):
+                raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+    sys.meta_path.insert(0, Hidden())
+    for name in ("torch.monitor", "torch.cuda.green_contexts", "torch.xpu.graphs"):
+        sys.modules.pop(name, None)
+    import tdev
+    def message(look):
+        try:
+            look()
+        except (AttributeError, ImportError) as error:
+            return f"{type(error).__name__}: {error}"
+        raise SystemExit("did not raise")
+"""
+
+
+def messages(*looks: str) -> list[str]:
+    lines = "".join(f"    print(message(lambda: {look}))\n" for look in looks)
+    return run(OLDER + lines).splitlines()
+
+
+def assert_says(text: str, kind: str, dotted: str) -> None:
+    assert text.startswith(f"{kind}: torch 2.11.0+cpu has no '{dotted}'"), text
+    assert "generated from torch 2.13.0" in text
+    assert "nox -s upgrade" in text
+
+
+def test_it_imports_and_works() -> None:
+    run(
+        OLDER
+        + """
+    assert tdev.zeros(2, device="cuda").sum() == 0
+    assert tdev.ones(2).cuda().sum() == 2
+    assert tdev.cuda.is_available() in (True, False)
+    assert tdev.nn.functional.relu6(tdev.ones(1)) == 1
+    """
+    )
+
+
+def test_names_that_are_gone_say_which_torch_has_them() -> None:
+    found = messages(
+        "tdev.full_like", "tdev.relu", "tdev.nn.functional.gelu", "tdev.cuda.memory_allocated"
+    )
+    names = ["full_like", "relu", "nn.functional.gelu", "cuda.memory_allocated"]
+    for text, name in zip(found, names, strict=True):
+        assert_says(text, "AttributeError", f"torch.{name}")
+
+
+def test_names_of_modules_that_are_torchs_own() -> None:
+    found = messages("tdev.special.erf", "__import__('tdev.special').special.erf")
+    for text in found:
+        assert_says(text, "AttributeError", "torch.special.erf")
+
+
+def test_modules_that_are_gone() -> None:
+    found = messages(
+        "tdev.monitor",
+        "__import__('tdev.monitor')",
+        "__import__('tdev.cuda.green_contexts')",
+        "__import__('tdev.xpu.graphs')",
+    )
+    for text, kind, name in zip(
+        found,
+        ["AttributeError", *["ModuleNotFoundError"] * 3],
+        ["monitor", "monitor", "cuda.green_contexts", "xpu.graphs"],
+        strict=True,
+    ):
+        assert_says(text, kind, f"torch.{name}")
+
+
+def test_from_imports_and_hasattr() -> None:
+    run(
+        OLDER
+        + """
+    try:
+        from tdev import full_like
+    except ImportError:
+        pass
+    else:
+        raise SystemExit("did not raise")
+    assert not hasattr(tdev, "full_like") and not hasattr(tdev.special, "erf")
+    assert "full_like" not in dir(tdev)
+    """
+    )
+
+
+def test_names_that_neither_has_get_torchs_own_words() -> None:
+    (text,) = messages("tdev.no_such_name")
+    assert text == "AttributeError: module 'torch' has no attribute 'no_such_name'"
+
+
+def test_what_is_there_is_still_torchs_own() -> None:
+    run(
+        OLDER
+        + """
+    assert tdev.special.erfc is torch.special.erfc
+    assert tdev.linalg is torch.linalg
+    tdev.special.a_flag = 1
+    assert torch.special.a_flag == 1
+    """
+    )
+
+
+def test_new_names_of_a_newer_torch_are_reachable() -> None:
+    code = """
+        import torch
+        torch.__version__ = type(torch.__version__)("2.14.0")
+        torch.brand_new = lambda: 7
+        torch.special.brand_new = torch.brand_new
+        import tdev
+        assert tdev.brand_new() == 7 == tdev.special.brand_new()
+    """
+    run(code)
+
+
+def test_on_the_right_torch_nothing_is_looked_up() -> None:
+    code = """
+        import tdev
+        from tdev_core import versions
+        assert not hasattr(tdev, "no_such_name") and not hasattr(tdev.special, "no_such_name")
+        assert versions.known_names.cache_info().currsize == 0
+    """
+    run(code)
