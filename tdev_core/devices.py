@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import torch
@@ -131,7 +131,7 @@ def _literal(spec: str) -> Any:
     return result
 
 
-@lru_cache(maxsize=None)
+@cache
 def is_foreign(kind: str) -> bool:
     """Whether the accelerator type ``kind`` (``"cuda"``, ``"mps"``, …) has to be translated here.
 

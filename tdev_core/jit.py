@@ -86,7 +86,9 @@ def _translate_module(module: Any) -> None:
         for name in part._c._method_names():
             graph = part._c._get_method(name).graph
             if any(node.kind() == "prim::CallFunction" for node in _nodes(graph)):
-                torch._C._jit_pass_inline(graph)  # the functions of a loaded file have no other name
+                torch._C._jit_pass_inline(
+                    graph
+                )  # the functions of a loaded file have no other name
             _translate_graph(graph)
 
 

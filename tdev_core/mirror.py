@@ -19,12 +19,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-import torch
-
-from tdev_core import dynamo, report, versions
+from tdev_core import dynamo, versions
 from tdev_core.backend import Backend, current
-from tdev_core.suggest import NoSuchName
 from tdev_core.dressing import dressed
+from tdev_core.suggest import NoSuchName
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
 
@@ -258,19 +256,17 @@ class AliasFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(self.prefix) or fullname in self.own:
+        if not fullname.startswith(self.prefix):
             return None
         name = "torch." + fullname[len(self.prefix) :]
-        if sys.modules.get(name) is None:
-            try:
-                found = importlib.util.find_spec(name) is not None
-            except (ModuleNotFoundError, ValueError):
-                found = False
-            if not found:
-                if self.generated_from and versions.known_module(name):
-                    message = versions.lost_message(name, self.generated_from)
-                    raise ModuleNotFoundError(message, name=fullname)
-                return None
+        own = fullname in self.own
+        if (not own or self.generated_from) and not _exists(name):
+            if self.generated_from and versions.known_module(name):
+                message = versions.lost_message(name, self.generated_from)
+                raise ModuleNotFoundError(message, name=fullname)
+            return None
+        if own:
+            return None
         return ModuleSpec(fullname, _AliasLoader(name, self))
 
     def alias(self, module: ModuleType) -> ModuleType:
@@ -283,9 +279,7 @@ class AliasFinder(MetaPathFinder):
         for key in ("__all__", "__file__", "__path__"):
             if hasattr(module, key):
                 namespace[key] = getattr(module, key)
-        namespace[_STATE] = _State(
-            module, frozenset(), {}, lost, self.generated_from, frozenset()
-        )
+        namespace[_STATE] = _State(module, frozenset(), {}, lost, self.generated_from, frozenset())
         return stand_in
 
     def look_for_lost(self, generated_from: str) -> None:
@@ -295,6 +289,15 @@ class AliasFinder(MetaPathFinder):
             name = "torch." + alias[len(self.prefix) :]
             if alias.startswith(self.prefix) and sys.modules.get(name) is module:
                 sys.modules[alias] = self.alias(module)
+
+
+def _exists(module: str) -> bool:
+    if sys.modules.get(module) is not None:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):
+        return False
 
 
 class _AliasLoader(Loader):

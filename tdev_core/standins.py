@@ -8,7 +8,6 @@ in a dictionary). TorchScript is told of them where it keeps its own classes.
 
 from __future__ import annotations
 
-import copyreg
 import pickle
 from typing import Any
 

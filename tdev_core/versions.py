@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import torch
@@ -31,6 +31,8 @@ def lost_message(dotted: str, generated_from: str) -> str:
         f"{generated_from}, which has it. Install that torch, or regenerate the mirror against the "
         "installed one: nox -s upgrade"
     )
+
+
 # What tdev adds to torch's root; the stub lists it too.
 _OWN = frozenset(
     "DeviceWarning FallbackWarning UnsupportedError device_type is_accelerator report shims".split()
@@ -61,7 +63,7 @@ def known_module(module: str) -> bool:
     return _stub(module) is not None
 
 
-@lru_cache(maxsize=None)
+@cache
 def known_names(module: str) -> frozenset[str]:
     """Names that a module of that torch has, as far as a type checker sees them."""
     stub = _stub(module)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from generator.facts.model import Facts, Member
+from generator.plan.compat import Compat
 from generator.plan.emission import own_backend
 from generator.plan.evidence import Evidence
 from generator.plan.routes import BACKENDS, Capability
@@ -44,27 +43,18 @@ def columns_of_translated(member: Member, facts: Facts, evidence: Evidence) -> C
     }
 
 
-def columns_of_same(member: Member, facts: Facts, evidence: Evidence) -> Columns:
-    """A member that the mirror hands out as it is."""
-    support = _support(member, facts)
+def columns_of_same(member: Member, compat: Compat, evidence: Evidence) -> Columns:
+    """A member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
+    support = compat.cells(member)
     columns: Columns = {}
     for backend in _PLAIN:
-        note = support.get(backend, "")
+        route, note = support.get(backend, ("same", ""))
         columns[backend] = {
-            "route": "same",
+            "route": route,
             "evidence": evidence.of(member.name, backend),
             "note": note,
         }
     return columns
 
 
-def _support(member: Member, facts: Facts) -> dict[str, str]:
-    return {}
-
-
 assert set(_PLAIN) | {"sim"} == set(BACKENDS)
-
-
-def cell(route: str, evidence: str, note: str = "") -> dict[str, Any]:
-    """One cell as the catalog writes it."""
-    return {"route": route, "evidence": evidence, "note": note}

@@ -10,6 +10,7 @@ from typing import Any
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
+from generator.plan.compat import Compat, mlx_operators
 from generator.plan.devices import device_parameters, undecided_error
 from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
 from generator.plan.evidence import Evidence
@@ -53,6 +54,7 @@ class _Planner:
             for path in core.iterdir()
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         )
+        self.compat = Compat(facts.operators, mlx_operators(core))
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
         self.by_export = {path: member for member in facts.members for path in member.exports}
@@ -150,7 +152,7 @@ class _Planner:
                 )
                 self.columns[name] = columns_of_translated(member, self.facts, self.evidence)
             else:
-                self.columns[name] = columns_of_same(member, self.facts, self.evidence)
+                self.columns[name] = columns_of_same(member, self.compat, self.evidence)
         for dotted, route in self.routes.devices.items():
             if dotted not in self.by_export and dotted not in self.modules:
                 raise GenerationError(
@@ -188,11 +190,22 @@ class _Planner:
         dotted = open_[0] if open_ else paths[0]
         home, _, name = dotted.rpartition(".")
         if not open_:
-            raise GenerationError(f"{member.name} cannot be reached by attributes from torch: a function hides its module. "
-                "Say in generator/routes/devices.toml that none of its parameters is a device.")
+            raise GenerationError(
+                f"{member.name} cannot be reached by attributes from torch: a function hides its module. "
+                "Say in generator/routes/devices.toml that none of its parameters is a device."
+            )
         if name not in self.visible.get(home, ()):
             return f'vars({home})["{name}"]'
         return dotted
+
+    def _seen(self, module: str) -> bool:
+        """Whether a type checker that has read ``import torch`` knows the module by attributes."""
+        while "." in module:
+            parent, _, leaf = module.rpartition(".")
+            if leaf not in self.visible.get(parent, ()):
+                return False
+            module = parent
+        return True
 
     def _shadowed(self, module: str) -> bool:
         while "." in module:
@@ -233,6 +246,7 @@ class _Planner:
             "package": self.modules[module].is_package or module == "torch",
             "summary": self.modules[module].summary,
             "home": backend.upper() if backend else None,
+            "seen": self._seen(module),
             "modules": sorted({name for emitted in here for name in emitted.modules}),
             "kinds": sorted({emitted.kind for emitted in here}),
             "definitions": [_as_json(emitted) for emitted in here],

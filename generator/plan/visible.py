@@ -11,7 +11,7 @@ import ast
 import importlib.util
 import json
 from collections.abc import Iterable
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 
 from generator.facts.cache import folder, key
@@ -107,7 +107,7 @@ def _declared(module: str) -> set[str] | None:
     return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _parsed(source: Path) -> tuple[ast.stmt, ...]:
     return tuple(_statements(ast.parse(source.read_bytes()).body))
 
@@ -158,7 +158,7 @@ def _origin(module: str, source: Path, node: ast.ImportFrom) -> str | None:
     return ".".join([*parts, *([node.module] if node.module else [])])
 
 
-@lru_cache(maxsize=None)
+@cache
 def _source(module: str) -> Path | None:
     if module.partition(".")[0] != "torch":
         return None

@@ -18,7 +18,7 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         "core_modules": mirror["modules"],
         "uses": _uses(mirror),
         "early": _early(name, mirror),
-        **{key: mirror[key] for key in ("home", "elsewhere")},
+        **{key: mirror[key] for key in ("home", "elsewhere", "seen")},
         "definitions": [
             {**row, "doc": _docstring(row["torch_name"], row["summary"])}
             for row in mirror["definitions"]

@@ -99,7 +99,10 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
 
     if _has_lists(op):
         return call_lists
-    kinds = [str(a.type) for a in op._schema.arguments if not a.kwarg_only]
+    positional = [a for a in op._schema.arguments if not a.kwarg_only]
+    kinds = [str(a.type) for a in positional if not a.has_default_value()]
+    if len(kinds) != len(positional):
+        return call
     if kinds == ["Tensor"] and len(op._schema.arguments) == 1:
         return call_one
     return call_two if kinds in (["Tensor", "Tensor"], ["Tensor", "number"]) else call

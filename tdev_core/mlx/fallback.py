@@ -57,8 +57,19 @@ def _count(op: Any, why: str) -> None:
         f"aten::{name} runs on the CPU and comes back: {why}",
         FallbackWarning,
         key=("mlx", name),
-        stacklevel=4,
+        stacklevel=_outside(),
     )
+
+
+def _outside() -> int:
+    """How far up the caller's own code is, counted from the function that warns."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename).startswith(_HERE):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+_HERE = os.path.dirname(__file__)
 
 
 def _printing() -> bool:

@@ -52,7 +52,9 @@ def _names_accelerator(spec: Any) -> bool:
 
 
 def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
-    return moves_copy() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
+    return (
+        moves_copy() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
+    )
 
 
 def tensor_to(original: Method) -> Method:

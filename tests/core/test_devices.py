@@ -76,7 +76,15 @@ def test_what_is_no_device_is_handed_back(value: object) -> None:
 def test_the_predicate_answers_for_tensors_devices_and_strings() -> None:
     accelerated = current() is not Backend.CPU
     x = torch.ones(1, device=HERE)
-    for what in (x, torch.nn.Parameter(x), x.device, "cuda", "cuda:0", HERE.type, torch.device("cuda")):
+    for what in (
+        x,
+        torch.nn.Parameter(x),
+        x.device,
+        "cuda",
+        "cuda:0",
+        HERE.type,
+        torch.device("cuda"),
+    ):
         assert devices.is_accelerator(what) is accelerated
     for what in (torch.ones(1), "cpu", torch.device("meta"), None, "nonsense"):
         assert devices.is_accelerator(what) is False

@@ -11,12 +11,16 @@ from generator.plan.routes import Routes, read_routes
 DEVICE = "torch.types.Device"
 
 
-def parameter(name: str, default: str | None = None, kind: str = "positional_or_keyword") -> Parameter:
+def parameter(
+    name: str, default: str | None = None, kind: str = "positional_or_keyword"
+) -> Parameter:
     annotation = DEVICE if name == "device" else None
     return Parameter(name, kind, default, annotation, default)  # type: ignore[arg-type]
 
 
-def function(name: str, *parameters: Parameter, returns: str | None = None, **extra: object) -> Member:
+def function(
+    name: str, *parameters: Parameter, returns: str | None = None, **extra: object
+) -> Member:
     return Member(
         name,
         "function",
@@ -36,7 +40,14 @@ def facts(*members: Member, methods: tuple[Method, ...] = ()) -> Facts:
             home, _, name = path.rpartition(".")
             names[home].append(name)
     modules = (
-        Module("torch", "", True, tuple(sorted(names["torch"])), True, modules=(("cuda", "torch.cuda"),)),
+        Module(
+            "torch",
+            "",
+            True,
+            tuple(sorted(names["torch"])),
+            True,
+            modules=(("cuda", "torch.cuda"),),
+        ),
         Module("torch.cuda", "", True, tuple(sorted(names["torch.cuda"])), True),
     )
     return Facts("2.13.0", modules, members, methods, ())
@@ -69,7 +80,9 @@ def members() -> tuple[Member, ...]:
     return (
         function("torch.cuda.synchronize", parameter("device", "None"), returns="None"),
         function("torch.cuda.temperature", parameter("device", "None"), returns="int"),
-        Member("torch.cuda.Stream", "class", exports=("torch.cuda.Stream",), defined_in="torch.cuda"),
+        Member(
+            "torch.cuda.Stream", "class", exports=("torch.cuda.Stream",), defined_in="torch.cuda"
+        ),
         function("torch.full", parameter("size"), parameter("device", "None", "keyword_only")),
         function("torch.relu", parameter("input")),
     )

@@ -80,10 +80,20 @@ def test_a_catalog_edited_by_hand_is_found(tree: Path) -> None:
     ("file", "before", "after", "words"),
     [
         ("generator/routes/cuda_memory.toml", "spellings", "speling", "cuda_memory.toml"),
-        ("generator/routes/cuda_memory.toml", "torch.cuda.empty_cache", "torch.cuda.emtpy_cache", "torch.cuda.emtpy_cache"),
-        ("generator/routes/root.toml", '[load]\nspellings."torch.load"', '[load]\nspellings."torch.laod"', "torch.laod"),
+        (
+            "generator/routes/cuda_memory.toml",
+            "torch.cuda.empty_cache",
+            "torch.cuda.emtpy_cache",
+            "torch.cuda.emtpy_cache",
+        ),
+        (
+            "generator/routes/root.toml",
+            '[load]\nspellings."torch.load"',
+            '[load]\nspellings."torch.laod"',
+            "torch.laod",
+        ),
         ("templates/tdev/shims.py.j2", "import", "{{ unknown_variable }}", "unknown_variable"),
-        ("catalog.json", '{\n', '{{\n', "python -m generator"),
+        ("catalog.json", "{\n", "{{\n", "python -m generator"),
     ],
     ids=["typo in a key", "unknown name", "unknown name in root", "template", "broken catalog"],
 )
@@ -104,7 +114,8 @@ def test_mistakes_end_with_status_2_and_nothing_written(
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [("2.11.0", "torch 2.11.0 is installed"), (None, "torch is not installed")]
+    ("version", "words"),
+    [("2.11.0", "torch 2.11.0 is installed"), (None, "torch is not installed")],
 )
 def test_another_torch_or_none(tree: Path, version: str | None, words: str) -> None:
     """Seen through the installed package's metadata, which is where the generator looks first."""

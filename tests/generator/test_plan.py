@@ -85,10 +85,22 @@ def test_the_catalog_round_trips_one_line_per_member(catalog: dict[str, Any]) ->
 @pytest.mark.parametrize(
     ("routes", "words"),
     [
-        (small.ROUTES.replace("torch.cuda.temperature", "torch.cuda.temperatur"), "has no 'torch.cuda.temperatur'"),
-        (small.ROUTES.replace("devices.translate(device)", "devices.translate(devic)"), "uses 'devic'"),
-        (small.ROUTES.replace('object = "backend.Backend"', 'call = "backend.Backend"'), "give object"),
-        (small.ROUTES.replace('call = "torch.mps.synchronize()"', 'object = "torch"'), "is a function|give"),
+        (
+            small.ROUTES.replace("torch.cuda.temperature", "torch.cuda.temperatur"),
+            "has no 'torch.cuda.temperatur'",
+        ),
+        (
+            small.ROUTES.replace("devices.translate(device)", "devices.translate(devic)"),
+            "uses 'devic'",
+        ),
+        (
+            small.ROUTES.replace('object = "backend.Backend"', 'call = "backend.Backend"'),
+            "give object",
+        ),
+        (
+            small.ROUTES.replace('call = "torch.mps.synchronize()"', 'object = "torch"'),
+            "is a function|give",
+        ),
     ],
     ids=["unknown name", "unknown parameter", "call for a class", "object for a function"],
 )
@@ -115,7 +127,9 @@ def test_a_parameter_nobody_decided_about(tmp_path: Path) -> None:
 
 
 def test_a_method_nobody_decided_about(tmp_path: Path) -> None:
-    method = Method("torch.Thing", "go", "method", (), "live", ("torch.Thing",), undecided=("where",))
+    method = Method(
+        "torch.Thing", "go", "method", (), "live", ("torch.Thing",), undecided=("where",)
+    )
     with pytest.raises(GenerationError, match=r"torch\.Thing\.go\(where\)"):
         planned(small.facts(*small.members(), methods=(method,)), small.routes(tmp_path))
 

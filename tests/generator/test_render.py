@@ -87,7 +87,9 @@ def test_the_writer_writes_what_changed_and_deletes_strays(tmp_path: Path) -> No
     assert write_tree(root, {"a/x.py": "3\n", "b.py": "2\n"}) == (0, 0)
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     target = tmp_path / "x.py"
     target.write_text("old")
 
@@ -107,4 +109,6 @@ def test_compare_shows_missing_stray_and_changed_files(tmp_path: Path) -> None:
     assert "same.py" not in diff
     for line in ("-1", "+2", "+3", "stray.py (on disk)", "new.py (as generated)"):
         assert line in diff
-    assert not list(compare(tmp_path, {name: "1\n" for name in ("same.py", "changed.py", "stray.py")}))
+    assert not list(
+        compare(tmp_path, {name: "1\n" for name in ("same.py", "changed.py", "stray.py")})
+    )

@@ -46,10 +46,13 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ('call = "torch.cuda.empty_cache()"', 'call = "torch.("', ["not a Python expression"]),
         ('call = "torch.cuda.empty_cache()"', 'cal = "x"', ["unknown key 'cal'"]),
         (', note = "there is no cache"', "", ["noop needs a note"]),
-        ('route = "noop", note = "there is no cache"', 'route = "unsupported", why = "x"',
-         ["needs why and instead"]),
+        (
+            'route = "noop", note = "there is no cache"',
+            'route = "unsupported", why = "x"',
+            ["needs why and instead"],
+        ),
         ("[empty_cache]", "[empty_cache", ["not valid TOML"]),
-        ('= {}', '= 3', ["needs a table of renames"]),
+        ("= {}", "= 3", ["needs a table of renames"]),
     ],
 )
 def test_mistakes_name_file_and_entry(

@@ -59,8 +59,14 @@ class TestTranslatedMovesCopy:
 
     @pytest.mark.parametrize(
         "move",
-        [lambda x: x.to("cpu"), lambda x: x.to(CPU), lambda x: x.cpu(), lambda x: x.to(torch.float32),
-         lambda x: x.to(x), lambda x: x.to(device="cpu")],
+        [
+            lambda x: x.to("cpu"),
+            lambda x: x.to(CPU),
+            lambda x: x.cpu(),
+            lambda x: x.to(torch.float32),
+            lambda x: x.to(x),
+            lambda x: x.to(device="cpu"),
+        ],
     )
     def test_moves_that_name_the_cpu_are_torchs_own(self, move: object) -> None:
         x = torch.ones(3)
@@ -98,7 +104,12 @@ class TestModules:
     def test_modules_move_in_place_and_copy_nothing(self) -> None:
         layer = nn.Linear(2, 2)
         before = [parameter.data_ptr() for parameter in layer.parameters()]
-        for moved in (layer.cuda(), layer.to("cuda"), layer.to("cuda", torch.float32), layer.cuda(0)):
+        for moved in (
+            layer.cuda(),
+            layer.to("cuda"),
+            layer.to("cuda", torch.float32),
+            layer.cuda(0),
+        ):
             assert moved is layer
         assert [parameter.data_ptr() for parameter in layer.parameters()] == before
 

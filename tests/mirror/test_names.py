@@ -163,8 +163,13 @@ print(json.dumps(changed))
 )
 def test_import_forms(statement: str) -> None:
     """Each in a fresh interpreter, since an import is only tried once per process."""
-    done = subprocess.run([sys.executable, "-c", statement], capture_output=True, text=True, timeout=120,
-                          env={**__import__("os").environ, "PYTHONPATH": ":".join(sys.path)})
+    done = subprocess.run(
+        [sys.executable, "-c", statement],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**__import__("os").environ, "PYTHONPATH": ":".join(sys.path)},
+    )
     assert done.returncode == 0, done.stderr[-1500:]
 
 

@@ -113,7 +113,7 @@ def test_from_imports_and_hasattr() -> None:
 
 def test_names_that_neither_has_get_torchs_own_words() -> None:
     (text,) = messages("tdev.no_such_name")
-    assert text == "AttributeError: module 'torch' has no attribute 'no_such_name'"
+    assert text.partition(": ")[2].startswith("module 'torch' has no attribute 'no_such_name'")
 
 
 def test_what_is_there_is_still_torchs_own() -> None:

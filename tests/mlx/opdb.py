@@ -133,7 +133,7 @@ class Outcome:
 
 
 def name_of(op: Any) -> str:
-    return op.name + (f".{op.variant_test_name}" if op.variant_test_name else "")
+    return str(op.name) + (f".{op.variant_test_name}" if op.variant_test_name else "")
 
 
 def moved(x: Any, grad: bool = False) -> Any:

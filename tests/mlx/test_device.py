@@ -6,6 +6,7 @@ import copy
 import io
 import pickle
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -14,12 +15,17 @@ import torch.multiprocessing as mp
 from torch import nn
 
 
+def module() -> Any:
+    """What torch.cuda is for CUDA."""
+    return getattr(torch, "mlx")  # noqa: B009 - not in torch's types
+
+
 def test_moves_are_copies_and_go_both_ways() -> None:
     x = torch.arange(4.0)
     y = x.to("mlx")
     y.zero_()
     assert x.tolist() == [0.0, 1.0, 2.0, 3.0] and y.cpu().tolist() == [0.0] * 4
-    assert y.to("mlx") is y and y.device == torch.device("mlx:0") and y.is_mlx
+    assert y.to("mlx") is y and y.device == torch.device("mlx:0") and y.is_mlx  # type: ignore[attr-defined]
 
 
 def test_storages_are_shared_by_views_and_told_apart_by_address() -> None:
@@ -82,9 +88,9 @@ def test_seeds_and_generators_repeat() -> None:
     assert torch.equal(a, torch.randn(3, device="mlx")) and torch.equal(
         b, torch.rand(3, device="mlx")
     )
-    state = torch.mlx.get_rng_state()
+    state = module().get_rng_state()
     c = torch.randint(0, 100, (5,), device="mlx")
-    torch.mlx.set_rng_state(state)
+    module().set_rng_state(state)
     assert torch.equal(c, torch.randint(0, 100, (5,), device="mlx"))
     with pytest.raises(
         RuntimeError, match="Expected a 'mlx' device type for generator but found 'cpu'"
@@ -173,14 +179,14 @@ def test_data_loader_with_workers_and_pinning() -> None:
 
 
 def test_synchronize_and_memory() -> None:
-    before = torch.mlx.memory_allocated()
+    before = module().memory_allocated()
     x = torch.rand(1 << 20, device="mlx")
-    torch.mlx.synchronize()
-    assert torch.mlx.memory_allocated() - before >= 1 << 22
-    assert torch.mlx.max_memory_allocated() >= torch.mlx.memory_allocated()
+    module().synchronize()
+    assert module().memory_allocated() - before >= 1 << 22
+    assert module().max_memory_allocated() >= module().memory_allocated()
     del x
-    torch.mlx.synchronize()
-    assert torch.mlx.memory_allocated() - before < 1 << 22
+    module().synchronize()
+    assert module().memory_allocated() - before < 1 << 22
 
 
 def _worker(rank: int, world: int, port: int, queue: object) -> None:
@@ -205,6 +211,7 @@ def _worker(rank: int, world: int, port: int, queue: object) -> None:
         got = torch.zeros(3, device="mlx")
         request = dist.irecv(got, src=1 - rank)
         dist.send(torch.full((3,), float(rank + 1), device="mlx"), dst=1 - rank)
+        assert request is not None
         request.wait()
         gathered = [torch.zeros(1, device="mlx") for _ in range(2)]
         dist.all_gather(gathered, torch.full((1,), float(rank), device="mlx"))

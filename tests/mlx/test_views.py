@@ -162,6 +162,6 @@ def test_resize_and_set_keep_what_was_there() -> None:
         2.0,
         3.0,
     ]
-    y = torch.empty(0, device="mlx").set_(v)
+    y = torch.empty(0, device="mlx").set_(v)  # type: ignore[call-overload]
     y.mul_(10)
     assert v.tolist() == [10.0, 20.0]

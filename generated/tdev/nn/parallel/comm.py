@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,6 +14,9 @@ from tdev_core import comm as _comm
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+
+if TYPE_CHECKING:
+    import torch.nn.parallel.comm
 
 
 def broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any:

@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,6 +14,9 @@ from tdev_core import parallel as _parallel
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+
+if TYPE_CHECKING:
+    import torch.nn.parallel.scatter_gather
 
 
 def gather(outputs: Any, target_device: int | torch.device, dim: int = 0) -> Any:

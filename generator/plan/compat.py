@@ -1,0 +1,152 @@
+"""Compatibility of plain operators: which kernel answers on each backend, and where none does.
+
+CPU, CUDA and MPS are read from the table that ships in the torch wheel, MLX from the operator table of
+``tdev_core.mlx``. An implicit composite is followed to the operator that does its work where torch's
+naming tells it: ``special_x`` is ``x``, ``x`` calls ``_x`` or ``x_ex``. Elsewhere its answer is as good as
+that of its parts, and the note says so.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from functools import partial
+from pathlib import Path
+
+from generator.errors import GenerationError
+from generator.facts.cache import folder
+from generator.facts.model import Member, Operator
+from generator.facts.operators import EXPLICIT, IMPLICIT, NON_FUNCTIONAL
+from generator.memo import Memo, digest
+
+__all__ = ["Compat", "mlx_operators"]
+
+_KEYS: Mapping[str, str] = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS"}
+_COMPOSITES = (NON_FUNCTIONAL, EXPLICIT, IMPLICIT)
+_READ = """
+import importlib, json, sys
+sys.path.insert(0, sys.argv[1])
+json.dump(importlib.import_module(sys.argv[2] + ".mlx.table").operators(), sys.stdout)
+"""
+
+
+def mlx_operators(core: Path) -> dict[str, tuple[str, str, str]]:
+    """aten overload to (route, MLX functions, note), as ``tdev_core.mlx.table`` lists them.
+
+    Read in a process of its own: the generator does not import the library it generates for.
+
+    Raises:
+        GenerationError: the table does not load.
+    """
+    if not (core / "mlx" / "table.py").is_file():
+        return {}
+    sources = sorted((core / "mlx").rglob("*.py"))
+    memo = Memo(folder() / "mlx_operators.json")
+    key = digest(*(text for path in sources for text in (path.name, path.read_text("utf-8"))))
+    text = memo.get(key, partial(_read, core))
+    memo.save()
+    return {name: (row[0], row[1], row[2]) for name, row in sorted(json.loads(text).items())}
+
+
+def _read(core: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", _READ, str(core.parent), core.name], capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise GenerationError(
+            f"the operator table {core.name}/mlx/table.py does not load: {last}. See for yourself: "
+            f"python -c 'import {core.name}.mlx.table as t; t.operators()'"
+        )
+    return done.stdout
+
+
+class Compat:
+    """Answers, per backend, how the operators behind a public function are answered there."""
+
+    def __init__(
+        self, operators: Iterable[Operator], mlx: Mapping[str, tuple[str, str, str]]
+    ) -> None:
+        self._by_name: dict[str, list[Operator]] = {}
+        for item in operators:
+            self._by_name.setdefault(item.name, []).append(item)
+        self._mlx: dict[str, str] = {}
+        for overload, (_, functions, _) in mlx.items():
+            self._mlx.setdefault(overload.partition(".")[0], functions)
+
+    def cells(self, member: Member) -> dict[str, tuple[str, str]]:
+        """Route and note by backend; empty where torch's table does not tell which operators run."""
+        names = member.operators
+        if not names or not all(name in self._by_name for name in names):
+            return {}
+        cells = {
+            backend: _worst([self._kernel(name, backend) for name in names]) for backend in _KEYS
+        }
+        if self._mlx:
+            cells["mlx"] = _worst([self._on_mlx(name, cells["cpu"][0]) for name in names])
+        return cells
+
+    def _kernel(self, name: str, backend: str) -> tuple[str, str]:
+        """Route and note of one operator on one of the backends that torch's table knows."""
+        key, part = _KEYS[backend], self._part(name)
+        keys = self._dispatch(part)
+        through = f" of {part}" if part != name else ""
+        if key in keys:
+            return "same", f"dispatch key {key}{through}"
+        for composite in _COMPOSITES:
+            if composite in keys:
+                rest = ": as its parts are answered" if composite == IMPLICIT else ""
+                return "same", f"dispatch key {composite}{through}{rest}"
+        special = sorted(item for item in keys if item.endswith(key))
+        if special:
+            return "same", f"dispatch key {special[0]}{through}, no dense kernel"
+        if backend == "mps" and "CPU" in keys:
+            return "fallback", f"no kernel for MPS{through}: dispatch key CPU, and back"
+        known = ", ".join(sorted(keys)) or "none"
+        return "unsupported", f"torch has no kernel for {key}{through}, only for {known}"
+
+    def _on_mlx(self, name: str, on_cpu: str) -> tuple[str, str]:
+        part = self._part(name)
+        for candidate in (name, part):
+            functions = self._mlx.get(candidate) or self._mlx.get(_functional(candidate))
+            if functions is not None:
+                return "same", f"dispatch key PrivateUse1: {functions or 'a kernel of tdev'}"
+        keys = self._dispatch(part)
+        for composite in _COMPOSITES:
+            if composite in keys:
+                return "same", f"dispatch key {composite}: as its parts are answered"
+        if on_cpu == "unsupported":
+            return "unsupported", "torch has no kernel for CPU to fall back on"
+        return "fallback", "no kernel for MLX: dispatch key CPU, and back"
+
+    def _dispatch(self, name: str) -> frozenset[str]:
+        """Every dispatch key under which some overload of ``name`` has a kernel."""
+        return frozenset(key for item in self._by_name[name] for key in item.dispatch)
+
+    def _part(self, name: str) -> str:
+        """The operator that does the work of ``name``; itself where it has kernels, or nothing tells."""
+        seen = {name}
+        while all(item.composite == "implicit" for item in self._by_name[name]):
+            plain = name.removeprefix("special_")
+            candidates = (plain, f"_{plain}", f"{plain}_ex")
+            following = [item for item in candidates if item in self._by_name and item not in seen]
+            if not following:
+                break
+            name = following[0]
+            seen.add(name)
+        return name
+
+
+def _functional(name: str) -> str:
+    """The functional form of an in-place operator."""
+    return name[:-1] if name.endswith("_") and not name.endswith("__") else name
+
+
+_ORDER = ("same", "fallback", "unsupported")
+
+
+def _worst(answers: list[tuple[str, str]]) -> tuple[str, str]:
+    """A function is answered as well as the worst of its operators."""
+    return max(answers, key=lambda answer: _ORDER.index(answer[0]))
