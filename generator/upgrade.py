@@ -57,7 +57,8 @@ class Changes:
 
 def compare(before: Catalog, facts: Facts, routes: Routes) -> Changes:
     """The changes from the torch of the catalog ``before`` to that of ``facts``."""
-    old: Mapping[str, Any] = before["members"]
+    # Private names are in the catalog where they are routed; the facts are about public ones.
+    old = {name: row for name, row in before["members"].items() if not _is_private(name)}
     new = {member.name: member for member in facts.members}
     removed = sorted(old.keys() - new.keys())
     changed = []
@@ -88,7 +89,7 @@ def _decisions(facts: Facts, routes: Routes) -> list[str]:
         f"{capability.where}: torch {facts.torch} has no {spelling}"
         for capability in routes.capabilities
         for spelling in capability.spellings
-        if spelling not in exports
+        if spelling not in exports and not _is_private(spelling)
     ]
     found += [
         f"{route.where}: torch {facts.torch} has no {dotted}"
@@ -96,6 +97,10 @@ def _decisions(facts: Facts, routes: Routes) -> list[str]:
         if dotted not in exports
     ]
     return sorted(found)
+
+
+def _is_private(dotted: str) -> bool:
+    return dotted.rpartition(".")[2].startswith("_")
 
 
 def _rows(signatures: Iterable[Mapping[str, Any]]) -> Iterable[str]:

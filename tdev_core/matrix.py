@@ -79,6 +79,8 @@ class Row:
             note if len(backends) == len(COLUMNS) else f"{', '.join(backends)}: {note}"
             for note, backends in by_note.items()
         ]
+        if parts and all(note.startswith("dispatch key") for note in by_note):
+            return "; ".join([self.note, *parts] if self.note else parts)
         special = self.kind == "gone" or self.note.startswith(("torch no longer", "a helper that"))
         return "; ".join([self.note, *parts] if special or not parts else parts)
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import atexit
 import functools
+import json
 import os
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -23,6 +25,7 @@ __all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report
 F = TypeVar("F", bound=Callable[..., Any])
 
 _calls: Counter[str] = Counter()
+_answered: set[str] = set()  # called, and came back without an error
 _fallbacks: Counter[str] = Counter()
 
 
@@ -38,7 +41,9 @@ def counted(function: FunctionType, name: str) -> FunctionType:
     @functools.wraps(function)
     def counting(*args: Any, **kwargs: Any) -> Any:
         _calls[name] += 1
-        return function(*args, **kwargs)
+        answer = function(*args, **kwargs)
+        _answered.add(name)
+        return answer
 
     return counting  # type: ignore[return-value]
 
@@ -117,5 +122,31 @@ def report() -> Report:
 
 
 def print_at_exit() -> None:
-    """Arrange for the report to be printed on stderr when the interpreter ends."""
-    atexit.register(lambda: print(report(), file=sys.stderr))
+    """Arrange for the report to be printed on stderr when the interpreter ends.
+
+    With ``TDEV_REPORT_DIR`` it is written there instead, as one JSON file for each process: calls by
+    function, those that came back without an error, and fallbacks.
+    """
+    folder = os.environ.get("TDEV_REPORT_DIR", "")
+    if folder:
+        atexit.register(_write, folder)
+    else:
+        atexit.register(lambda: print(report(), file=sys.stderr))
+
+
+def _write(folder: str) -> None:
+    found = report()
+    data = {
+        "backend": found.backend,
+        "calls": found.calls,
+        "answered": sorted(_answered),
+        "fallbacks": found.fallbacks,
+    }
+    try:
+        handle, _ = tempfile.mkstemp(
+            prefix=f"{found.backend}-{os.getpid()}-", suffix=".json", dir=folder
+        )
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(data, stream, indent=1)
+    except OSError as error:
+        print(f"tdev: the report could not be written to {folder}: {error}", file=sys.stderr)

@@ -18,11 +18,14 @@ if not _launch.codemod_only():
 
     import torch
 
+    from tdev._modules import OWN
+
+    _launch.after_torch(OWN)  # picks the backend: what follows may ask for it
+
     from tdev_core import amp as _amp
     from tdev_core import compile as _compile
     from tdev_core import standins as _standins
     from tdev_core import tensortypes as _tensortypes
-    from tdev._modules import OWN
     from tdev_core import mirror as _mirror
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import current as _current
@@ -34,7 +37,6 @@ if not _launch.codemod_only():
     from tdev_core.errors import unsupported as _unsupported
     from tdev_core.report import report
 
-    _launch.after_torch(OWN)
     Event: Any
     match _current():
         case _Backend.CUDA:

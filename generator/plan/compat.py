@@ -70,29 +70,40 @@ class Compat:
         self, operators: Iterable[Operator], mlx: Mapping[str, tuple[str, str, str]]
     ) -> None:
         self._by_name: dict[str, list[Operator]] = {}
+        out: dict[str, list[Operator]] = {}
         for item in operators:
-            self._by_name.setdefault(item.name, []).append(item)
+            # The build adds `out=` forms that copy: they say nothing about the operator itself.
+            group = out if item.overload.endswith("out") else self._by_name
+            group.setdefault(item.name, []).append(item)
+        for name, only in out.items():
+            self._by_name.setdefault(name, only)
         self._mlx: dict[str, str] = {}
         for overload, (_, functions, _) in mlx.items():
             self._mlx.setdefault(overload.partition(".")[0], functions)
 
     def cells(self, member: Member) -> dict[str, tuple[str, str]]:
         """Route and note by backend; empty where torch's table does not tell which operators run."""
-        names = member.operators
+        names = [
+            name
+            for name in member.operators
+            if name not in self._by_name or member.kind == "builtin" or self._is_dense(name)
+        ]
         if not names or not all(name in self._by_name for name in names):
             return {}
+        alone = len(names) == 1
         cells = {
-            backend: _worst([self._kernel(name, backend) for name in names]) for backend in _KEYS
+            backend: _worst([self._kernel(name, backend, alone) for name in names])
+            for backend in _KEYS
         }
         if self._mlx:
-            cells["mlx"] = _worst([self._on_mlx(name, cells["cpu"][0]) for name in names])
+            cells["mlx"] = _worst([self._on_mlx(name, cells["cpu"][0], alone) for name in names])
         return cells
 
-    def _kernel(self, name: str, backend: str) -> tuple[str, str]:
+    def _kernel(self, name: str, backend: str, alone: bool) -> tuple[str, str]:
         """Route and note of one operator on one of the backends that torch's table knows."""
         key, part = _KEYS[backend], self._part(name)
         keys = self._dispatch(part)
-        through = f" of {part}" if part != name else ""
+        through = "" if alone and part == name else f" of {part}"
         if key in keys:
             return "same", f"dispatch key {key}{through}"
         for composite in _COMPOSITES:
@@ -107,8 +118,9 @@ class Compat:
         known = ", ".join(sorted(keys)) or "none"
         return "unsupported", f"torch has no kernel for {key}{through}, only for {known}"
 
-    def _on_mlx(self, name: str, on_cpu: str) -> tuple[str, str]:
+    def _on_mlx(self, name: str, on_cpu: str, alone: bool) -> tuple[str, str]:
         part = self._part(name)
+        through = "" if alone and part == name else f" of {part}"
         for candidate in (name, part):
             functions = self._mlx.get(candidate) or self._mlx.get(_functional(candidate))
             if functions is not None:
@@ -116,10 +128,14 @@ class Compat:
         keys = self._dispatch(part)
         for composite in _COMPOSITES:
             if composite in keys:
-                return "same", f"dispatch key {composite}: as its parts are answered"
+                return "same", f"dispatch key {composite}{through}: as its parts are answered"
         if on_cpu == "unsupported":
             return "unsupported", "torch has no kernel for CPU to fall back on"
-        return "fallback", "no kernel for MLX: dispatch key CPU, and back"
+        return "fallback", f"no kernel for MLX{through}: dispatch key CPU, and back"
+
+    def _is_dense(self, name: str) -> bool:
+        """Whether ``name`` works on dense tensors somewhere; a Python function calls others in a branch."""
+        return bool(self._dispatch(name) & {*_KEYS.values(), *_COMPOSITES})
 
     def _dispatch(self, name: str) -> frozenset[str]:
         """Every dispatch key under which some overload of ``name`` has a kernel."""

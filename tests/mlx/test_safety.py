@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -72,22 +73,24 @@ def test_errors_are_torchs_own(call: object) -> None:
 
 def test_tensors_on_different_devices_do_not_mix() -> None:
     a = torch.ones(3, device="mlx")
-    for call in (
+    calls: list[Callable[[], torch.Tensor]] = [
         lambda: a + torch.ones(3),
         lambda: torch.ones(3, 3) @ a,
         lambda: torch.cat([a, torch.ones(3)]),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(RuntimeError, match="same device"):
             call()
     assert (a * torch.tensor(2.0)).tolist() == [2.0, 2.0, 2.0]
 
 
 def test_there_is_one_device() -> None:
-    for call in (
+    calls: list[Callable[[], torch.Tensor]] = [
         lambda: torch.zeros(2, device="mlx:1"),
         lambda: torch.empty(2, device="mlx:3"),
         lambda: torch.ones(2).to("mlx:1"),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(RuntimeError, match="invalid device ordinal"):
             call()
 

@@ -153,15 +153,26 @@ MENTIONS = (
     r"|tensorrt|torch_tensorrt|transformer_engine|cudf|bitsandbytes|xformers|tilelang|deep_ep"
     r"|causal_conv1d|mamba_ssm)\b|@triton"
 )
+# What a person types a device into, and objects that hold what was typed.
+SETTINGS = (
+    r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
+)
+# A file that says nothing of CUDA is read closely only if it makes a device out of a name or a
+# number, or loads a checkpoint. Case does not matter here.
+DEVICE_MADE = (
+    r"\bload\b|load_state_dict_from_url|\bdevice[ \t]*\(|set_default_device|get_device\b"
+    rf"|(?:{SETTINGS})\.device\b|\bdevice[ \t]*=[ \t]*[-(]?\d"
+    r"|(?:type|converter|factory)[ \t]*=[ \t]*[\w.]*\bdevice\b|(?:map|partial)\([\s\w.]*\bdevice\b"
+)
 _MENTIONS = re.compile(MENTIONS.encode())
-_DEVICE = re.compile(rb"device|\bload\b|load_state_dict_from_url")
+_DEVICE_MADE = re.compile(DEVICE_MADE.encode(), re.IGNORECASE)
 
 
 def may_concern(raw: bytes) -> bool:
     """False when no rule could change or report this file; a cheap test on its bytes."""
     if _MENTIONS.search(raw) is not None:
         return True
-    return b"torch" in raw and _DEVICE.search(raw) is not None
+    return b"torch" in raw and _DEVICE_MADE.search(raw) is not None
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tdev_core.codemod.engine.flow import Kind
+from tdev_core.codemod.engine.flow import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.tree import string_value
 
 if TYPE_CHECKING:
@@ -39,6 +39,9 @@ class Call:
         return [a.value for a in self.args if a.star == "**"]
 
 
+# What is given to these need not be a device yet: they are where one is made.
+_MAKES_DEVICES = frozenset({"torch.device", "torch.set_default_device"})
+
 Answer = Literal["absent", "may be cuda", "not cuda"]
 
 
@@ -50,7 +53,10 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             continue
         if parameter == "map_location":
             return "may be cuda" if _map_location(file, value) else "not cuda"
-        return "may be cuda" if file.flow.may_be_cuda(value) else "not cuda"
+        may_be = file.flow.may_be_cuda(value)
+        if name in _MAKES_DEVICES and not may_be:
+            may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
+        return "may be cuda" if may_be else "not cuda"
     for value in call.double_starred:
         for given in _dictionary_values(file, value, file.names.device_params[name][0][0]):
             if file.flow.may_be_cuda(given):
@@ -60,7 +66,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
 
 def _map_location(file: File, value: cst.BaseExpression) -> bool:
     kinds = file.flow.kinds(value)
-    if kinds & {Kind.CUDA, Kind.INDEX, Kind.UNKNOWN, Kind.NONE}:
+    if kinds & MAY_BE_CUDA or Kind.NONE in kinds:
         return True
     return _mentions_cuda(value)
 

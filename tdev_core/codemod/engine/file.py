@@ -32,17 +32,20 @@ class File:
     """What a rule works on.
 
     ``uses`` holds the imports that rules need to come from tdev; ``shims`` the nodes that only
-    need tdev to be imported somewhere (methods that its shims answer).
+    need tdev to be imported somewhere (methods that its shims answer). ``cuda`` says whether the
+    file's code names CUDA at all; where it does not, a device that comes in is taken for a real one.
     """
 
-    def __init__(self, source: str, names: Names, options: Options, filename: str) -> None:
+    def __init__(
+        self, source: str, names: Names, options: Options, filename: str, cuda: bool = True
+    ) -> None:
         self.names = names
         self.options = options
         self.filename = filename
         self.tree = Tree(source)
         self.scopes = Scopes(self.tree)
         self.resolver = Resolver(self.tree, self.scopes, names)
-        self.flow = Flow(self.resolver)
+        self.flow = Flow(self.resolver, cuda)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.edited_roots: set[cst.CSTNode] = set()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tdev_core.codemod.engine.api import SETTINGS
 from tdev_core.codemod.engine.literals import in_default, names_cuda
 from tdev_core.codemod.engine.scopes import Binding, Scope
 from tdev_core.codemod.engine.tree import dotted, string_value
@@ -32,6 +33,8 @@ class Kind(Enum):
     """A ``torch.device`` that is usable here: a tensor's own, or one that tdev made."""
     INDEX = auto()
     """A bare device index."""
+    TYPED = auto()
+    """The device attribute of an object that holds what a person typed (``args.device``)."""
     NONE = auto()
     TENSOR = auto()
     UNKNOWN = auto()
@@ -39,14 +42,9 @@ class Kind(Enum):
 
 Kinds = frozenset[Kind]
 UNKNOWN: Kinds = frozenset({Kind.UNKNOWN})
-MAY_BE_CUDA: Kinds = frozenset({Kind.CUDA, Kind.INDEX, Kind.UNKNOWN})
+MAY_BE_CUDA: Kinds = frozenset({Kind.CUDA, Kind.INDEX, Kind.TYPED, Kind.UNKNOWN})
 
-# Objects whose `.device` is what a person typed, not what a tensor has.
-_SETTINGS = re.compile(
-    r"(^|_)(args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|"
-    r"cli|kwargs)$",
-    re.IGNORECASE,
-)
+_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 _TENSOR_METHODS = frozenset(
     "to cuda cpu float half double bfloat16 long int bool clone detach contiguous view reshape "
     "permute transpose unsqueeze squeeze expand repeat flatten sum mean max_values abs exp log "
@@ -69,8 +67,9 @@ _NOT_TENSORS = re.compile(
 class Flow:
     """Kinds of expressions, over one file's bindings."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, cuda: bool = True) -> None:
         self.resolver = resolver
+        self._cuda = cuda
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
@@ -93,7 +92,14 @@ class Flow:
         return found
 
     def may_be_cuda(self, node: cst.CSTNode) -> bool:
-        return bool(self.kinds(node) & MAY_BE_CUDA)
+        """Whether CUDA may come out of this expression.
+
+        In a file whose code never names CUDA only what the expression itself says counts: a
+        device of unknown origin was made elsewhere, by code that is migrated too.
+        """
+        if self._cuda:
+            return bool(self.kinds(node) & MAY_BE_CUDA)
+        return Kind.TYPED in self.kinds(node) or isinstance(node, cst.Integer)
 
     def is_tensor(self, node: cst.CSTNode) -> bool:
         return self.kinds(node) <= {Kind.TENSOR, Kind.NONE} and Kind.TENSOR in self.kinds(node)
@@ -217,7 +223,7 @@ class Flow:
                 if isinstance(base, cst.Attribute)
                 else (base.value if isinstance(base, cst.Name) else "")
             )
-            return UNKNOWN if _SETTINGS.search(last) else frozenset({Kind.DEVICE})
+            return frozenset({Kind.TYPED}) if _SETTINGS.search(last) else frozenset({Kind.DEVICE})
         if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
             return frozenset({Kind.DEVICE})
         return UNKNOWN

@@ -1,0 +1,120 @@
+"""Which kernel answers for a plain operator: torch's own table, and the MLX device's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from generator import paths
+from generator.errors import GenerationError
+from generator.facts.model import Member, Operator
+from generator.plan.compat import Compat, mlx_operators
+
+
+def operator(name: str, *keys: str, overload: str = "") -> Operator:
+    composite = "implicit" if keys == ("CompositeImplicitAutograd",) else None
+    return Operator(name, overload, {key: name for key in keys}, composite, None, ())
+
+
+OPERATORS = [
+    operator("i0", "CPU", "CUDA", "MPS"),
+    operator("special_i0", "CompositeImplicitAutograd"),
+    operator("_svd", "CPU", "CUDA"),
+    operator("svd", "CompositeImplicitAutograd"),
+    operator("svd", "CompositeExplicitAutograd", overload="out"),
+    operator("einsum", "CompositeImplicitAutograd"),
+    operator("zeros_like", "CompositeExplicitAutograd"),
+    operator("cudnn_conv", "CUDA"),
+    operator("int_repr", "QuantizedCPU", "QuantizedCUDA"),
+    operator("relu", "CPU", "CUDA", "MPS"),
+    operator("relu_", "CPU", "CUDA", "MPS"),
+]
+MLX = {
+    "i0.default": ("emulated", "mx.exp, mx.where", ""),
+    "relu.default": ("mapped", "mx.maximum", ""),
+}
+
+
+def cells(*names: str) -> dict[str, tuple[str, str]]:
+    return Compat(OPERATORS, MLX).cells(Member("torch.f", "builtin", operators=names))
+
+
+def test_the_backends_own_kernel_answers() -> None:
+    found = cells("relu", "relu_")
+    assert {found[backend][0] for backend in ("cpu", "cuda", "mps", "mlx")} == {"same"}
+    assert found["mps"][1] == "dispatch key MPS of relu"
+    assert found["mlx"][1] == "dispatch key PrivateUse1: mx.maximum", "in-place forms are derived"
+
+
+def test_a_composite_is_followed_to_the_operator_that_works() -> None:
+    assert cells("special_i0")["mps"] == ("same", "dispatch key MPS of i0")
+    assert cells("special_i0")["mlx"] == ("same", "dispatch key PrivateUse1: mx.exp, mx.where")
+    assert cells("svd")["cuda"] == ("same", "dispatch key CUDA of _svd")
+    assert cells("svd")["mps"][0] == cells("svd")["mlx"][0] == "fallback"
+
+
+def test_a_composite_that_cannot_be_followed_says_so() -> None:
+    assert cells("einsum")["mps"][1].endswith("as its parts are answered")
+    assert cells("zeros_like")["mlx"] == (
+        "same", "dispatch key CompositeExplicitAutograd: as its parts are answered",
+    )  # fmt: skip
+
+
+def test_no_kernel_anywhere_near_is_unsupported() -> None:
+    found = cells("cudnn_conv")
+    assert {backend: found[backend][0] for backend in found} == {
+        "cpu": "unsupported", "cuda": "same", "mps": "unsupported", "mlx": "unsupported",
+    }  # fmt: skip
+    assert cells("int_repr")["cpu"] == ("same", "dispatch key QuantizedCPU, no dense kernel")
+
+
+def test_a_function_is_answered_as_its_worst_operator() -> None:
+    assert cells("relu", "cudnn_conv")["mps"][0] == "unsupported"
+
+
+def test_a_branch_for_sparse_or_quantized_tensors_does_not_decide() -> None:
+    function = Member("torch.f", "function", operators=("int_repr", "relu"))
+    assert Compat(OPERATORS, MLX).cells(function)["mps"] == ("same", "dispatch key MPS")
+    only = Member("torch.f", "function", operators=("int_repr",))
+    assert Compat(OPERATORS, MLX).cells(only) == {}
+
+
+def test_unknown_operators_leave_the_cells_open() -> None:
+    assert cells() == cells("relu", "nobody_knows") == {}
+
+
+def test_the_real_mlx_table_is_read_and_gives_the_same_twice() -> None:
+    table = mlx_operators(paths.CORE)
+    assert table["add.Tensor"][:2] == ("mapped", "mx.add")
+    assert len(table) > 300 and mlx_operators(paths.CORE) == table
+
+
+def test_a_table_that_does_not_load_is_an_error(tmp_path: Path) -> None:
+    assert mlx_operators(tmp_path) == {}
+    (tmp_path / "mlx").mkdir()
+    (tmp_path / "mlx" / "table.py").write_text("raise ValueError('two rows')\n")
+    with pytest.raises(GenerationError, match="two rows"):
+        mlx_operators(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("special", "plain"),
+    [("special_i0", "i0"), ("linalg_inv", "linalg_inv_ex"), ("softmax", "_softmax")],
+)
+def test_the_naming_rule_is_torchs_own(special: str, plain: str) -> None:
+    """The composite really runs the operator that the rule names."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    ran: list[str] = []
+
+    class Names(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            ran.append(func.__name__.partition(".")[0])
+            return func(*args, **(kwargs or {}))
+
+    call = getattr(torch.ops.aten, special)
+    with Names():
+        call(torch.eye(3), 0) if special == "softmax" else call(torch.eye(3))
+    assert plain in ran

@@ -1,0 +1,129 @@
+"""Ask mypy or pyright for the type of every public name, through torch and through tdev, and compare.
+
+    PYTHONPATH=generated:. python tests/parity/reveal.py [--checker mypy|pyright] [--every N]
+
+Exit status: 0 nothing differs but what TYPES.md accepts, 1 something does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+_ACCEPTED = re.compile(r"^- `(torch[\w.]*)` \(([\w, ]+)\): (.+)$", re.MULTILINE)
+# The one class of differences that TYPES.md accepts as a whole.
+_NOT_EXPORTED = re.compile(r'^"\w+" is not exported from module "')
+
+__all__ = ["accepted", "differences", "modules"]
+
+
+def modules() -> dict[str, list[str]]:
+    """Public names that a type checker sees in each torch module."""
+    catalog = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
+    return {
+        name: [n for n in row["typed"] if n.isidentifier()]
+        for name, row in catalog["modules"].items()
+        if row["typed"]
+    }
+
+
+def accepted(checker: str) -> dict[str, str]:
+    """The differences that TYPES.md lists for ``checker``, each with its reason."""
+    text = (ROOT / "tests" / "parity" / "TYPES.md").read_text(encoding="utf-8")
+    return {name: why for name, which, why in _ACCEPTED.findall(text) if checker in which.split(", ")}
+
+
+def program(api: str, module: str, names: Iterable[str]) -> str:
+    """A file that asks for the type of each name, one a line, from the third line on."""
+    # Not `from … import`: a package may have deleted its submodule's name, or bound another there.
+    start = f"import {api}{module[len('torch') :]} as m"
+    return "\n".join([start, "", *(f"reveal_type(m.{name})" for name in names), ""])
+
+
+def differences(chosen: dict[str, list[str]], checker: str) -> dict[str, tuple[str, str]]:
+    """What the checker says differently: through torch, and through tdev."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        for number, (module, names) in enumerate(chosen.items()):
+            for api in ("torch", "tdev"):
+                (folder / f"{api}_{number}.py").write_text(program(api, module, names))
+        told = (_mypy if checker == "mypy" else _pyright)(folder)
+    found: dict[str, tuple[str, str]] = {}
+    for number, (module, names) in enumerate(chosen.items()):
+        for line, name in enumerate(names, 3):
+            theirs, ours = (told.get((f"{api}_{number}.py", line), "") for api in ("torch", "tdev"))
+            if theirs != ours or not theirs:
+                found[f"{module}.{name}"] = (theirs, ours)
+    return found
+
+
+def _mypy(folder: Path) -> dict[tuple[str, int], str]:
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context"]
+    command += ["--config-file=", "--cache-dir", str(ROOT / "build" / "mypy-reveal"), "."]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'generated'}{os.pathsep}{ROOT}"},
+    )
+    if done.returncode > 1 or done.stderr:
+        raise RuntimeError(done.stderr or done.stdout[-2000:])
+    lines = re.findall(r"^(\w+\.py):(\d+): (.*)$", done.stdout, re.MULTILINE)
+    return _joined((file, int(line), text) for file, line, text in lines)
+
+
+def _pyright(folder: Path) -> dict[tuple[str, int], str]:
+    settings = {"extraPaths": [str(ROOT / "generated"), str(ROOT)], "typeCheckingMode": "basic"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "-p", str(folder)], cwd=folder, capture_output=True, text=True)
+    if not done.stdout.startswith("{"):
+        raise RuntimeError(done.stderr or done.stdout[-2000:])
+    return _joined(
+        (Path(row["file"]).name, row["range"]["start"]["line"] + 1, row["message"])
+        for row in json.loads(done.stdout)["generalDiagnostics"]
+    )
+
+
+def _joined(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int], str]:
+    told: dict[tuple[str, int], str] = {}
+    for file, line, text in rows:
+        if _NOT_EXPORTED.search(text):
+            continue
+        # Modules are called by the path they were reached at.
+        text = re.sub(r"\btdev\b", "torch", text)
+        told[file, line] = f"{told.get((file, line), '')}{text}\n"
+    return told
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checker", choices=["mypy", "pyright"], default="mypy")
+    parser.add_argument("--every", type=int, default=1, help="take every n-th module only")
+    options = parser.parse_args(argv)
+    chosen = dict(list(modules().items())[:: options.every])
+    found = differences(chosen, options.checker)
+    known = accepted(options.checker)
+    new = {name: pair for name, pair in found.items() if name not in known}
+    for name, (theirs, ours) in sorted(new.items()):
+        print(f"{name}\n  torch: {theirs.strip()}\n  tdev:  {ours.strip()}")
+    names = sum(len(items) for items in chosen.values())
+    print(
+        f"{options.checker}: {len(chosen)} modules, {names} names, {len(new)} different, "
+        f"{len(found) - len(new)} accepted"
+    )
+    return 1 if new else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
