@@ -106,7 +106,10 @@ def _is_private(dotted: str) -> bool:
 def _rows(signatures: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     for signature in signatures:
         yield _line(
-            [(p["name"], p["kind"], p["default"], p["annotation"]) for p in signature["parameters"]],
+            [
+                (p["name"], p["kind"], p["default"], p["annotation"])
+                for p in signature["parameters"]
+            ],
             signature["returns"],
         )
 
@@ -147,7 +150,10 @@ def report(changes: Changes, stopped: str = "") -> str:
     lines += _section("Names added", changes.added)
     lines += _section(
         "Changed signatures",
-        [f"{name}\n  - was {was or '()'}\n  - is {now or '()'}" for name, was, now in changes.signatures],
+        [
+            f"{name}\n  - was {was or '()'}\n  - is {now or '()'}"
+            for name, was, now in changes.signatures
+        ],
     )
     if len(lines) == 2:
         lines += ["Nothing that the mirror shows has changed.", ""]
@@ -163,11 +169,7 @@ def _section(title: str, items: list[str]) -> list[str]:
 def needs_a_person(changes: Changes, stopped: str) -> bool:
     """Whether somebody must look: something that people or routes rely on is gone or different."""
     return bool(
-        stopped
-        or changes.decisions
-        or changes.routed
-        or changes.removed
-        or changes.modules_removed
+        stopped or changes.decisions or changes.routed or changes.removed or changes.modules_removed
     )
 
 

@@ -35,7 +35,7 @@ def script(
 ) -> Any:
     """``torch.jit.script`` with the devices that the source names translated."""
     # What this call compiles with it is translated too; what others have compiled is theirs.
-    unit = torch.jit._state._python_cu
+    unit: Any = torch.jit._state._python_cu
     before = {function.name for function in unit.get_functions()}
     result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
     for function in unit.get_functions():

@@ -54,7 +54,8 @@ def ensure(extra: str) -> Path:
             shutil.rmtree(VENV, ignore_errors=True)
             progress.run_quietly("venv", [sys.executable, "-m", "venv", str(VENV)], cwd=ROOT)
         # torch first and by itself: pinned, so that nothing that follows replaces it.
-        _pip_install(python, "torch", ["-r", "constraints.txt"])
+        # NumPy with it: torch warns at the first tensor where it is missing.
+        _pip_install(python, "torch and numpy", ["-r", "constraints.txt", "numpy"])
         _pip_install(python, f"tdev[{extra}]", ["-c", "constraints.txt", "-e", f".[{extra}]"])
     except progress.StepFailed as failure:
         raise SetupError(_explain(failure)) from None

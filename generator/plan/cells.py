@@ -14,8 +14,10 @@ Columns = dict[str, dict[str, str]]
 _PLAIN = ("cpu", "cuda", "mps", "mlx")
 
 
-def columns_of_routed(capability: Capability, spelling: str, evidence: Evidence) -> Columns:
-    """The columns of one spelling of a capability."""
+def columns_of_routed(
+    capability: Capability, spelling: str, name: str, evidence: Evidence
+) -> Columns:
+    """The columns of one spelling of a capability; evidence goes by the member's own name."""
     columns: Columns = {}
     for backend in (*_PLAIN, "sim"):
         cell = capability.cells[backend]
@@ -25,7 +27,7 @@ def columns_of_routed(capability: Capability, spelling: str, evidence: Evidence)
             note = f"{cell.why}; instead: {cell.instead}"
         columns[backend] = {
             "route": route,
-            "evidence": evidence.of(spelling, backend),
+            "evidence": evidence.of(name, backend),
             "note": "" if route == "native" and cell.route != "native" else note,
         }
     return columns

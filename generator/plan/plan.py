@@ -138,7 +138,7 @@ class _Planner:
         for name, member in self.members.items():
             if name in self.capability_of:
                 capability, spelling = self.capability_of[name]
-                self.columns[name] = columns_of_routed(capability, spelling, self.evidence)
+                self.columns[name] = columns_of_routed(capability, spelling, name, self.evidence)
                 if all(cell.route == "same" for cell in capability.cells.values()):
                     continue
                 self.emitted[name] = self._emit_capability(capability, spelling, member)

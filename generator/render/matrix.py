@@ -78,7 +78,10 @@ def _row(
         return [dotted, number, int(planned), cells.of(nothing), "gone", "gone", "", "", note, []]
     if member["helper"]:
         note = note or "a helper that torch only re-exports; the mirror hands on the same object"
-    columns = [member.get(backend) or member["cpu"] for backend in BACKENDS]
+    # Only routed members have a cell for sim; the others are answered there as on the CPU.
+    columns = [
+        member.get(backend) or {**member["cpu"], "evidence": "checked"} for backend in BACKENDS
+    ]
     signature = member["signatures"][0] if member["signatures"] else None
     names = [path for path in member["exports"] if path != dotted]
     return [

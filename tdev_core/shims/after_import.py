@@ -66,13 +66,15 @@ def watch(names: Iterable[str], callback: Callable[[ModuleType], None]) -> None:
         sys.meta_path.insert(0, _watcher)
 
 
-def call_after_import(name: str, callback: Callable[[ModuleType], None]) -> None:
-    """Call ``callback(module)`` once, when ``name`` has been imported; for good, whatever is watched."""
+def call_after_import(names: Iterable[str], callback: Callable[[ModuleType], None]) -> None:
+    """Call ``callback(module)`` once each of ``names`` has been imported, whatever is watched."""
     watcher = _Watcher()
 
     def told(module: ModuleType) -> None:
-        sys.meta_path.remove(watcher)
+        if not watcher.names:
+            sys.meta_path.remove(watcher)
         callback(module)
 
-    watcher.names, watcher.callback = {name}, told
-    sys.meta_path.insert(0, watcher)
+    watcher.names, watcher.callback = set(names), told
+    if watcher.names:
+        sys.meta_path.insert(0, watcher)

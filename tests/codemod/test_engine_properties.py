@@ -12,8 +12,8 @@ import re
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine.api import STYLES, Names, Options, Result, Style, rewrite
-from tdev_core.codemod.engine.triage import worth_a_look
+from tdev_core.codemod.engine.api import STYLES, Names, Options, Result, Style, mentions, rewrite
+from tdev_core.codemod.engine.triage import concern
 
 NAMES = Names.load()
 
@@ -172,9 +172,9 @@ def test_the_cheap_look_agrees_with_the_rules(source: str, style: Style) -> None
     from tdev_core.codemod.engine.file import File
     from tdev_core.codemod.engine.rules import passes
 
-    if not _parses(source) or worth_a_look(source, style):
+    if not _parses(source) or concern(source, style) != "no":
         return
-    file = File(source, NAMES, Options(style=style), "<program>")
+    file = File(source, NAMES, Options(style=style), "<program>", cuda=mentions(source))
     for rule in passes(style):
         rule(file)
     assert file.result().code == source

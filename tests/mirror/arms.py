@@ -6,7 +6,6 @@ import ast
 import importlib
 import re
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -53,14 +52,16 @@ class Target:
     leaf: str
 
 
-def cases(*kinds: str) -> Iterator[Case]:
+def cases(*kinds: str) -> list[Case]:
     """Every arm of every definition of the given kinds."""
-    for module, mirror in catalog()["mirrors"].items():
-        for row in mirror["definitions"]:
-            if row["kind"] in kinds:
-                for arm in row["arms"]:
-                    for backend in arm["backends"] or ["CPU"]:  # none: the same on all
-                        yield Case(module, backend, row, tuple(arm["body"]))
+    return [
+        Case(module, backend, row, tuple(arm["body"]))
+        for module, mirror in catalog()["mirrors"].items()
+        for row in mirror["definitions"]
+        if row["kind"] in kinds
+        for arm in row["arms"]
+        for backend in arm["backends"] or ["CPU"]  # none: the same on all
+    ]
 
 
 def targets(case: Case) -> list[Target]:

@@ -16,6 +16,10 @@ class Placed(torch.nn.Module):
         self.where = torch.device(where)
         self.other = None
 
-    def forward(self, x: torch.Tensor, device: Optional[torch.device] = None) -> torch.Tensor:  # noqa: UP045
+    def forward(
+        self,
+        x: torch.Tensor,
+        device: Optional[torch.device] = None,  # noqa: UP045
+    ) -> torch.Tensor:
         place = self.where if device is None else device
         return x.to(self.where) + torch.ones(2, device=place)

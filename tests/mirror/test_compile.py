@@ -16,7 +16,9 @@ from tdev_core.backend import Backend, current
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import run  # noqa: E402
 
-pytestmark = pytest.mark.skipif(current() is not Backend.CPU, reason="expects the CPU as the target")
+pytestmark = pytest.mark.skipif(
+    current() is not Backend.CPU, reason="expects the CPU as the target"
+)
 Function = Callable[[stock.Tensor], Any]
 X = stock.ones(2)
 
@@ -30,7 +32,9 @@ def fresh() -> Iterator[None]:
 
 def factories(x: stock.Tensor) -> stock.Tensor:
     made = torch.zeros(2, device="cuda") + torch.ones_like(x, device="cuda:0")
-    return made + torch.arange(2, device=torch.device("cuda")) + torch.tensor([1.0, 2.0], device=0) + x
+    return (
+        made + torch.arange(2, device=torch.device("cuda")) + torch.tensor([1.0, 2.0], device=0) + x
+    )
 
 
 def moves(x: stock.Tensor) -> stock.Tensor:
@@ -132,7 +136,9 @@ def test_the_cudagraphs_backend_runs() -> None:
 
 
 def test_a_training_step_compiles() -> None:
-    model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)).cuda()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 1)
+    ).cuda()
     expected = [p.clone() for p in model.parameters()]
 
     @torch.compile(backend="aot_eager", fullgraph=True)
@@ -215,7 +221,7 @@ class TestExportAndFx:
 
 class TestOperators:
     def test_custom_op_and_infer_schema_with_device_annotations(self) -> None:
-        code = '''
+        code = """
             import tdev as torch
             from typing import Optional
 
@@ -233,7 +239,7 @@ class TestOperators:
             assert compiled(x).tolist() == [3, 3]
             schema = torch.library.infer_schema(filled._init_fn, mutates_args=())
             assert schema == "(Tensor x, Device? device=None) -> Tensor", schema
-        '''
+        """
         run(code)
 
 
@@ -242,7 +248,9 @@ class TestModes:
         seen = []
 
         class Mode(torch.overrides.TorchFunctionMode):
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 seen.append(func)
                 return func(*args, **(kwargs or {}))
 
@@ -260,7 +268,9 @@ class TestModes:
 
         class Mine(torch.Tensor):
             @classmethod
-            def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 seen.append(func)
                 return super().__torch_function__(func, types, args, kwargs or {})
 
@@ -275,7 +285,9 @@ class TestModes:
         seen = []
 
         class Mode(TorchDispatchMode):
-            def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            def __torch_dispatch__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
                 seen.append(str(func))
                 return func(*args, **(kwargs or {}))
 

@@ -41,7 +41,10 @@ def in_a_branch(x: torch.Tensor) -> torch.Tensor:
     return y
 
 
-def annotated(x: torch.Tensor, device: Optional[torch.device] = None) -> torch.Tensor:  # noqa: UP045
+def annotated(
+    x: torch.Tensor,
+    device: Optional[torch.device] = None,  # noqa: UP045
+) -> torch.Tensor:
     return torch.zeros(2, device=device) + x
 
 
@@ -72,7 +75,11 @@ def test_a_scripted_function_does_what_it_does_unscripted(function: object) -> N
     for _ in range(3):  # the second and third run are optimized
         result = scripted(X)
         expected = function(X)  # type: ignore[operator]
-        assert torch.equal(result, expected) if isinstance(result, stock.Tensor) else result == expected
+        assert (
+            torch.equal(result, expected)
+            if isinstance(result, stock.Tensor)
+            else result == expected
+        )
 
 
 def test_a_scripted_module_is_saved_and_loaded() -> None:

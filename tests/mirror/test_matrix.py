@@ -193,3 +193,12 @@ def test_it_needs_no_torch(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["totals"]["total"] == 369
+
+
+def test_status_says_done_only_where_all_four_columns_have_an_answer() -> None:
+    names = matrix.load().by_name()
+    assert names["torch.cuda.empty_cache"].status == "done"
+    assert names["torch.cuda.current_blas_handle"].status == "partial"
+    for row in matrix.load().rows:
+        answered = all(row.cells[backend].route != "unsupported" for backend in matrix.COLUMNS)
+        assert (row.status == "done") == answered, row.name

@@ -18,7 +18,10 @@ def test_import_order_does_not_matter() -> None:
     """
     run("import torch\nimport tdev\n" + check.replace("        ", ""))
     run("import tdev\nimport torch\n" + check.replace("        ", ""))
-    run("from torch import nn, load\nimport tdev\nimport torch\nassert torch.load is load\n" + check.replace("        ", ""))
+    run(
+        "from torch import nn, load\nimport tdev\nimport torch\nassert torch.load is load\n"
+        + check.replace("        ", "")
+    )
 
 
 def test_importing_tdev_imports_no_more_of_torch() -> None:

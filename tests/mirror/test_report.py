@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -86,3 +87,27 @@ found = torch.report()
 assert found.calls == {"torch.cuda.synchronize": 1} and found.routes == {}
 """
     python(code, TDEV_REPORT="1", TDEV_BACKEND="cpu")
+
+
+def test_with_a_folder_each_process_writes_its_report_there(tmp_path: Path) -> None:
+    code = PROGRAM + """
+try:
+    torch.cuda.current_blas_handle()
+except NotImplementedError:
+    pass
+"""
+    done = python(code, TDEV_REPORT="1", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND="cpu")
+    assert done.stderr == ""
+    (written,) = tmp_path.iterdir()
+    found = json.loads(written.read_text())
+    assert found["backend"] == "cpu" and found["calls"]["torch.cuda.random.manual_seed"] == 3
+    assert "torch.cuda.synchronize" in found["answered"]
+    assert found["calls"]["torch.cuda.current_blas_handle"] == 1
+    assert "torch.cuda.current_blas_handle" not in found["answered"], "it raised"
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
+    done = python(
+        PROGRAM, TDEV_REPORT="1", TDEV_REPORT_DIR=str(tmp_path / "no"), TDEV_BACKEND="cpu"
+    )
+    assert "could not be written" in done.stderr and "Traceback" not in done.stderr

@@ -20,7 +20,9 @@ from tdev_core.backend import Backend, current
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import run  # noqa: E402
 
-pytestmark = pytest.mark.skipif(current() is not Backend.CPU, reason="expects the CPU as the target")
+pytestmark = pytest.mark.skipif(
+    current() is not Backend.CPU, reason="expects the CPU as the target"
+)
 CPU = torch.device("cpu")
 
 
@@ -80,7 +82,9 @@ def test_the_meta_device_stays_meta(from_cuda: Path) -> None:
 
 
 def test_state_dicts_from_a_url(from_cuda: Path, tmp_path: Path) -> None:
-    loaded = tdev.hub.load_state_dict_from_url(from_cuda.as_uri(), model_dir=str(tmp_path / "hub"), map_location="cuda")
+    loaded = tdev.hub.load_state_dict_from_url(
+        from_cuda.as_uri(), model_dir=str(tmp_path / "hub"), map_location="cuda"
+    )
     assert loaded["w"].device == CPU
 
 
@@ -131,7 +135,9 @@ LOAD = MODEL + """
 PROGRAMS = {"tdev": {"api": "tdev", "device": "cuda"}, "torch": {"api": "torch", "device": "cpu"}}
 
 
-@pytest.mark.parametrize(("writer", "reader"), [("tdev", "torch"), ("torch", "tdev"), ("tdev", "tdev")])
+@pytest.mark.parametrize(
+    ("writer", "reader"), [("tdev", "torch"), ("torch", "tdev"), ("tdev", "tdev")]
+)
 def test_checkpoints_go_both_ways(writer: str, reader: str, tmp_path: Path) -> None:
     path = str(tmp_path / "state.pt")
     run(SAVE.format(**PROGRAMS[writer]), path)
@@ -236,7 +242,11 @@ def test_processes_set_themselves_up_again(method: str) -> None:
     import tempfile
     import textwrap
 
-    with tempfile.TemporaryDirectory() as folder:  # spawn imports the program again: it needs a file
+    with (
+        tempfile.TemporaryDirectory() as folder
+    ):  # spawn imports the program again: it needs a file
         path = Path(folder) / "program.py"
         path.write_text(textwrap.dedent(code), encoding="utf-8")
-        run(f"import runpy, sys; sys.argv = [{str(path)!r}, {method!r}]; runpy.run_path({str(path)!r}, run_name='__main__')")
+        run(
+            f"import runpy, sys; sys.argv = [{str(path)!r}, {method!r}]; runpy.run_path({str(path)!r}, run_name='__main__')"
+        )

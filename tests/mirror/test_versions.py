@@ -53,15 +53,12 @@ def assert_says(text: str, kind: str, dotted: str) -> None:
 
 
 def test_it_imports_and_works() -> None:
-    run(
-        OLDER
-        + """
+    run(OLDER + """
     assert tdev.zeros(2, device="cuda").sum() == 0
     assert tdev.ones(2).cuda().sum() == 2
     assert tdev.cuda.is_available() in (True, False)
     assert tdev.nn.functional.relu6(tdev.ones(1)) == 1
-    """
-    )
+    """)
 
 
 def test_names_that_are_gone_say_which_torch_has_them() -> None:
@@ -96,9 +93,7 @@ def test_modules_that_are_gone() -> None:
 
 
 def test_from_imports_and_hasattr() -> None:
-    run(
-        OLDER
-        + """
+    run(OLDER + """
     try:
         from tdev import full_like
     except ImportError:
@@ -107,8 +102,7 @@ def test_from_imports_and_hasattr() -> None:
         raise SystemExit("did not raise")
     assert not hasattr(tdev, "full_like") and not hasattr(tdev.special, "erf")
     assert "full_like" not in dir(tdev)
-    """
-    )
+    """)
 
 
 def test_names_that_neither_has_get_torchs_own_words() -> None:
@@ -117,15 +111,12 @@ def test_names_that_neither_has_get_torchs_own_words() -> None:
 
 
 def test_what_is_there_is_still_torchs_own() -> None:
-    run(
-        OLDER
-        + """
+    run(OLDER + """
     assert tdev.special.erfc is torch.special.erfc
     assert tdev.linalg is torch.linalg
     tdev.special.a_flag = 1
     assert torch.special.a_flag == 1
-    """
-    )
+    """)
 
 
 def test_new_names_of_a_newer_torch_are_reachable() -> None:

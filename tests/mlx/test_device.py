@@ -92,6 +92,14 @@ def test_seeds_and_generators_repeat() -> None:
     c = torch.randint(0, 100, (5,), device="mlx")
     module().set_rng_state(state)
     assert torch.equal(c, torch.randint(0, 100, (5,), device="mlx"))
+    from tdev_core.privateuse.generator import DeviceGenerator
+
+    own = DeviceGenerator(torch.device("mlx", 0))
+    draws = []
+    for _ in range(2):
+        own.manual_seed(9)
+        draws.append(torch.randn(3, device="mlx", generator=own))
+    assert torch.equal(*draws) and not torch.equal(draws[0], torch.randn(3, device="mlx"))
     with pytest.raises(
         RuntimeError, match="Expected a 'mlx' device type for generator but found 'cpu'"
     ):
@@ -146,6 +154,11 @@ def test_saving_pickling_and_copying(tmp_path: Path) -> None:
         assert torch.equal(twin.weight, model.weight)
         twin.weight.data.zero_()
         assert not torch.equal(twin.weight, model.weight)
+    wide = torch.tensor([1 + 1e-15], dtype=torch.float64).to("mlx")
+    assert (
+        copy.deepcopy(wide).item() == 1 + 1e-15
+        and pickle.loads(pickle.dumps(wide)).item() == 1 + 1e-15
+    )
     x = torch.arange(6.0, device="mlx")
     buffer = io.BytesIO()
     torch.save([x, x[2:4]], buffer)
@@ -247,3 +260,31 @@ def test_two_processes_train_like_one() -> None:
             torch.from_numpy(two), torch.from_numpy(one), rtol=1e-5, atol=1e-6
         )
     assert found[1][1] == [[2.0, 2.0, 2.0], [0.0, 1.0]]
+
+
+def test_storages_copy_their_bytes() -> None:
+    for dtype in (torch.float32, torch.float64):
+        a, b = torch.zeros(3, dtype=dtype, device="mlx"), torch.arange(3, dtype=dtype).to("mlx")
+        a.untyped_storage().copy_(b.untyped_storage())
+        assert a.tolist() == [0.0, 1.0, 2.0]
+        a.untyped_storage().copy_((b.cpu() + 1).untyped_storage())
+        assert a.tolist() == [1.0, 2.0, 3.0]
+
+
+def test_memory_does_not_grow_over_steps_that_nobody_looks_at() -> None:
+    import mlx.core as mx
+
+    model = nn.Sequential(nn.Linear(32, 64), nn.GELU(), nn.Linear(64, 8)).to("mlx")
+    optimizer = torch.optim.AdamW(model.parameters(), fused=True)
+    x = torch.randn(16, 32, device="mlx")
+    peaks = []
+    for step in range(400):
+        if step in (100, 300):
+            mx.reset_peak_memory()
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+        if step in (199, 399):
+            module().synchronize()
+            peaks.append(mx.get_peak_memory())
+    assert peaks[1] <= 1.2 * peaks[0]

@@ -54,3 +54,35 @@ def test_grad_scaler_skips_a_step_with_infinities() -> None:
     scaler.step(optimizer)
     scaler.update()
     assert p.tolist() == [0.0, 0.0, 0.0] and scaler.get_scale() == 2.0
+
+
+def test_grad_scaler_grows_after_its_interval() -> None:
+    p = torch.nn.Parameter(torch.ones(3, device="mlx"))
+    optimizer = torch.optim.SGD([p], lr=0.1)
+    scaler = torch.amp.GradScaler("mlx", init_scale=4.0, growth_interval=3)
+    found = []
+    for _ in range(4):
+        scaler.scale(p.sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        found.append(scaler.get_scale())
+    assert found == [4.0, 4.0, 8.0, 8.0]
+
+
+def test_batch_norm_keeps_running_statistics() -> None:
+    found = []
+    for device in ("cpu", "mlx"):
+        layer = torch.nn.BatchNorm2d(3, momentum=0.3).to(device)
+        for step in range(3):
+            layer((torch.arange(48.0).reshape(2, 3, 2, 4) * (step + 1)).to(device))
+        layer.eval()
+        out = layer(torch.ones(1, 3, 2, 2, device=device))
+        found.append(
+            [
+                t.detach().cpu()
+                for t in (layer.running_mean, layer.running_var, out)
+                if t is not None
+            ]
+        )
+    for ours, theirs in zip(found[1], found[0], strict=True):
+        torch.testing.assert_close(ours, theirs)

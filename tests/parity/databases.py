@@ -13,7 +13,14 @@ import torch
 from compare import UNINITIALISED, Outcome, difference, on_cuda, run
 from resolve import through_mirror
 
-__all__ = ["Verdict", "judge_module", "judge_operator", "judge_optimizer", "operators", "takes_device"]
+__all__ = [
+    "Verdict",
+    "judge_module",
+    "judge_operator",
+    "judge_optimizer",
+    "operators",
+    "takes_device",
+]
 
 # One of each class that torch's operators tell apart.
 DTYPES = (

@@ -11,7 +11,6 @@ import argparse
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
@@ -74,7 +73,7 @@ def _counts(verdicts: list[Verdict]) -> str:
     skipped = sum(bool(v.skipped) for v in verdicts)
     unsteady = sum(bool(v.unsteady) for v in verdicts)
     return (
-        f"{len(verdicts)} entries, {calls} calls ({device} of them with device=\"cuda\", {raised} where "
+        f'{len(verdicts)} entries, {calls} calls ({device} of them with device="cuda", {raised} where '
         f"torch raises and tdev raises the same), {different} entries different, {skipped} skipped, "
         f"{unsteady} where torch differs from itself"
     )
@@ -98,7 +97,10 @@ def _report(results: dict[str, list[Verdict]], samples: int) -> str:
         lines += [""]
         for heading, chosen in (
             ("Different", [(v.name, v.different[0]) for v in verdicts if v.different]),
-            ("Torch differs from itself", [(v.name, v.unsteady[0]) for v in verdicts if v.unsteady]),
+            (
+                "Torch differs from itself",
+                [(v.name, v.unsteady[0]) for v in verdicts if v.unsteady],
+            ),
             ("Skipped", [(v.name, v.skipped) for v in verdicts if v.skipped]),
         ):
             if chosen:
@@ -112,7 +114,6 @@ def _kind(reached: str) -> str:
         "source": "a function of the database itself, run again with `torch` meaning tdev",
         "object": "an object that no module names (an overload of `torch.ops`, a C method)",
     }.get(reached, "a name under `tdev`")
-
 
 
 if __name__ == "__main__":

@@ -38,7 +38,9 @@ def modules() -> dict[str, list[str]]:
 def accepted(checker: str) -> dict[str, str]:
     """The differences that TYPES.md lists for ``checker``, each with its reason."""
     text = (ROOT / "tests" / "parity" / "TYPES.md").read_text(encoding="utf-8")
-    return {name: why for name, which, why in _ACCEPTED.findall(text) if checker in which.split(", ")}
+    return {
+        name: why for name, which, why in _ACCEPTED.findall(text) if checker in which.split(", ")
+    }
 
 
 def program(api: str, module: str, names: Iterable[str]) -> str:
@@ -101,6 +103,7 @@ def _joined(rows: Iterable[tuple[str, int, str]]) -> dict[tuple[str, int], str]:
             continue
         # Modules are called by the path they were reached at.
         text = re.sub(r"\btdev\b", "torch", text)
+        text = re.sub(r'Module\("[.\w]*?(\w+)"\)', r'Module("\1")', text)  # relative, or in full
         told[file, line] = f"{told.get((file, line), '')}{text}\n"
     return told
 

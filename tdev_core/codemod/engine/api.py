@@ -145,34 +145,49 @@ class SyntaxError_(ValueError):
 
 # A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
 # `"cuda" in str(device)`), ``torch`` alone is not.
-MENTIONS = (
-    r"cuda|CUDA|nccl|NCCL|nvidia-smi|nvcc|GradScaler|autocast|custom_[fb]wd|fork_rng|data_ptr"
-    r"|init_process_group|get_backend|init_device_mesh|default_tensor_type|new_group"
-    r"|cpp_extension|from[ \t]+torch[ \t]+import[ \t]+\*"
-    r"|(?:import|from)[ \t]+(?:cupy|cupyx|triton|pynvml|py3nvml|nvidia|nvidia_smi|apex|flash_attn"
-    r"|tensorrt|torch_tensorrt|transformer_engine|cudf|bitsandbytes|xformers|tilelang|deep_ep"
-    r"|causal_conv1d|mamba_ssm)\b|@triton"
+_WORDS = (
+    "cuda CUDA nccl NCCL nvidia-smi nvcc GradScaler autocast_gpu autocast_enabled custom_fwd "
+    "custom_bwd fork_rng data_ptr init_process_group get_backend init_device_mesh "
+    "default_tensor_type new_group cpp_extension @triton"
+).split()
+_PACKAGES = (
+    "cupy cupyx triton pynvml py3nvml nvidia nvidia_smi apex flash_attn tensorrt torch_tensorrt "
+    "transformer_engine cudf bitsandbytes xformers tilelang deep_ep causal_conv1d mamba_ssm"
+).split()
+_IMPORTS = (
+    r"from[ \t]+torch[ \t]+import[ \t]+\*" + rf"|(?:import|from)[ \t]+(?:{'|'.join(_PACKAGES)})\b"
 )
 # What a person types a device into, and objects that hold what was typed.
 SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
-# A file that says nothing of CUDA is read closely only if it makes a device out of a name or a
-# number, or loads a checkpoint. Case does not matter here.
-DEVICE_MADE = (
-    r"\bload\b|load_state_dict_from_url|\bdevice[ \t]*\(|set_default_device|get_device\b"
-    rf"|(?:{SETTINGS})\.device\b|\bdevice[ \t]*=[ \t]*[-(]?\d"
-    r"|(?:type|converter|factory)[ \t]*=[ \t]*[\w.]*\bdevice\b|(?:map|partial)\([\s\w.]*\bdevice\b"
-)
-_MENTIONS = re.compile(MENTIONS.encode())
-_DEVICE_MADE = re.compile(DEVICE_MADE.encode(), re.IGNORECASE)
+
+# Plain searches for words are many times faster than one pattern of alternatives.
+_IMPORT = re.compile(_IMPORTS)
+_IMPORT_BYTES = re.compile(_IMPORTS.encode())
+_SIGNS = ["import *", *_PACKAGES]
+_WORDS_BYTES = [word.encode() for word in _WORDS]
+_SIGNS_BYTES = [sign.encode() for sign in _SIGNS]
+
+
+def mentions(text: str) -> bool:
+    """Whether a text says anything that only code for CUDA says."""
+    if any(word in text for word in _WORDS):
+        return True
+    return any(sign in text for sign in _SIGNS) and _IMPORT.search(text) is not None
 
 
 def may_concern(raw: bytes) -> bool:
-    """False when no rule could change or report this file; a cheap test on its bytes."""
-    if _MENTIONS.search(raw) is not None:
+    """False when no rule could change or report this file; a cheap test on its bytes.
+
+    A file that says nothing of CUDA is read closely if it may make a device out of a name or a
+    number, or load a checkpoint.
+    """
+    if any(word in raw for word in _WORDS_BYTES):
         return True
-    return b"torch" in raw and _DEVICE_MADE.search(raw) is not None
+    if any(sign in raw for sign in _SIGNS_BYTES) and _IMPORT_BYTES.search(raw) is not None:
+        return True
+    return b"torch" in raw and (b"device" in raw or b"load" in raw)
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:

@@ -14,15 +14,27 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from functools import lru_cache
 from typing import Literal
 
-from tdev_core.codemod.engine.api import DEVICE_MADE, MENTIONS, Style
+from tdev_core.codemod.engine.api import SETTINGS, Style, mentions
 
 Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
 
-_WORDS = re.compile(MENTIONS)
-_MADE = re.compile(DEVICE_MADE, re.IGNORECASE)
+_MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
+_SETTING = re.compile(rf"({SETTINGS})\s*\.\s*\Z", re.IGNORECASE)
+_NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
+_CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
+_HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
+_ALIAS = re.compile(r"torch(?:\.(?:hub|jit|serialization))?[ \t]+as[ \t]+(\w+)")
+_FROM = re.compile(r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n\r;]*)")
+_HOMES = frozenset(
+    "device load load_state_dict_from_url set_default_device hub jit serialization".split()
+)
+_NAME = re.compile(r"\w+")
+_REACH = 80
+"""How many characters before a name are looked at for what it belongs to."""
 _PROSE = re.compile(
     r"#[^\n\r]*"
     r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -35,18 +47,48 @@ _PROSE = re.compile(
 
 def concern(source: str, style: Style = "explicit") -> Concern:
     """What the rules of this style could change or report in this file."""
-    mentioned = _WORDS.search(source) is not None
+    mentioned = mentions(source)
     # The accelerator target knows generic spellings only for what names CUDA.
     if not mentioned and (style == "accelerator" or not _makes_a_device(source)):
         return "no"
     code = _PROSE.sub(_without_prose, source)
-    if _WORDS.search(code) is not None or (mentioned and _mentioned_in_code(source)):
+    if mentioned and (mentions(code) or _mentioned_in_code(source)):
         return "cuda"
     return "device" if style != "accelerator" and _makes_a_device(code) else "no"
 
 
 def _makes_a_device(text: str) -> bool:
-    return "torch" in text and _MADE.search(text) is not None
+    """Whether a device is made of what a person typed, or a checkpoint loaded.
+
+    ``torch.device`` itself counts where it is called or handed on, not in an annotation.
+    """
+    if "torch" not in text:
+        return False
+    roots = {"torch", *_ALIAS.findall(text)}
+    for given in _FROM.findall(text):
+        names = set(_NAME.findall(given))
+        if not names.isdisjoint(_HOMES):
+            roots |= names
+    ours = _ours(frozenset(roots))
+    for word, pattern in _MAKER.items():
+        for found in pattern.finditer(text):
+            start, end = found.span()
+            before = text[max(0, start - _REACH) : start]
+            if word == "device":
+                if _SETTING.search(before) or _NUMBER.match(text, end):
+                    return True
+                if not (_CALLED.match(text, end) or _HANDED.search(before)):
+                    continue
+            if ours.search(before + found.group()):
+                return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _ours(roots: frozenset[str]) -> re.Pattern[str]:
+    """Matches text that ends in a name of torch: ``th.device``, or ``load`` that was imported."""
+    names = "|".join(map(re.escape, sorted(roots)))
+    return re.compile(rf"(?<![\w.])(?:{names})(?:\s*\.\s*\w+)*\Z")
 
 
 def _without_prose(found: re.Match[str]) -> str:
@@ -75,7 +117,7 @@ def _mentioned_in_code(source: str) -> bool:
             text = node.value
         else:
             text = ""
-        if text and _WORDS.search(text):
+        if text and mentions(text):
             return True
         stack.extend(ast.iter_child_nodes(node))
     return False

@@ -383,7 +383,7 @@ def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: 
         raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
     storage.settle(source)
     held = getattr(source, "_mx", None)
-    if held is None or to_mx.get(x.dtype) != held.dtype:
+    if held is None or x.dtype not in to_mx or to_mx[x.dtype] != held.dtype:
         storage.share_dtypes(fresh, x.dtype)
     x.data = fresh
     return x

@@ -56,6 +56,10 @@ ARGUMENT = rule(
     string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
     the call it will be.
 
+    In a file whose code never mentions CUDA, a `device` that a function is handed stays what it
+    is: it was made by a file that does, and that one is rewritten. There only what makes a device
+    counts: `torch.device(name)`, `device=args.device`, `device=0`, `torch.load`.
+
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`. Not in
     the default of a parameter or of a class attribute, though: that would choose the device when
     the module is imported. There it stays, and the calls that are given it go through tdev.

@@ -1,4 +1,0 @@
-import torch
-
-def grid(n, device):
-    return torch.arange(n, device=device)

@@ -1,4 +1,0 @@
-import tdev
-
-def grid(n, device):
-    return tdev.arange(n, device=device)

@@ -1,0 +1,239 @@
+"""Call the functions that the mirror routes, for real, on the active backend, and look at what they answer.
+
+As a program: prints, as JSON, which functions were executed and which went wrong and how. With ``--write``
+it runs itself once for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run
+``python -m generator``, which takes the catalog's evidence from there.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import json
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+from catalog import ROOT, catalog, mirrored  # noqa: E402
+
+BACKENDS = ("cpu", "sim", "mlx")
+EVIDENCE = ROOT / "generator" / "evidence"
+
+# Arguments of the functions that need some; names that a line does not explain are built in _values().
+ARGUMENTS: dict[str, str] = {
+    "torch.cuda.set_device": "0",
+    "torch.accelerator.set_device_index": "0",
+    "torch.accelerator.set_device_idx": "0",
+    "torch.xpu.set_device": "0",
+    "torch.mtia.set_device": "0",
+    "torch.accelerator.set_stream": "torch.cuda.current_stream()",
+    "torch.cuda.set_stream": "torch.cuda.current_stream()",
+    "torch.xpu.set_stream": "torch.xpu.current_stream()",
+    "torch.mtia.set_stream": "torch.mtia.current_stream()",
+    "torch.cuda.stream": "torch.cuda.Stream()",
+    "torch.xpu.stream": "torch.xpu.Stream()",
+    "torch.mtia.stream": "torch.mtia.Stream()",
+    "torch.cuda.random.manual_seed": "7",
+    "torch.cuda.random.manual_seed_all": "7",
+    "torch.xpu.random.manual_seed": "7",
+    "torch.xpu.random.manual_seed_all": "7",
+    "torch.mtia.manual_seed": "7",
+    "torch.mtia.manual_seed_all": "7",
+    "torch.mps.manual_seed": "7",
+    "torch.cuda.random.set_rng_state": "torch.cuda.get_rng_state()",
+    "torch.cuda.random.set_rng_state_all": "torch.cuda.get_rng_state_all()",
+    "torch.xpu.random.set_rng_state": "torch.xpu.get_rng_state()",
+    "torch.xpu.random.set_rng_state_all": "torch.xpu.get_rng_state_all()",
+    "torch.mtia.set_rng_state": "torch.mtia.get_rng_state()",
+    "torch.mps.set_rng_state": "torch.mps.get_rng_state()",
+    "torch.cuda.can_device_access_peer": "0, 0",
+    "torch.cuda.check_error": "0",
+    "torch.cuda.memory.set_per_process_memory_fraction": "1.0",
+    "torch.mps.set_per_process_memory_fraction": "1.0",
+    "torch.xpu.memory.set_per_process_memory_fraction": "1.0",
+    "torch.cuda.set_sync_debug_mode": "0",
+    "torch.cuda.nvtx.mark": "'here'",
+    "torch.cuda.nvtx.range": "'here'",
+    "torch.cuda.nvtx.range_push": "'here'",
+    "torch.cuda.nvtx.range_end": "torch.cuda.nvtx.range_start('here')",
+    "torch.cuda.nvtx.range_start": "'here'",
+    "torch.cuda.amp.autocast_mode.custom_fwd": "abs",
+    "torch.cuda.amp.autocast_mode.custom_bwd": "abs",
+    "torch.amp.autocast_mode.custom_fwd": "abs, device_type='cuda'",
+    "torch.amp.autocast_mode.custom_bwd": "abs, device_type='cuda'",
+    "torch.amp.autocast_mode.is_autocast_available": "'cuda'",
+    "torch.set_autocast_gpu_dtype": "torch.get_autocast_gpu_dtype()",
+    "torch.compile": "abs, backend='eager'",
+    "torch.nn.attention.sdpa_kernel": "torch.nn.attention.SDPBackend.MATH",
+    "torch.nn.parallel.comm.broadcast": "torch.ones(2, device='cuda'), ['cuda:0']",
+    "torch.nn.parallel.comm.broadcast_coalesced": "[torch.ones(2, device='cuda')], ['cuda:0']",
+    "torch.nn.parallel.comm.reduce_add": "[torch.ones(2, device='cuda')]",
+    "torch.nn.parallel.comm.scatter": "torch.ones(2, device='cuda'), [0]",
+    "torch.nn.parallel.comm.gather": "[torch.ones(2, device='cuda')], 0, 'cuda:0'",
+    "torch.nn.parallel.replicate.replicate": "torch.nn.Linear(2, 2).to('cuda'), [0]",
+    "torch.nn.parallel.parallel_apply.parallel_apply": "[abs], [torch.ones(2, device='cuda')]",
+    "torch.nn.parallel.data_parallel.data_parallel": (
+        "torch.nn.Linear(2, 2).to('cuda'), torch.ones(2, 2, device='cuda'), [0]"
+    ),
+    "torch.nn.parallel.scatter_gather.scatter": "torch.ones(2, device='cuda'), [0]",
+    "torch.nn.parallel.scatter_gather.gather": "[torch.ones(2, device='cuda')], 'cuda:0'",
+    "torch.zeros": "2, device='cuda'",
+    "torch.ones": "2, device='cuda'",
+    "torch.empty": "2, device='cuda'",
+    "torch.full": "(2,), 1.0, device='cuda'",
+    "torch.arange": "3, device='cuda'",
+    "torch.linspace": "0, 1, 3, device='cuda'",
+    "torch.logspace": "0, 1, 3, device='cuda'",
+    "torch.eye": "2, device='cuda'",
+    "torch.rand": "2, device='cuda'",
+    "torch.randn": "2, device='cuda'",
+    "torch.randint": "0, 3, (2,), device='cuda'",
+    "torch.randperm": "3, device='cuda'",
+    "torch.tensor": "[1.0], device='cuda'",
+    "torch.as_tensor": "[1.0], device='cuda'",
+    "torch.asarray": "[1.0], device='cuda'",
+    "torch.zeros_like": "torch.ones(2), device='cuda'",
+    "torch.ones_like": "torch.ones(2), device='cuda'",
+    "torch.empty_like": "torch.ones(2), device='cuda'",
+    "torch.full_like": "torch.ones(2), 2.0, device='cuda'",
+    "torch.rand_like": "torch.ones(2), device='cuda'",
+    "torch.randn_like": "torch.ones(2), device='cuda'",
+    "torch.tril_indices": "2, 2, device='cuda'",
+    "torch.triu_indices": "2, 2, device='cuda'",
+    "torch.fft.fftfreq": "4, device='cuda'",
+    "torch.fft.rfftfreq": "4, device='cuda'",
+    "torch.hann_window": "4, device='cuda'",
+    "torch.hamming_window": "4, device='cuda'",
+    "torch.bartlett_window": "4, device='cuda'",
+    "torch.blackman_window": "4, device='cuda'",
+    "torch.kaiser_window": "4, device='cuda'",
+}
+
+# Not called without arguments: they need a process group, read this machine's sensors, or start something.
+_LEFT_OUT = ("torch.distributed.", "torch.jit.", "torch.mps.profiler.", "torch.cuda.tunable.")
+_SENSORS = ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")
+_STARTS = ("cudaStart", "profiler.start", "profiler.stop", "profile", "make_graphed_callables")
+
+_TYPES: dict[str, type] = {
+    "None": type(None), "bool": bool, "int": int, "float": float, "str": str, "dict": dict,
+    "list": list, "tuple": tuple,
+}  # fmt: skip
+
+
+def plan() -> dict[str, str]:
+    """Canonical name to the source of its arguments, for every function that is called here."""
+    members = catalog()["members"]
+    found = dict(ARGUMENTS)
+    for mirror in catalog()["mirrors"].values():
+        for row in mirror["definitions"]:
+            name = row["torch_name"]
+            if row["kind"] != "routed" or name in found or row["signature"].startswith("(*args"):
+                continue
+            if name.startswith(_LEFT_OUT) or name.endswith((*_SENSORS, *_STARTS)):
+                continue
+            node = ast.parse(f"def f{row['signature']}: ...").body[0]
+            assert isinstance(node, ast.FunctionDef)
+            required = len(node.args.posonlyargs) + len(node.args.args) - len(node.args.defaults)
+            if required == 0 and None not in node.args.kw_defaults:
+                found[name] = ""
+    return {name: found[name] for name in sorted(found) if name in members}
+
+
+def exercise(backend: str) -> tuple[list[str], dict[str, str]]:
+    """Call everything once; names that did what the catalog says, and what went wrong with others."""
+    torch: Any = importlib.import_module("tdev")
+    from tdev_core.errors import UnsupportedError
+
+    members = catalog()["members"]
+    executed: list[str] = []
+    wrong: dict[str, str] = {}
+    for name, source in plan().items():
+        home, _, leaf = mirrored(name).rpartition(".")
+        try:
+            function = getattr(importlib.import_module(home), leaf)
+            arguments = eval(f"call({source})", {"torch": torch, "call": lambda *a, **k: (a, k)})
+        except Exception as error:
+            wrong[name] = f"preparing it: {type(error).__name__}: {error}"
+            continue
+        member = members[name]
+        cell = member.get(backend) or member["cpu"]
+        try:
+            answer = function(*arguments[0], **arguments[1])
+        except UnsupportedError as error:
+            if cell["route"] == "unsupported" and name in str(error):
+                executed.append(name)
+            else:
+                wrong[name] = f"raises UnsupportedError: {error}"
+        except Exception as error:
+            wrong[name] = f"{type(error).__name__}: {error}"
+        else:
+            problem = _problem(answer, member, cell["route"], backend, name)
+            if problem:
+                wrong[name] = problem
+            else:
+                executed.append(name)
+    return executed, wrong
+
+
+def _problem(answer: Any, member: dict[str, Any], route: str, backend: str, name: str) -> str:
+    """What is wrong with ``answer``; empty where nothing is."""
+    if route == "unsupported":
+        return "answers, although the catalog says unsupported"
+    if member["mirror"] == "translated" and "device='cuda'" in ARGUMENTS.get(name, ""):
+        if answer.device.type != backend:
+            return f"is on {answer.device}, not on {backend}"
+    declared = (member["signatures"][0]["returns"] or "") if member["signatures"] else ""
+    expected = _TYPES.get(declared.partition("[")[0])
+    if expected is not None and not isinstance(answer, expected):
+        return f"returns {type(answer).__name__}, torch declares {declared}"
+    return ""
+
+
+def run(backend: str) -> dict[str, Any]:
+    """:func:`exercise` in a process of its own, where ``backend`` is the active one."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
+    done = subprocess.run(
+        [sys.executable, __file__, "--child"],
+        capture_output=True,
+        text=True,
+        env={**env, "TDEV_BACKEND": backend, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        timeout=500,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"the process on {backend} ended with {done.returncode}: {done.stderr}")
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+def main() -> None:
+    """Write the evidence files, or (``--child``) exercise the active backend."""
+    if "--child" in sys.argv:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            executed, wrong = exercise(os.environ["TDEV_BACKEND"])
+        print()
+        print(json.dumps({"executed": executed, "wrong": wrong}), flush=True)
+        # All is said. MLX's own threads sometimes abort a process while it ends ("terminate called
+        # without an active exception"), which is no answer of any function that was called.
+        os._exit(0)
+    elif "--write" in sys.argv:
+        EVIDENCE.mkdir(exist_ok=True)
+        for backend in BACKENDS:
+            found = run(backend)
+            body = {"kind": "executed", "functions": found["executed"]}
+            text = json.dumps(body, indent=1) + "\n"
+            (EVIDENCE / f"{backend}.json").write_text(text, encoding="utf-8")
+            print(f"{backend}: {len(found['executed'])} executed, {len(found['wrong'])} not")
+            for name, why in found["wrong"].items():
+                print(f"  {name}: {why[:200]}")
+    else:
+        print(__doc__)
+
+
+if __name__ == "__main__":
+    main()

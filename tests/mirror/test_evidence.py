@@ -1,0 +1,66 @@
+"""The catalog's evidence is true: what it calls executed is executed here, in this run, on that backend."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+from arms import cases  # noqa: E402
+from catalog import catalog  # noqa: E402
+from exercise import BACKENDS, EVIDENCE, run  # noqa: E402
+
+AGAIN = "write the evidence anew: python tests/mirror/exercise.py --write && python -m generator"
+
+
+def listed(backend: str) -> set[str]:
+    data: dict[str, Any] = json.loads((EVIDENCE / f"{backend}.json").read_text("utf-8"))
+    assert data["kind"] == "executed"
+    return set(data["functions"])
+
+
+def claimed(backend: str) -> set[str]:
+    """Members whose cell says that a test executes them."""
+    rows = catalog()["members"].items()
+    return {name for name, row in rows if row.get(backend, {}).get("evidence") == "executed"}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_is_called_executed_is_executed_now(backend: str) -> None:
+    if backend == "mlx" and importlib.util.find_spec("mlx") is None:
+        pytest.skip("MLX is not installed; where it is, this runs")
+    found = run(backend)
+    unproved = claimed(backend) - set(found["executed"])
+    reasons = {name: found["wrong"].get(name, "not called") for name in sorted(unproved)}
+    assert not reasons, f"executed by no test on {backend}: {reasons}; {AGAIN}"
+    assert len(claimed(backend)) > 150
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_cells_say_executed_exactly_where_the_evidence_does(backend: str) -> None:
+    rows = catalog()["members"]
+    known = {name for name in listed(backend) if backend in rows.get(name, {})}
+    assert claimed(backend) == known, AGAIN
+    assert listed(backend) <= rows.keys(), f"names that torch lacks; {AGAIN}"
+
+
+def test_nothing_claims_hardware_that_no_evidence_file_speaks_of() -> None:
+    files = {path.stem for path in EVIDENCE.glob("*.json")}
+    for name, row in catalog()["members"].items():
+        for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
+            if row.get(backend, {}).get("evidence", "checked") != "checked":
+                assert backend in files, (name, backend)
+
+
+def test_every_cell_that_is_only_checked_has_an_arm_that_is_called_against_an_autospec() -> None:
+    """``test_checked_arms`` takes its cases from the same list."""
+    called = {(case.row["torch_name"], case.backend.lower()) for case in cases("routed", "bound")}
+    for name, row in catalog()["members"].items():
+        if row["mirror"] in ("routed", "bound"):
+            for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
+                assert (name, backend) in called, (name, backend)

@@ -1,0 +1,128 @@
+"""Type checkers say the same of a program with either import."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path.insert(0, str(ROOT / "tests" / "parity"))
+import reveal  # noqa: E402
+
+PROGRAMS = sorted((HERE / "typed").glob("*.py"))
+CHECKERS = [
+    "mypy",
+    pytest.param(
+        "pyright",
+        marks=pytest.mark.skipif(
+            subprocess.run([sys.executable, "-c", "import pyright"], capture_output=True).returncode
+            != 0,
+            reason="pyright is not installed; it brings a Node of its own",
+        ),
+    ),
+]
+
+
+@cache
+def diagnostics(checker: str, strict: bool = False) -> dict[str, list[str]]:
+    """What the checker says of each program, by ``api/name``; lines and columns without the folder."""
+    folder = ROOT / "build" / f"typed-{checker}-{strict}"
+    for api in ("torch", "tdev"):
+        (folder / api).mkdir(parents=True, exist_ok=True)
+        for program in PROGRAMS:
+            (folder / api / program.name).write_text(
+                through(api, program.read_text(encoding="utf-8"))
+            )
+    if checker == "mypy":
+        return _mypy(folder, strict)
+    return _pyright(folder)
+
+
+def through(api: str, text: str) -> str:
+    """The program as somebody would have written it with that import."""
+    if api == "torch":
+        return text
+    text = re.sub(r"^import torch$", "import tdev as torch", text, flags=re.MULTILINE)
+    return re.sub(r"^(import|from) torch(?=[. ])", r"\1 tdev", text, flags=re.MULTILINE)
+
+
+def _mypy(folder: Path, strict: bool) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for api in ("torch", "tdev"):  # apart: both have modules of the same names
+        command = [sys.executable, "-m", "mypy", "--config-file=", "--no-error-summary"]
+        command += ["--cache-dir", str(ROOT / "build" / "mypy-typed")] + ["--strict"] * strict
+        done = subprocess.run(
+            [*command, *(p.name for p in PROGRAMS)],
+            cwd=folder / api,
+            env={**os.environ, "PYTHONPATH": f"{ROOT / 'generated'}{os.pathsep}{ROOT}"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode in (0, 1) and not done.stderr, done.stderr + done.stdout
+        for line in done.stdout.splitlines():
+            name, _, told = line.partition(":")
+            found.setdefault(f"{api}/{name}", []).append(re.sub(r"\btdev\b", "torch", told))
+    return found
+
+
+def _pyright(folder: Path) -> dict[str, list[str]]:
+    settings = {"extraPaths": [str(ROOT / "generated"), str(ROOT)], "typeCheckingMode": "standard"}
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable]
+    done = subprocess.run([*command, "-p", str(folder)], capture_output=True, text=True)
+    found: dict[str, list[str]] = {}
+    for row in json.loads(done.stdout)["generalDiagnostics"]:
+        if row.get("rule") == "reportMissingModuleSource":
+            continue  # TYPES.md: a module that is torch's own under a second name is a stub alone
+        path, start = Path(row["file"]), row["range"]["start"]
+        text = re.sub(r"\btdev\b", "torch", row["message"])
+        found.setdefault(f"{path.parent.name}/{path.name}", []).append(
+            f"{start['line'] + 1}: {text}"
+        )
+    return found
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_a_program_gets_the_same_diagnostics(checker: str, program: Path) -> None:
+    found = diagnostics(checker)
+    theirs, ours = (found.get(f"{api}/{program.name}", []) for api in ("torch", "tdev"))
+    assert ours == theirs
+    assert theirs, "each program holds an error or a question, so that silence is noticed"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_strict_mypy_says_the_same(program: Path) -> None:
+    found = diagnostics("mypy", strict=True)
+    assert found[f"tdev/{program.name}"] == found[f"torch/{program.name}"]
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_types_of_public_names_agree(checker: str) -> None:
+    """A slice; ``python tests/parity/reveal.py`` asks for every name."""
+    every = reveal.modules()
+    chosen = {name: every[name] for number, name in enumerate(every) if number % 40 == 0}
+    chosen |= {
+        name: every[name] for name in ("torch", "torch.cuda", "torch.nn", "torch.distributed")
+    }
+    found = reveal.differences(chosen, checker)
+    known = reveal.accepted(checker)
+    assert {name: pair for name, pair in found.items() if name not in known} == {}
+
+
+def test_every_accepted_difference_has_a_reason() -> None:
+    for checker in ("mypy", "pyright"):
+        assert all(len(why) > 30 for why in reveal.accepted(checker).values())
+        assert reveal.accepted(checker)
+
+
+def test_the_package_is_marked_as_typed() -> None:
+    assert (ROOT / "generated" / "tdev" / "py.typed").is_file()
