@@ -32,16 +32,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the checkout need not be installed
 OURS, EVERY, TRIAGE = "tdev", "libcst, every file", "libcst, triage"
 
-# Each runs in a process of its own and prints one line: seconds, and the largest worker's memory.
+# Each runs in a process of its own and prints one line: seconds, the largest worker's memory, and
+# the processor time of all its processes.
 _MEASURE = """
 import json, os, resource, sys, time
 def measured(run):
-    start = time.perf_counter()
+    start, used = time.perf_counter(), sum(os.times()[:4])
     run()
-    seconds = time.perf_counter() - start
+    seconds, used = time.perf_counter() - start, sum(os.times()[:4]) - used
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     unit = 1 if sys.platform == "darwin" else 1024
-    os.write(3, json.dumps([seconds, peak * unit]).encode())
+    os.write(3, json.dumps([seconds, peak * unit, used]).encode())
 tree, jobs = sys.argv[1], int(sys.argv[2])
 """
 _RUN_OURS = _MEASURE + """
@@ -101,7 +102,7 @@ def main() -> int:
         pristine = Path(scratch) / "pristine"
         count, size = _copy(source, pristine, arguments.limit)
         print(f"{count:,} files, {size / 1e6:.1f} MB, {arguments.jobs} workers", flush=True)
-        found: dict[str, list[tuple[float, int]]] = {name: [] for name in _PROGRAMS}
+        found: dict[str, list[tuple[float, int, float]]] = {name: [] for name in _PROGRAMS}
         for turn in range(arguments.rounds):
             others = [EVERY, TRIAGE] if turn % 2 == 0 else [TRIAGE, EVERY]
             for name in (OURS, others[0], OURS, others[1]):
@@ -109,7 +110,8 @@ def main() -> int:
                 shutil.rmtree(copy, ignore_errors=True)
                 shutil.copytree(pristine, copy)
                 found[name].append(_run(name, copy, arguments.jobs))
-                print(f"  round {turn + 1}: {name}: {found[name][-1][0]:.1f} s", flush=True)
+                seconds, _, used = found[name][-1]
+                print(f"  round {turn + 1}: {name}: {seconds:.1f} s, {used:.1f} s CPU", flush=True)
         differing = _differing(Path(scratch), OURS, EVERY) + _differing(Path(scratch), OURS, TRIAGE)
     numbers = _numbers(found, count, size, arguments.jobs)
     print(_table(numbers))
@@ -121,7 +123,7 @@ def main() -> int:
     return 0
 
 
-def _run(name: str, tree: Path, jobs: int) -> tuple[float, int]:
+def _run(name: str, tree: Path, jobs: int) -> tuple[float, int, float]:
     program, way = _PROGRAMS[name]
     reading, writing = os.pipe()
     try:
@@ -138,8 +140,8 @@ def _run(name: str, tree: Path, jobs: int) -> tuple[float, int]:
             raise SystemExit(f"{name} failed:\n{done.stderr[-4000:]}")
         os.close(writing)
         writing = -1
-        seconds, peak = json.loads(os.read(reading, 1000))
-        return seconds, peak
+        seconds, peak, used = json.loads(os.read(reading, 1000))
+        return seconds, peak, used
     finally:
         os.close(reading)
         if writing >= 0:
@@ -169,18 +171,21 @@ def _differing(scratch: Path, left: str, right: str) -> list[str]:
 
 
 def _numbers(
-    found: dict[str, list[tuple[float, int]]], count: int, size: int, jobs: int
+    found: dict[str, list[tuple[float, int, float]]], count: int, size: int, jobs: int
 ) -> dict[str, Any]:
-    ours = statistics.median(seconds for seconds, _ in found[OURS])
+    ours = statistics.median(run[0] for run in found[OURS])
+    ours_used = statistics.median(run[2] for run in found[OURS])
     return {
         "files": count,
         "bytes": size,
         "workers": jobs,
         "runners": {
             name: {
-                "median_seconds": round(statistics.median(s for s, _ in runs), 2),
-                "ratio_to_tdev": round(statistics.median(s for s, _ in runs) / ours, 2),
-                "peak_worker_mb": round(max(peak for _, peak in runs) / 1e6),
+                "median_seconds": round(statistics.median(s for s, _, _ in runs), 2),
+                "ratio_to_tdev": round(statistics.median(s for s, _, _ in runs) / ours, 2),
+                "median_cpu_seconds": round(statistics.median(u for _, _, u in runs), 2),
+                "cpu_ratio_to_tdev": round(statistics.median(u for _, _, u in runs) / ours_used, 2),
+                "peak_worker_mb": round(max(peak for _, peak, _ in runs) / 1e6),
             }
             for name, runs in found.items()
         },
@@ -188,10 +193,13 @@ def _numbers(
 
 
 def _table(numbers: dict[str, Any]) -> str:
-    rows = [f"{'runner':<20} {'median':>10} {'ratio':>8} {'peak of a worker':>18}"]
+    rows = [
+        f"{'runner':<20} {'median':>10} {'ratio':>8} {'CPU':>10} {'ratio':>8} {'peak of a worker':>18}"
+    ]
     for name, of in numbers["runners"].items():
         ratio, peak = f"{of['ratio_to_tdev']:.2f} x", f"{of['peak_worker_mb']} MB"
-        rows.append(f"{name:<20} {of['median_seconds']:>8.1f} s {ratio:>8} {peak:>18}")
+        used = f"{of['median_cpu_seconds']:>8.1f} s {of['cpu_ratio_to_tdev']:>6.2f} x"
+        rows.append(f"{name:<20} {of['median_seconds']:>8.1f} s {ratio:>8} {used} {peak:>18}")
     return "\n".join(rows)
 
 

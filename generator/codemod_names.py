@@ -55,6 +55,10 @@ ROUTED = (
 
 # Functions whose device parameter has another name or meaning than `device`.
 DEVICE_PARAMS: dict[str, list[tuple[str, int | None]]] = {
+    # Types that cannot be patched: stand-ins answer the calls.
+    "torch.Event": [("device", 0)],
+    "torch.Generator": [("device", 0)],
+    "torch.Stream": [("device", 0)],
     "torch.amp.GradScaler": [("device", 0)],
     "torch.amp.custom_bwd": [("device_type", None)],
     "torch.amp.custom_fwd": [("device_type", None)],

@@ -31,7 +31,7 @@ def told(value: object) -> str:
         return f"{type(value).__name__} [{', '.join(told(item) for item in value)}]"
     if isinstance(value, dict):
         return f"dict {{{', '.join(f'{key!r}: {told(item)}' for key, item in value.items())}}}"
-    return type(value).__name__
+    return "callable" if callable(value) else type(value).__name__
 
 
 def ran(path: Path) -> dict[str, object]:

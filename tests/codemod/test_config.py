@@ -81,7 +81,13 @@ def test_the_nearest_table_counts_up_to_the_repository(place: Path) -> None:
 
 def test_the_command_line_wins_and_excludes_add_up(place: Path) -> None:
     settings = Settings(place, style="alias", exclude=("a",), include=("b",), jobs=2)
-    given: dict[str, object] = {"style": "explicit", "exclude": ("c",), "include": ("d",), "jobs": None, "paths": []}
+    given: dict[str, object] = {
+        "style": "explicit",
+        "exclude": ("c",),
+        "include": ("d",),
+        "jobs": None,
+        "paths": [],
+    }
     assert overlay(settings, given) == Settings(
         place, style="explicit", exclude=("a", "c"), include=("d",), jobs=2
     )

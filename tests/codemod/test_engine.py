@@ -90,7 +90,7 @@ def test_python_2_is_a_syntax_error_with_a_place() -> None:
 
 def test_what_does_not_parse_is_never_silent() -> None:
     with pytest.raises(SyntaxError_):
-        rewrite("import torch\nx = torch.zeros(device=\n", NAMES, Options())
+        rewrite("import torch\nx = torch.zeros(device='cuda'\n", NAMES, Options())
 
 
 SHIPPED = Path(sys.modules[Names.__module__].__file__ or "").with_name("names.json")

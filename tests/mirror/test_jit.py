@@ -139,13 +139,20 @@ def test_gradients_flow_through_a_move_in_a_script() -> None:
 
 
 def test_names_are_looked_up_where_script_is_called() -> None:
+    """For a class torch reads them off the frame that called it."""
+
     def helper(x: torch.Tensor) -> torch.Tensor:
         return x.to("cuda") * 5
 
-    def uses(x: torch.Tensor) -> torch.Tensor:
-        return helper(x)
+    class Holds:
+        def __init__(self, x: torch.Tensor) -> None:
+            self.x = x
 
-    assert torch.jit.script(uses)(X).tolist() == [5, 5]
+        def value(self) -> torch.Tensor:
+            return helper(self.x)
+
+    torch.jit.script(Holds)
+    assert torch.jit.script(helper)(X).tolist() == [5, 5]
 
 
 def test_names_are_found_while_calls_are_counted() -> None:

@@ -153,10 +153,11 @@ class TestPatch:
         assert tdev.zeros is ours
 
     def test_a_module(self) -> None:
-        before = tdev.optim
+        before = tdev.optim  # a mirror, with torch's module behind it
         with mock.patch("tdev.optim"):
             assert tdev.optim is not before
         assert tdev.optim is before
+        assert torch.optim.__name__ == "torch.optim"
 
     def test_pytest_monkeypatch_and_deletion(self, monkeypatch: pytest.MonkeyPatch) -> None:
         before = torch.sigmoid

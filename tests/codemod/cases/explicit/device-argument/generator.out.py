@@ -1,6 +1,7 @@
 import tdev
-import torch
 
-g = torch.Generator(device="cuda")
+g = tdev.Generator(device="cuda")
 p = tdev.randperm(10, generator=g, device="cuda")
-h = torch.Generator("cuda")
+h = tdev.Generator("cuda")
+s = tdev.Stream(device="cuda")
+e = tdev.Event("cuda")

@@ -1,0 +1,88 @@
+"""Every name that the codemod writes exists: generic ones in torch, tdev's in the mirror."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tdev_core.codemod.engine.api import Names, Options, Style, rewrite
+
+CASES = Path(__file__).parent / "cases"
+NAMES = Names.load()
+CUDA = sorted(n for n in NAMES.routed if n.startswith("torch.cuda") and n not in NAMES.modules)
+FORMS = ("{0}()", "{0}(0)", "{0}(device=d)", "x = {0}", "with {0}(s): pass")
+
+needs_accelerator = pytest.mark.skipif(
+    torch.__version__.split("+")[0] != NAMES.version,
+    reason="the names are those of another torch",
+)
+
+
+def _chains(code: str) -> set[str]:
+    """The dotted names below an imported torch or tdev, under their full names."""
+    tree = ast.parse(code)
+    roots: dict[str, str] = {}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                name = alias.name if alias.asname else alias.name.split(".")[0]
+                roots[alias.asname or name] = name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found |= {f"{node.module}.{a.name}" for a in node.names if a.name != "*"}
+    for node in ast.walk(tree):
+        parts = []
+        base: ast.expr | None = node if isinstance(node, ast.Attribute) else None
+        while isinstance(base, ast.Attribute):
+            parts.append(base.attr)
+            base = base.value
+        if isinstance(base, ast.Name) and parts:
+            found.add(".".join([roots.get(base.id, "?"), *reversed(parts)]))
+    return {name for name in found if name.split(".")[0] in ("torch", "tdev")}
+
+
+def _exists(name: str) -> bool:
+    value: object = sys.modules.get(name.split(".")[0]) or importlib.import_module("tdev")
+    path = name.split(".")[0]
+    for part in name.split(".")[1:]:
+        path += "." + part
+        try:
+            value = getattr(value, part)
+        except AttributeError:
+            try:
+                value = importlib.import_module(path)
+            except ImportError:
+                return False
+    return True
+
+
+def _written(source: str, style: Style) -> set[str]:
+    return _chains(rewrite(source, NAMES, Options(style=style)).code) - _chains(source)
+
+
+@needs_accelerator
+def test_accelerator_target_writes_only_what_torch_has() -> None:
+    written: set[str] = set()
+    for path in sorted((CASES / "accelerator").glob("*/*.in.py")):
+        written |= _written(path.read_bytes().decode(), "accelerator")
+    for form in FORMS:
+        code = "import torch\n" + "".join(f"{form.format(name)}\n" for name in CUDA)
+        written |= _written(code, "accelerator")
+    assert len([n for n in written if n.startswith("torch.accelerator.")]) >= 10
+    assert not [name for name in sorted(written) if not _exists(name)]
+    assert not [name for name in written if name.startswith("tdev")]
+
+
+@needs_accelerator
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+def test_tdev_styles_write_only_what_the_mirror_has(style: Style) -> None:
+    pytest.importorskip("tdev")
+    code = "import torch\n" + "".join(f"x = {name}\n" for name in CUDA)
+    written = _written(code, style)
+    assert len(written) >= len(CUDA) * 0.9
+    assert not [name for name in sorted(written) if not _exists(name)]
