@@ -79,3 +79,19 @@ def opdb(session: nox.Session) -> None:
     """Judge mirror, sim and mlx by torch's own operator database; writes the full reports."""
     for path in ("tests/parity/opdb.py", "tests/sim/opdb.py", "tests/mlx/opdb.py"):
         python(session, path)
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """The codemod over 2,000 real files of the installed torch, in every style."""
+    tests = ("tests/codemod/test_engine_corpus.py", "tests/codemod/test_engine_properties.py")
+    session.env["TDEV_FUZZ_FILES"] = "2000"
+    python(session, "-m", "pytest", "-q", *tests)
+
+
+@nox.session(venv_backend="venv", default=False)
+def other_torch(session: nox.Session) -> None:
+    """The mirror under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes."""
+    version = session.posargs[0] if session.posargs else "2.12.0"
+    session.install(f"torch=={version}", "numpy", "psutil")
+    session.run("python", "tests/mirror/other_torch.py")
