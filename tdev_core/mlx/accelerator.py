@@ -40,17 +40,21 @@ class MlxAccelerator(Accelerator):
         runtime.synchronize()
 
     def allocated(self, index: int) -> int:
-        """Bytes in MLX's active buffers; pending results are evaluated first, since they hold none yet."""
+        """Bytes in MLX's active buffers; this thread's pending results are evaluated first, since they hold none yet."""
         import mlx.core as mx
 
-        self.synchronize(index)
+        from tdev_core.mlx import runtime
+
+        runtime.settle()
         return int(mx.get_active_memory())
 
     def peak(self, index: int) -> int:
         """MLX's own peak counter, in bytes."""
         import mlx.core as mx
 
-        self.synchronize(index)
+        from tdev_core.mlx import runtime
+
+        runtime.settle()
         return int(mx.get_peak_memory())
 
     def reset_peak(self, index: int) -> None:

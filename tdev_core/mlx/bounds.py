@@ -25,8 +25,7 @@ def extremes(index: Any) -> tuple[int, int]:
     if known is not None and known[0]() is index:
         return known[1], known[2]
     both = mx.stack([mx.min(index), mx.max(index)])
-    with runtime.lock:
-        low, high = both.tolist()
+    low, high = runtime.values(both)
     if len(_known) > 256:
         _known.clear()
     _known[id(index)] = (weakref.ref(index), low, high)
@@ -60,7 +59,7 @@ def refuse(condition: Any, error: Exception) -> None:
     hit = mx.any(condition)
     if collecting is not None:
         collecting.append((hit, error))
-    elif hit.item():
+    elif runtime.item(hit):
         raise error
 
 

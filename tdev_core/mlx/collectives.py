@@ -79,5 +79,5 @@ class _Receiving(torch.distributed.Work):
     def is_completed(self) -> bool:
         return bool(self._work.is_completed())
 
-    def source_rank(self) -> int:
+    def _source_rank(self) -> int:  # what `dist.recv` without a source asks for
         return int(self._work._source_rank())

@@ -189,9 +189,7 @@ class _Part:
             )
 
     def _check(self, flags: Any, errors: list[Exception]) -> None:
-        with runtime.lock:
-            hits = flags.tolist()
-        for hit, error in zip(hits, errors, strict=True):
+        for hit, error in zip(runtime.values(flags), errors, strict=True):
             if hit:
                 raise error
 

@@ -1,8 +1,13 @@
 """The process's MLX stream, the work that is still unevaluated, and the guards around both.
 
 MLX streams belong to threads and torch runs backward on threads of its own; therefore the process has one
-thread-unsafe stream, which every thread adopts at its first operation, and explicit evaluation is serialised
-by a lock.  MLX's worker threads do not survive a fork: a child that touches the device gets an error.
+thread-unsafe stream, which every thread adopts at its first operation.  MLX lets go of the GIL while it evaluates
+and does not expect a second thread to evaluate meanwhile, least of all an array of the same graph: that crashes
+the process.  Two rules keep it out of that state.  Whatever makes MLX evaluate holds `lock`: kernels take numbers
+off the device with `item` and `values`, never with an array's own methods.  And a thread hands in only the results
+that it computed itself; others' are evaluated by their own thread, or by the one that reads them.
+
+MLX's worker threads do not survive a fork: a child that touches the device gets an error.
 """
 
 from __future__ import annotations
@@ -16,7 +21,17 @@ from tdev_core.errors import UnsupportedError
 from tdev_core.mlx import dtypes
 from tdev_core.mlx.lazy import mx
 
-__all__ = ["PENDING_LIMIT", "evaluate", "lock", "pending", "ready", "start", "synchronize"]
+__all__ = [
+    "PENDING_LIMIT",
+    "evaluate",
+    "item",
+    "lock",
+    "ready",
+    "settle",
+    "start",
+    "synchronize",
+    "values",
+]
 
 PENDING_LIMIT = 400
 """Unevaluated results are handed to MLX at this many, which bounds the graph and overlaps building and running."""
@@ -28,8 +43,14 @@ compiles = False
 """
 
 lock = threading.RLock()
-pending: list[weakref.ref[Any]] = []
-_local = threading.local()
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.pending: list[weakref.ref[Any]] = []
+
+
+_local = _Local()
 _stream: Any = None
 _process = 0
 
@@ -46,8 +67,9 @@ def start() -> None:
 
 
 def _forked() -> None:
-    global _local
-    _local = threading.local()
+    # The modules that keep `_local` keep the old one: emptied, so that the child is asked to adopt the stream.
+    _local.__dict__.pop("adopted", None)
+    _local.pending.clear()
 
 
 def ready() -> None:
@@ -82,12 +104,12 @@ def _adopt() -> None:
 
 
 def drain() -> None:
-    """Hand everything pending to MLX without waiting."""
-    global pending
-    with lock:
-        arrays = [a for a in (ref() for ref in pending) if a is not None]
-        pending.clear()
-        if arrays:
+    """Hand everything that this thread computed to MLX, without waiting."""
+    pending = _local.pending
+    arrays = [a for a in (ref() for ref in pending) if a is not None]
+    pending.clear()
+    if arrays:
+        with lock:
             mx.async_eval(arrays)
 
 
@@ -97,8 +119,29 @@ def evaluate(*arrays: Any) -> None:
         mx.eval(*arrays)
 
 
+def item(a: Any) -> Any:
+    """The number in an array of one element."""
+    with lock:
+        return a.item()
+
+
+def values(a: Any) -> Any:
+    """The numbers in an array, as (nested) lists."""
+    with lock:
+        return a.tolist()
+
+
+def settle() -> None:
+    """`synchronize` on a thread that computes; nothing on one that only watches.
+
+    A thread that samples the memory in use must neither wait for the program's work nor hold it up.
+    """
+    if hasattr(_local, "adopted"):
+        synchronize()
+
+
 def synchronize() -> None:
-    """Return when all work queued so far is done."""
+    """Return when all work queued so far is done; results that other threads have not handed in stay lazy."""
     ready()
     drain()
     with lock:

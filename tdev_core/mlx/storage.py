@@ -162,9 +162,7 @@ def contiguous_strides(shape: Shape) -> Shape:
     return tuple(reversed(strides))
 
 
-_pending = runtime.pending
-_append = _pending.append
-
+_local = runtime._local
 
 _contiguous: dict[Any, tuple[_DLTensor, int]] = {}
 
@@ -180,8 +178,9 @@ def wrap(a: Any) -> torch.Tensor:
     struct.data = next(_addresses)
     t: torch.Tensor = _import(_capsule(address, _NAME, None))
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
-    _append(_ref(a))
-    if len(_pending) > runtime.PENDING_LIMIT:
+    pending = _local.pending
+    pending.append(_ref(a))
+    if len(pending) > runtime.PENDING_LIMIT:
         runtime.drain()
     return t
 
@@ -203,8 +202,9 @@ def settle(storage: Any) -> None:
 
 def remember(a: Any) -> None:
     """Note an unevaluated result, so that lazy graphs stay bounded."""
-    _append(_ref(a))
-    if len(runtime.pending) > runtime.PENDING_LIMIT:
+    pending = _local.pending
+    pending.append(_ref(a))
+    if len(pending) > runtime.PENDING_LIMIT:
         runtime.drain()
 
 

@@ -228,7 +228,17 @@ def _worker(rank: int, world: int, port: int, queue: object) -> None:
         request.wait()
         gathered = [torch.zeros(1, device="mlx") for _ in range(2)]
         dist.all_gather(gathered, torch.full((1,), float(rank), device="mlx"))
-        extra = [got.tolist(), [g.item() for g in gathered]]
+        anyone = torch.zeros(2, device="mlx")
+        if rank == 0:
+            sender = dist.recv(anyone)  # from whoever sends
+            tagged = torch.zeros(2, device="mlx")
+            assert dist.recv(tagged, src=1, tag=7) == 1
+            anyone = torch.stack([anyone, tagged])
+        else:
+            sender = rank
+            dist.send(anyone + 5, dst=0)
+            dist.send(anyone + 6, dst=0, tag=7)
+        extra = [got.tolist(), [g.item() for g in gathered], sender, anyone.tolist()]
     if rank == 0:
         queue.put(([p.detach().cpu().numpy() for p in model.parameters()], extra))  # type: ignore[attr-defined]
     dist.barrier()
@@ -259,7 +269,7 @@ def test_two_processes_train_like_one() -> None:
         torch.testing.assert_close(
             torch.from_numpy(two), torch.from_numpy(one), rtol=1e-5, atol=1e-6
         )
-    assert found[1][1] == [[2.0, 2.0, 2.0], [0.0, 1.0]]
+    assert found[1][1] == [[2.0, 2.0, 2.0], [0.0, 1.0], 1, [[5.0, 5.0], [6.0, 6.0]]]
 
 
 def test_storages_copy_their_bytes() -> None:

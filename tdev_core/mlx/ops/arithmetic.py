@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.bounds import refuse
 from tdev_core.mlx.dtypes import (
     cast,
@@ -27,7 +28,7 @@ Array = Any
 
 def exact(value: float, a: Array) -> bool:
     """Whether a number survives being stored in the 16-bit type of `a`."""
-    return bool(value == value and mx.array(value, dtype=a.dtype).item() == value)
+    return bool(value == value and runtime.item(mx.array(value, dtype=a.dtype)) == value)
 
 
 def pair(a: Array, b: Array) -> tuple[Array, Array, Any]:

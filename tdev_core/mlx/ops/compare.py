@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import cast, category, is_complex, is_int, promote
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.registry import Decline, op
@@ -112,4 +113,4 @@ def signbit(x: Array) -> Array:
 def equal(a: Array, b: Array) -> bool:
     if a.dtype != b.dtype:
         raise Decline("equal on different dtypes")
-    return bool(a.shape == b.shape and mx.all(a == b).item())
+    return bool(a.shape == b.shape and runtime.item(mx.all(a == b)))

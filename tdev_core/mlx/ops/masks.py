@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.bounds import wrapped
 from tdev_core.mlx.dtypes import cast, category, scalar_like
 from tdev_core.mlx.lazy import mx
@@ -37,7 +38,7 @@ def masked_fill(x: Array, mask: Array, value: Any) -> Array:
 
 def true_positions(mask: Array) -> Array:
     """Indices of the true elements of a flat mask, in order; waits for their number."""
-    n = int(mx.sum(mask.astype(mx.int32)).item()) if mask.size else 0
+    n = int(runtime.item(mx.sum(mask.astype(mx.int32)))) if mask.size else 0
     if not n:
         return mx.zeros((0,), dtype=mx.int64)
     rank = mx.cumsum(mask.astype(mx.int32)) - 1
@@ -80,7 +81,7 @@ def masked_scatter(x: Array, mask: Array, source: Array) -> Array:
     flat = mx.reshape(mx.broadcast_to(x, shape), (-1,))
     if not flat.size:
         return mx.reshape(flat, shape)
-    n = int(mx.sum(mask.astype(mx.int32)).item())
+    n = int(runtime.item(mx.sum(mask.astype(mx.int32))))
     if n > source.size:
         raise Decline("Number of elements of source < number of ones in mask")
     if not n:

@@ -320,9 +320,7 @@ def local_scalar_dense(x: Tensor) -> Any:
         return storage.host(x).item()
     from tdev_core.mlx import runtime
 
-    a = resolve(x)
-    with runtime.lock:
-        return a.item()
+    return runtime.item(resolve(x))
 
 
 @op("resize_", mlx="mx.concatenate", raw=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import cast, category, is_half, mx_dtype
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.ops.arithmetic import mul
@@ -112,7 +113,7 @@ def normal(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
     ):
         raise Decline("normal expects std >= 0 and one dtype")
     m, s = _parameter(mean), _parameter(std)
-    if isinstance(std, torch.Tensor) and std.numel() and mx.min(s).item() < 0:
+    if isinstance(std, torch.Tensor) and std.numel() and runtime.item(mx.min(s)) < 0:
         raise RuntimeError("normal expects all elements of std >= 0.0")
     shape = mx.broadcast_shapes(*[tuple(t.shape) for t in tensors])
     return wrap((_normal(shape, generator) * s + m).astype(dtype))
@@ -234,7 +235,7 @@ def bernoulli_tensor(x: Tensor, p: Tensor, *, generator: Any = None) -> Tensor:
 def bernoulli(p: Tensor, *, generator: Any = None) -> Tensor:
     dtype = _float(p)
     a = read(p).astype(mx.float32)
-    if p.numel() and mx.any((a < 0) | (a > 1)).item():
+    if p.numel() and runtime.item(mx.any((a < 0) | (a > 1))):
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
     return wrap((uniform01(_shape(p), generator) < a).astype(dtype))
 
@@ -309,7 +310,7 @@ def multinomial(
     ):
         raise Decline("multinomial's arguments do not fit")
     bad = mx.any((a < 0) | ~mx.isfinite(a)) | mx.any(mx.sum(a, axis=-1) <= 0)
-    if bad.item():
+    if runtime.item(bad):
         raise Decline(
             "probability tensor contains either `inf`, `nan` or element < 0, or sums to 0"
         )
@@ -319,7 +320,8 @@ def multinomial(
     if replacement:
         picked = mx.argmax(mx.expand_dims(rows, 1) + gumbel, axis=-1)
     else:
-        if int(mx.min(mx.sum(mx.reshape(a, (-1, n)) > 0, axis=-1)).item()) < num_samples:
+        likely = mx.min(mx.sum(mx.reshape(a, (-1, n)) > 0, axis=-1))
+        if int(runtime.item(likely)) < num_samples:
             raise Decline("fewer categories have a probability than samples are wanted")
         picked = mx.argsort(-(rows + gumbel), axis=-1)[:, :num_samples]
     return wrap(mx.reshape(picked, (*a.shape[:-1], num_samples)).astype(mx.int64))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import cast, result_type, scalar_like
 from tdev_core.mlx.lazy import mx, np
 from tdev_core.mlx.ops.reduce import axes, axis
@@ -75,7 +76,7 @@ def repeat(x: Array, repeats: Any) -> Array:
 def repeat_interleave(repeats: Array, *, output_size: int | None = None) -> Array:
     if repeats.ndim != 1:
         raise Decline("repeat_interleave only accepts 1D vector as repeat")
-    counts = np.array(repeats)
+    counts = np.array(runtime.values(repeats), dtype=np.int64)
     if (counts < 0).any():
         raise Decline("repeats can not be negative")
     return mx.array(np.repeat(np.arange(len(counts), dtype=np.int64), counts)).astype(repeats.dtype)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core.mlx import runtime
 from tdev_core.mlx.dtypes import category, compute, is_complex, is_float, is_half, is_int
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.reduce import at_least_1d, axis
@@ -139,7 +140,7 @@ def mode(x: Array, dim: int = -1, keepdim: bool = False) -> tuple[Array, Array]:
     n = flat.shape[a]
     if not x.size or is_complex(x) or n > 1024:
         raise Decline("mode over nothing, complex numbers or a long dimension")
-    if is_float(x) and mx.any(mx.isnan(x)).item():
+    if is_float(x) and runtime.item(mx.any(mx.isnan(x))):
         raise Decline("mode over NaN")
     moved = mx.moveaxis(flat, a, -1)
     index = order(moved, moved.ndim - 1, False)
