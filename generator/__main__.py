@@ -52,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(options: argparse.Namespace) -> dict[str, Any]:
     from generator.facts import introspect
+    from generator.facts.cache import key
     from generator.facts.pin import check_pinned
     from generator.plan.evidence import read_evidence
     from generator.plan.plan import plan
@@ -61,7 +62,9 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
     routes = read_routes(paths.ROUTES)
     evidence = read_evidence(paths.EVIDENCE)
     check_pinned(options.allow_version)
-    return plan(introspect(allow_version=options.allow_version), routes, evidence, paths.CORE)
+    torch = key()  # before torch is imported, which changes the environment
+    facts = introspect(allow_version=options.allow_version)
+    return plan(facts, routes, evidence, paths.CORE, torch)
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -34,6 +34,10 @@ class Memo:
         except (OSError, ValueError):
             pass  # no memo, or a damaged one: start afresh
 
+    def knows(self, key: str) -> bool:
+        """Whether the value for ``key`` is remembered."""
+        return key in self._known
+
     def get(self, key: str, make: Callable[[], str]) -> str:
         """The value for ``key``, made if it is not known."""
         value = self._known.get(key)

@@ -25,7 +25,9 @@ SCHEMA = 1
 _CALLABLE = frozenset({"function", "builtin"})
 
 
-def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
+def plan(
+    facts: Facts, routes: Routes, evidence: Evidence, core: Path, torch: str | None = None
+) -> dict[str, Any]:
     """Decide how every member of torch is answered.
 
     Args:
@@ -33,6 +35,7 @@ def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[s
         routes: what was curated.
         evidence: what tests have executed.
         core: the folder of ``tdev_core``, whose modules the routes' expressions may use.
+        torch: key of the installed torch, for what is remembered between runs.
 
     Returns:
         The catalog, made of JSON types only.
@@ -41,11 +44,13 @@ def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[s
         GenerationError: a route names something torch does not have, a function that needs a route
             has none, or a route cannot be emitted.
     """
-    return _Planner(facts, routes, evidence, core).catalog()
+    return _Planner(facts, routes, evidence, core, torch).catalog()
 
 
 class _Planner:
-    def __init__(self, facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> None:
+    def __init__(
+        self, facts: Facts, routes: Routes, evidence: Evidence, core: Path, torch: str | None
+    ) -> None:
         self.facts = facts
         self.routes = routes
         self.evidence = evidence
@@ -62,7 +67,7 @@ class _Planner:
         self.emitted: dict[str, Emitted] = {}
         self.columns: dict[str, Columns] = {}
         self.devices: dict[str, tuple[str, ...]] = {}
-        self.visible = visible_names(self.modules)
+        self.visible = visible_names(self.modules, torch)
 
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()

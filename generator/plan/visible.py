@@ -20,10 +20,14 @@ from generator.memo import Memo, digest
 __all__ = ["visible_names"]
 
 
-def visible_names(modules: Iterable[str]) -> dict[str, frozenset[str]]:
-    """Names bound at the top level of each module as a type checker sees it; none without a source."""
+def visible_names(modules: Iterable[str], torch: str | None = None) -> dict[str, frozenset[str]]:
+    """Names bound at the top level of each module as a type checker sees it; none without a source.
+
+    ``torch`` is the installed torch's ``facts.cache.key()`` from before torch was imported: importing
+    all of it changes the environment, and with it the key.
+    """
     memo = Memo(folder() / "visible.json")
-    torch = key()
+    torch = torch or key()
     own = Path(__file__).read_text(encoding="utf-8")
     result = {
         module: frozenset(

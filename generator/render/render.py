@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,8 @@ _MODE = Mode(line_length=100, target_versions={TargetVersion.PY310})
 _STUB_MODE = Mode(line_length=100, target_versions={TargetVersion.PY310}, is_pyi=True)
 
 
+_WORTH_PROCESSES = 50  # files to format: fewer are done before a process has started
+
 # Private modules of the package; other names with a leading underscore are partials.
 _EMITTED = ("_modules.py.j2", "_shims.py.j2")
 
@@ -43,9 +46,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    black_version = version("black")
-    formatted = Memo(folder() / "formatted.json")
-    files: dict[str, str] = {"tdev/_matrix.json": matrix_text(catalog)}
+    files: dict[str, str] = {}
     for path, template, view in _jobs(catalog, templates):
         if path in files:
             raise GenerationError(f"two templates write {path}.")
@@ -53,10 +54,30 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
             text = environment.get_template(template).render(view)
         except jinja2.TemplateError as error:
             raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
-        key = digest(black_version, path, text)
-        files[path] = formatted.get(key, partial(_formatted, path, text))
-    formatted.save()
-    return files
+        files[path] = text
+    return {"tdev/_matrix.json": matrix_text(catalog), **_all_formatted(files)}
+
+
+def _all_formatted(files: dict[str, str]) -> dict[str, str]:
+    """``files`` as black writes them: from what is remembered, the others on all processors."""
+    memo = Memo(folder() / "formatted.json")
+    black_version = version("black")
+    keys = {path: digest(black_version, path, text) for path, text in files.items()}
+    missing = [path for path, key in keys.items() if not memo.knows(key)]
+    made: dict[str, str] = {}
+    if len(missing) >= _WORTH_PROCESSES:
+        with ProcessPoolExecutor() as pool:
+            texts = pool.map(_formatted, missing, map(files.__getitem__, missing), chunksize=16)
+            made = dict(zip(missing, texts, strict=True))
+    result = {
+        path: memo.get(keys[path], partial(_made, made, path, text)) for path, text in files.items()
+    }
+    memo.save()
+    return result
+
+
+def _made(made: dict[str, str], path: str, text: str) -> str:
+    return made[path] if path in made else _formatted(path, text)
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
