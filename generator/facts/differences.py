@@ -14,6 +14,8 @@ _KNOWN = (
     "belong to Python or another package and change with its version.",
     "torch takes every public name of its C++ module torch._C: a build for another accelerator may "
     "add some.",
+    "torch.distributed.ProcessGroupNCCL is a class of the CUDA build and is left out; "
+    "torch.backends.cudnn.benchmark_limit and default_pg_nccl_timeout have a value there only.",
     "torch.ops and torch.classes grow while a program runs: only their own attributes are listed.",
     "Base classes that are private are left out: a CPU build puts dummies in the place of CUDA's.",
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from generator.facts import docs, notation
 from generator.facts import members as collecting
+from generator.facts.builds import same_members, same_modules
 from generator.facts.calls import Calls
 from generator.facts.differences import differences
 from generator.facts.members import Found
@@ -66,8 +67,8 @@ def _read(progress: Progress | None) -> Facts:
     methods = device_methods(list(collected.members.values()), builder.reader, builtins)
     return Facts(
         torch=normalise(torch.__version__),
-        modules=collected.modules,
-        members=tuple(found),
+        modules=same_modules(collected.modules),
+        members=same_members(found),
         methods=methods,
         operators=operators,
         skipped=walked.skipped,

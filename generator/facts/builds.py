@@ -1,0 +1,44 @@
+"""What was seen to depend on the build of torch (CPU or CUDA), put into one form for all builds.
+
+Seen by comparing torch 2.13.0's CPU build with its CUDA build on a machine without a GPU. What is
+dropped or fixed here is told in ``Facts.differences``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from generator.facts.model import Member, MemberKind, Module
+
+__all__ = ["same_members", "same_modules"]
+
+# A class of the CUDA build, exported wherever torch.distributed exports its process groups.
+_CUDA_ONLY = frozenset({"ProcessGroupNCCL"})
+# None in a CPU build, a number or a duration in a CUDA build.
+_KINDS: dict[str, MemberKind] = {
+    "torch.backends.cudnn.benchmark_limit": "flag",
+    "torch.distributed.constants.default_pg_nccl_timeout": "instance",
+}
+
+
+def same_members(members: Iterable[Member]) -> tuple[Member, ...]:
+    """``members`` without those that only one build has, and with one kind for each setting."""
+    return tuple(
+        replace(member, kind=_KINDS[member.name], value=None) if member.name in _KINDS else member
+        for member in members
+        if member.name.rpartition(".")[2] not in _CUDA_ONLY
+    )
+
+
+def same_modules(modules: Iterable[Module]) -> tuple[Module, ...]:
+    """``modules`` with the names that every build has."""
+    return tuple(
+        replace(
+            module,
+            names=tuple(name for name in module.names if name not in _CUDA_ONLY),
+            declared=tuple(name for name in module.declared if name not in _CUDA_ONLY),
+            missing=tuple(name for name in module.missing if name not in _CUDA_ONLY),
+        )
+        for module in modules
+    )
