@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from tdev_core.heads import check_heads
+
 __all__ = ["flex_attention"]
 
 
@@ -75,19 +77,12 @@ def flex_attention(
 
 
 def _check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, gqa: bool) -> None:
-    if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
-        raise NotImplementedError("NYI: query, key, and value must be 4D tensors")
-    queries, keys = query.size(1), key.size(1)
-    if not gqa and queries != keys:
-        raise ValueError(
-            "Expect query and key/value to have the same number of heads but got "
-            f"Hq={queries} and Hkv={keys}. Try setting enable_gqa=True for GQA."
+    dimensions = [tensor.dim() for tensor in (query, key, value)]
+    if dimensions != [4, 4, 4]:
+        raise NotImplementedError(
+            f"flex_attention takes query, key and value of 4 dimensions (B, H, L, E), not {dimensions}"
         )
-    if queries % keys:
-        raise ValueError(
-            "Expect number of query heads to be a multiple of kv heads for GQA but got "
-            f"Hq={queries} and Hkv={keys}."
-        )
+    check_heads(query.size(1), key.size(1), gqa)
 
 
 def _scores(

@@ -39,7 +39,20 @@ class _Named(type):
         return bool(value.dtype == cls.dtype and value.device.type == device_type())
 
 
-class TensorType(_Named):
+class _TensorType(_Named):
+    """What dense and sparse types share: an instance has the layout, the dtype and the device."""
+
+    layout: torch.layout
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return (
+            isinstance(instance, torch.Tensor)
+            and instance.layout is cls.layout
+            and cls._here(instance)
+        )
+
+
+class TensorType(_TensorType):
     """``torch.cuda.FloatTensor`` and the other dense types.
 
     Calling it makes a tensor as torch's legacy constructors do: from sizes (uninitialised memory), a
@@ -53,15 +66,8 @@ class TensorType(_Named):
         made: torch.Tensor = getattr(torch, cls.__name__)(*args)
         return made.to(device_of_index(device_index(device)))
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return (
-            isinstance(instance, torch.Tensor)
-            and instance.layout is cls.layout
-            and cls._here(instance)
-        )
 
-
-class SparseTensorType(_Named):
+class SparseTensorType(_TensorType):
     """``torch.cuda.sparse.FloatTensor`` and the other COO types.
 
     Calling it takes indices, values and a size, or a size alone, or nothing.
@@ -78,13 +84,6 @@ class SparseTensorType(_Named):
         empty: Any = torch.sparse_coo_tensor  # the overload for a size alone is not in the stubs
         made: torch.Tensor = empty(tuple(sizes), dtype=cls.dtype, device=place)
         return made
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return (
-            isinstance(instance, torch.Tensor)
-            and instance.layout is cls.layout
-            and cls._here(instance)
-        )
 
 
 class StorageType(_Named):

@@ -14,6 +14,8 @@ from typing import Any
 
 import torch
 
+from tdev_core.heads import check_heads
+
 __all__ = ["varlen_attn", "varlen_attn_out"]
 
 
@@ -94,17 +96,7 @@ def _check(
     pages: torch.Tensor | None,
     bounds: torch.Tensor | None,
 ) -> None:
-    queries, keys = query.size(1), key.size(-2)
-    if not gqa and queries != keys:
-        raise ValueError(
-            "Expect query and key/value to have the same number of heads but got "
-            f"Hq={queries} and Hkv={keys}. Try setting enable_gqa=True for GQA."
-        )
-    if queries % keys:
-        raise ValueError(
-            "Expect number of query heads to be a multiple of kv heads for GQA but got "
-            f"Hq={queries} and Hkv={keys}."
-        )
+    check_heads(query.size(1), key.size(-2), gqa)
     if len(window) != 2:
         raise ValueError(f"window_size must have length 2, got {len(window)}")
     if pages is not None and used is None:
