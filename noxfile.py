@@ -21,8 +21,9 @@ def python(session: nox.Session, *arguments: str) -> None:
 
 @nox.session
 def generate(session: nox.Session) -> None:
-    """Write catalog.json and generated/tdev anew from the installed torch and the routes."""
-    python(session, "-m", "generator")
+    """Write catalog.json, generated/tdev and the pages made from them anew, from torch and the routes."""
+    for part in ("", ".codemod_names", ".codemod_docs", ".function_docs"):
+        python(session, "-m", f"generator{part}")
 
 
 @nox.session

@@ -9,21 +9,19 @@ that must not change, and what is reported. ``index.md`` lists the rules.
 
 from __future__ import annotations
 
-import argparse
 import difflib
-import json
-import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CASES = ROOT / "tests/codemod/cases"
-TARGET = ROOT / "docs/codemod"
+from generator import paths
+from generator.pages import ask, keep
+
+CASES = paths.ROOT / "tests/codemod/cases"
+TARGET = paths.ROOT / "docs" / "codemod"
 STYLES = ("explicit", "alias", "accelerator")
 EXAMPLES = 4
 UNTOUCHED = 2
 
-# Run apart: the generator imports neither the library nor the generated package.
 _RULES = """
 import json, sys
 from tdev_core.codemod.engine.api import RULES
@@ -32,41 +30,13 @@ json.dump([[r.id, r.title, r.severity, r.doc] for r in RULES], sys.stdout)
 
 
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
-    args = parser.parse_args(argv)
-    pages = render(rules())
-    present = {p.name for p in TARGET.glob("*.md")} if TARGET.exists() else set()
-    stale = 0
-    for name in sorted(present | set(pages)):
-        path = TARGET / name
-        old = path.read_text(encoding="utf-8") if path.exists() else ""
-        new = pages.get(name, "")
-        if old == new:
-            continue
-        stale += 1
-        if args.check:
-            lines = difflib.unified_diff(
-                old.splitlines(True), new.splitlines(True), f"docs/codemod/{name}", "fresh", n=1
-            )
-            sys.stdout.writelines(lines)
-        elif name in pages:
-            TARGET.mkdir(parents=True, exist_ok=True)
-            path.write_text(new, encoding="utf-8", newline="\n")
-        else:
-            path.unlink()
-    if args.check and stale:
-        print(f"{stale} pages are stale; run: python -m generator.codemod_docs")
-        return 1
-    return 0
+    about = (__doc__ or "").split("\n")[0]
+    return keep(TARGET, render(rules()), "generator.codemod_docs", about, argv)
 
 
 def rules() -> list[tuple[str, str, str | None, str]]:
     """Id, title, severity and text of every rule, in the engine's order."""
-    out = subprocess.run(
-        [sys.executable, "-c", _RULES], cwd=ROOT, capture_output=True, text=True, check=True
-    ).stdout
-    return [(r[0], r[1], r[2], r[3]) for r in json.loads(out)]
+    return [(r[0], r[1], r[2], r[3]) for r in ask(_RULES)]
 
 
 def render(every: list[tuple[str, str, str | None, str]]) -> dict[str, str]:

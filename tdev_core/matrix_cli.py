@@ -14,7 +14,7 @@ from typing import Any
 from tdev_core.errors import TdevError
 from tdev_core.matrix import COLUMNS, Row, Table, load, select
 
-__all__ = ["main"]
+__all__ = ["main", "markdown"]
 
 _ROUTES = ("same", "native", "mapped", "emulated", "noop", "fallback", "unsupported")
 _EVIDENCE = ("executed", "executed-on-gpu", "checked")
@@ -148,18 +148,26 @@ def _plain_text(rows: list[Row], columns: tuple[str, ...], headings: list[str]) 
         print()
 
 
-def _markdown(table: Table, rows: list[Row], columns: tuple[str, ...]) -> None:
+def markdown(table: Table, rows: list[Row], columns: tuple[str, ...] = COLUMNS) -> str:
+    """The rows as Markdown tables, one for each category, and the totals with the legend below."""
     headings = [*(backend.upper() for backend in columns), *_HEADINGS]
+    lines: list[str] = []
     for category, group in _by_category(rows).items():
-        print(f"| {' | '.join([category, *headings])} |")
-        print(f"|:---|{':---:|' * (len(columns) + 1)}---|---|---|")
+        lines.append(f"| {' | '.join([category, *headings])} |")
+        lines.append(f"|:---|{':---:|' * (len(columns) + 1)}---|---|---|")
         for row in group:
             name, *cells = (value.replace("|", "\\|") for value in _line(row, columns))
             arguments = f"`{cells[-3]}`" if cells[-3] else ""
             returns = f"`{cells[-2]}`" if cells[-2] else ""
-            print(f"| {' | '.join([f'`{name}`', *cells[:-3], arguments, returns, cells[-1]])} |")
-        print()
-    print(f"{_totals_text(table, rows)}.\n\n{_LEGEND}.".replace("* a", "\\* a"))
+            shown = [f"`{name}`", *cells[:-3], arguments, returns, cells[-1]]
+            lines.append(f"| {' | '.join(shown)} |")
+        lines.append("")
+    legend = _LEGEND.replace("* a", "\\* a")
+    return "\n".join([*lines, f"{_totals_text(table, rows)}.", "", f"{legend}."])
+
+
+def _markdown(table: Table, rows: list[Row], columns: tuple[str, ...]) -> None:
+    print(markdown(table, rows, columns))
 
 
 def _as_dict(row: Row, columns: tuple[str, ...]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The README's commands exist, parse, and are the ones that CI runs."""
+"""The README's commands exist, parse, and are the ones that CI runs; pages are complete."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -90,3 +91,24 @@ def test_another_python_is_refused_in_words(version: tuple[int, int]) -> None:
     assert answer.returncode == 2
     assert "tdev needs Python 3.10 to 3.13" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def settings_of_the_code() -> set[str]:
+    """Every variable of ours that the library reads from the environment by its name."""
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tdev_core").rglob("*.py")]
+    reads = r"environ(?:\.get\(|\[)\s*\"(TDEV_\w+)\""
+    return {name for source in sources for name in re.findall(reads, source)}
+
+
+def test_the_guide_lists_every_setting() -> None:
+    guide = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^\| `(TDEV_\w+)` \|", guide, flags=re.M))
+    assert listed == settings_of_the_code()
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *["docs/" + n for n in PAGES]])
+def test_links_lead_somewhere(page: str) -> None:
+    path = ROOT / page
+    links = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
+    missing = [link for link in links if not (path.parent / link).exists()]
+    assert not missing
