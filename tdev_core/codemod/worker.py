@@ -6,6 +6,7 @@ worker outlives a run, however that ended.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import sys
@@ -24,6 +25,8 @@ def main(engine_name: str) -> None:
         "ignore"
     )  # what parsing says about the user's strings is not for this run
     engine, names = load_engine(engine_name), Names.load()
+    # A tree is all of a file's memory and is dropped at once; the collector is only asked then.
+    gc.disable()
     while True:
         try:
             job = pickle.load(source)
@@ -31,6 +34,13 @@ def main(engine_name: str) -> None:
             return
         pickle.dump(process(job, engine, names), sink)
         sink.flush()
+        if gc.get_count()[0] > _GARBAGE:
+            gc.collect()
+            gc.freeze()  # what is left now is libraries
+
+
+_GARBAGE = 20_000
+"""Objects made for one file, beyond which they are looked through for cycles."""
 
 
 def _claim_stdout() -> BinaryIO:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import islice
 from types import ModuleType
 
 from tdev_core.run import failing, mainmodule, state
@@ -86,13 +87,15 @@ def _run(request: Request) -> int:
         return _refuse(f"can't open file {os.path.abspath(script)!r}: no such file or directory\n")
     entry = mainmodule.first_path_entry(script)
     set_up = state.State(
-        roots=(entry, *map(os.path.abspath, request.roots)),
+        roots=tuple(map(os.path.abspath, (entry, *request.roots, *_of_script(request)))),
         cached=request.cached,
         mirror="tdev" in sys.modules,
     )
     compiler = state.set_up(set_up)
     mainmodule.set_first_path_entry(entry)
     sys.argv[:] = [request.target, *request.arguments]
+    if "pytest" in sys.argv:
+        _load_pytest_plugin()
     try:
         if script is None:
             sys.argv[0] = "-m"  # what Python has there while it looks for the module
@@ -109,6 +112,19 @@ def _run(request: Request) -> int:
         failing.show(error)
         return 1
     return _execute(found)
+
+
+def _of_script(request: Request) -> tuple[str, ...]:
+    """Where the script lies that a debugger, a profiler or a launcher is given to run."""
+    given = (word for word in request.arguments if word.endswith(".py") and os.path.isfile(word))
+    return tuple(mainmodule.first_path_entry(script) for script in islice(given, 1))
+
+
+def _load_pytest_plugin() -> None:
+    """Have pytest load our plugin: it loads test modules itself, to rewrite their assertions."""
+    names = os.environ.get("PYTEST_PLUGINS", "").split(",")
+    plugin = "tdev.pytest_plugin" if "tdev" in sys.modules else "tdev_core.pytest_plugin"
+    os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, dict.fromkeys([*names, plugin])))
 
 
 def _execute(found: mainmodule.Main) -> int:

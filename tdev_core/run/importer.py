@@ -16,7 +16,7 @@ from types import CodeType, ModuleType
 
 from tdev_core.run.compiling import Compiler
 
-_OWN = ("tdev", "tdev_core")
+OWN = ("tdev", "tdev_core")
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -40,17 +40,17 @@ class Roots:
     """The directories whose modules are rewritten."""
 
     def __init__(self, directories: Sequence[str]) -> None:
-        self.directories = tuple(dict.fromkeys(os.path.realpath(d) for d in directories))
+        self.directories = tuple(dict.fromkeys(_real(d) for d in directories))
         paths = sysconfig.get_paths()
         self._others = tuple(
-            os.path.realpath(paths[name]) + os.sep
+            _real(paths[name]) + os.sep
             for name in ("stdlib", "platstdlib", "purelib", "platlib")
             if name in paths
         )
 
     def cover(self, path: str) -> bool:
         """Whether the file ``path`` is to be rewritten."""
-        real = os.path.realpath(path)
+        real = _real(path)
         for directory in self.directories:
             inside = real[len(directory) :].lstrip(os.sep)
             if not real.startswith(directory.rstrip(os.sep) + os.sep):
@@ -65,6 +65,11 @@ class Roots:
         return False
 
 
+def _real(path: str) -> str:
+    """The path without links; on Windows, letters of either case and slashes of either kind are one."""
+    return os.path.normcase(os.path.realpath(path))
+
+
 class Finder:
     """A meta-path finder; put it before the finders whose modules are to be rewritten."""
 
@@ -76,7 +81,7 @@ class Finder:
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The spec that the other finders give, with the rewriting loader where that applies."""
-        if fullname.partition(".")[0] in _OWN:
+        if fullname.partition(".")[0] in OWN:
             return None
         spec = self._ask_others(fullname, path, target)
         if spec is not None and spec.origin is not None:

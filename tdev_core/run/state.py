@@ -1,7 +1,7 @@
 """What a process has to know to rewrite as its parent does, handed on in the environment.
 
-Only a child that ``multiprocessing`` starts reads it (:mod:`.spawned`); a program that is started in
-any other way is nobody's child in this sense.
+Only a child that ``multiprocessing`` starts reads it (:mod:`.spawned`); one that is started by
+``subprocess`` is told by its command line (:mod:`.launching`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
+from tdev_core.run import elsewhere, launching
 from tdev_core.run.cache import CodeCache, directory
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, Roots, install
@@ -34,11 +35,20 @@ class State:
         """A compiler for modules, with the cache unless that is off."""
         return Compiler(CodeCache(directory() if self.cached else None))
 
+    def runner(self) -> list[str]:
+        """What has to stand before a script for another Python to run it as this one does."""
+        module = ["tdev", "run"] if self.mirror else ["tdev_core.run"]
+        roots = [word for root in self.roots for word in ("--root", root)]
+        return ["-m", *module, *roots, *([] if self.cached else ["--no-cache"])]
+
 
 def set_up(state: State) -> Compiler:
-    """Rewrite imports in this process, and see to it that its children do."""
+    """Rewrite what this process imports, compiles and starts; see to it that its children do."""
     compiler = state.compiler()
-    install(Finder(Roots(state.roots), compiler))
+    roots = Roots(state.roots)
+    install(Finder(roots, compiler))
+    elsewhere.install(roots, compiler)
+    launching.install(roots, state.runner())
     hand_on(state)
     return compiler
 

@@ -92,15 +92,6 @@ def test_a_childs_exception_shows_the_files_lines(app: Path, run: Run) -> None:
     assert done.stderr.endswith("ValueError: mirrored\n")
 
 
-def test_other_programs_that_it_starts_are_their_own(app: Path, run: Run) -> None:
-    (app / "main.py").write_text(
-        "import subprocess, sys, torch\nprint(torch.cuda.synchronize(), flush=True)\n"
-        "subprocess.run([sys.executable, __file__.replace('main', 'other')])\n"
-    )
-    (app / "other.py").write_text("import torch\nprint(torch.cuda.synchronize())\n")
-    assert run("../app/main.py").stdout == "mirrored\nnot mirrored\n"
-
-
 def test_roots(app: Path, run: Run, environment: dict[str, str]) -> None:
     """Beside the script, and where ``--root`` says; never in ``site-packages``."""
     places = {

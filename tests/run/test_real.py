@@ -48,12 +48,15 @@ def environment(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_torchrun(tmp_path: Path, environment: dict[str, str]) -> None:
+@pytest.mark.parametrize("way", ["below the launcher", "above the launcher"])
+def test_torchrun(tmp_path: Path, environment: dict[str, str], way: str) -> None:
     """Two processes, a script that says nccl and cuda, and a result that is right."""
     (tmp_path / "train.py").write_text(TRAIN)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    runner = ["-m", "tdev", "run"]
+    both = [*runner, *launcher] if way == "above the launcher" else [*launcher, *runner]
     done = subprocess.run(
-        [*launcher, "--nproc-per-node", "2", "-m", "tdev", "run", "train.py", "--lr", "1"],
+        [sys.executable, *both, "train.py", "--lr", "1"],
         cwd=tmp_path,
         env=environment,
         capture_output=True,

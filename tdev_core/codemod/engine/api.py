@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -143,9 +143,13 @@ class SyntaxError_(ValueError):
         self.column = column
 
 
+class WholeTextNeeded(Exception):
+    """A rule asks about text that was left out before the file was parsed."""
+
+
 # A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
 # `"cuda" in str(device)`), ``torch`` alone is not.
-_WORDS = (
+WORDS = (
     "cuda CUDA nccl NCCL nvidia-smi nvcc GradScaler autocast_gpu autocast_enabled custom_fwd "
     "custom_bwd fork_rng data_ptr init_process_group get_backend init_device_mesh "
     "default_tensor_type new_group cpp_extension @triton"
@@ -166,13 +170,22 @@ SETTINGS = (
 _IMPORT = re.compile(_IMPORTS)
 _IMPORT_BYTES = re.compile(_IMPORTS.encode())
 _SIGNS = ["import *", *_PACKAGES]
-_WORDS_BYTES = [word.encode() for word in _WORDS]
+_WORDS_BYTES = [word.encode() for word in WORDS]
 _SIGNS_BYTES = [sign.encode() for sign in _SIGNS]
+
+
+def signs(text: str) -> Iterator[int]:
+    """The offset of each word that :func:`mentions` looks for."""
+    for word in (*WORDS, *_SIGNS):
+        at = text.find(word)
+        while at >= 0:
+            yield at
+            at = text.find(word, at + 1)
 
 
 def mentions(text: str) -> bool:
     """Whether a text says anything that only code for CUDA says."""
-    if any(word in text for word in _WORDS):
+    if any(word in text for word in WORDS):
         return True
     return any(sign in text for sign in _SIGNS) and _IMPORT.search(text) is not None
 
@@ -183,11 +196,12 @@ def may_concern(raw: bytes) -> bool:
     A file that says nothing of CUDA is read closely if it may make a device out of a name or a
     number, or load a checkpoint.
     """
+    # Most files that may concern a rule say so here; the long list is for the others.
+    if b"torch" in raw and (b"device" in raw or b"load" in raw):
+        return True
     if any(word in raw for word in _WORDS_BYTES):
         return True
-    if any(sign in raw for sign in _SIGNS_BYTES) and _IMPORT_BYTES.search(raw) is not None:
-        return True
-    return b"torch" in raw and (b"device" in raw or b"load" in raw)
+    return any(sign in raw for sign in _SIGNS_BYTES) and _IMPORT_BYTES.search(raw) is not None
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import libcst as cst
 
-from tdev_core.codemod.engine.flow import MAY_BE_CUDA, Kind
+from tdev_core.codemod.engine.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.tree import string_value
 
 if TYPE_CHECKING:

@@ -32,20 +32,20 @@ class File:
     """What a rule works on.
 
     ``uses`` holds the imports that rules need to come from tdev; ``shims`` the nodes that only
-    need tdev to be imported somewhere (methods that its shims answer). ``cuda`` says whether the
-    file's code names CUDA at all; where it does not, a device that comes in is taken for a real one.
+    need tdev to be imported somewhere (methods that its shims answer). Unless ``whole``, statements
+    that no rule can see are left out of the tree (:mod:`.thin`).
     """
 
     def __init__(
-        self, source: str, names: Names, options: Options, filename: str, cuda: bool = True
+        self, source: str, names: Names, options: Options, filename: str, whole: bool = True
     ) -> None:
         self.names = names
         self.options = options
         self.filename = filename
-        self.tree = Tree(source)
+        self.tree = Tree(source, None if whole else names)
         self.scopes = Scopes(self.tree)
         self.resolver = Resolver(self.tree, self.scopes, names)
-        self.flow = Flow(self.resolver, cuda)
+        self.flow = Flow(self.resolver)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.edited_roots: set[cst.CSTNode] = set()
@@ -56,6 +56,8 @@ class File:
         self.predicates: list[cst.CSTNode] = []
         """Nodes that need a name for tdev although they refer to no torch import."""
         self.shims: list[cst.CSTNode] = []
+        self.given: list[cst.CSTNode] = []
+        """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
 

@@ -8,13 +8,25 @@ Unknown stays unknown, and an unknown device counts as one that may be CUDA.
 from __future__ import annotations
 
 import re
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tdev_core.codemod.engine.api import SETTINGS
-from tdev_core.codemod.engine.literals import in_default, names_cuda
+from tdev_core.codemod.engine.kinds import (
+    MAY_BE_CUDA,
+    NOT_TENSORS,
+    TENSOR_ATTRIBUTES,
+    TENSOR_METHODS,
+    UNKNOWN,
+    Kind,
+    Kinds,
+)
+from tdev_core.codemod.engine.literals import (
+    DEVICE_NAME,
+    in_default,
+    is_typed_device,
+    names_cuda,
+)
 from tdev_core.codemod.engine.scopes import Binding, Scope
 from tdev_core.codemod.engine.tree import dotted, string_value
 
@@ -22,54 +34,11 @@ if TYPE_CHECKING:
     from tdev_core.codemod.engine.resolve import Resolver
 
 
-class Kind(Enum):
-    """One thing that a value may be."""
-
-    CUDA = auto()
-    """A string that names CUDA: ``"cuda"``, ``"cuda:1"``, ``f"cuda:{rank}"``."""
-    OTHER = auto()
-    """A constant that does not: ``"cpu"``, ``"meta"``, ``"mps"``, a number, a dict, a lambda."""
-    DEVICE = auto()
-    """A ``torch.device`` that is usable here: a tensor's own, or one that tdev made."""
-    INDEX = auto()
-    """A bare device index."""
-    TYPED = auto()
-    """The device attribute of an object that holds what a person typed (``args.device``)."""
-    NONE = auto()
-    TENSOR = auto()
-    UNKNOWN = auto()
-
-
-Kinds = frozenset[Kind]
-UNKNOWN: Kinds = frozenset({Kind.UNKNOWN})
-MAY_BE_CUDA: Kinds = frozenset({Kind.CUDA, Kind.INDEX, Kind.TYPED, Kind.UNKNOWN})
-
-_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
-_TENSOR_METHODS = frozenset(
-    "to cuda cpu float half double bfloat16 long int bool clone detach contiguous view reshape "
-    "permute transpose unsqueeze squeeze expand repeat flatten sum mean max_values abs exp log "
-    "sqrt pow add mul div sub matmul softmax sigmoid tanh relu requires_grad_ type pin_memory "
-    "new_zeros new_ones new_full new_empty new_tensor t flip gather index_select masked_fill "
-    "zero_ fill_ normal_ uniform_ copy_ add_ mul_ div_ sub_ clamp argmax argsort".split()
-)
-_TENSOR_ATTRIBUTES = frozenset({"data", "grad", "T", "mT", "H"})
-# Lower-case functions of torch's own namespace that do not return a tensor.
-_NOT_TENSORS = re.compile(
-    r"torch\.(is_\w+|get_\w+|set_\w+|use_\w+|compile|load|save|device|no_grad|enable_grad|"
-    r"manual_seed|seed|initial_seed|inference_mode|autocast|typename|finfo|iinfo|dtype|split|"
-    r"chunk|unbind|broadcast_tensors|meshgrid|where|topk|sort|max|min|svd|qr|eig|lu|unique|"
-    r"numel|equal|allclose|result_type|can_cast|promote_types|vmap|cond|from_file|tensor_split|"
-    r"[a-z0-9_]*_(available|enabled|size|shapes)|float\d*|int\d*|uint\d*|bfloat16|half|double|"
-    r"long|short|bool|complex\d*|strided|layout|memory_format|Size|import_ir_module|fork|wait)$"
-)
-
-
 class Flow:
     """Kinds of expressions, over one file's bindings."""
 
-    def __init__(self, resolver: Resolver, cuda: bool = True) -> None:
+    def __init__(self, resolver: Resolver) -> None:
         self.resolver = resolver
-        self._cuda = cuda
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
@@ -92,14 +61,8 @@ class Flow:
         return found
 
     def may_be_cuda(self, node: cst.CSTNode) -> bool:
-        """Whether CUDA may come out of this expression.
-
-        In a file whose code never names CUDA only what the expression itself says counts: a
-        device of unknown origin was made elsewhere, by code that is migrated too.
-        """
-        if self._cuda:
-            return bool(self.kinds(node) & MAY_BE_CUDA)
-        return Kind.TYPED in self.kinds(node) or isinstance(node, cst.Integer)
+        """Whether CUDA may come out of this expression; what comes from elsewhere may be."""
+        return bool(self.kinds(node) & MAY_BE_CUDA)
 
     def is_tensor(self, node: cst.CSTNode) -> bool:
         return self.kinds(node) <= {Kind.TENSOR, Kind.NONE} and Kind.TENSOR in self.kinds(node)
@@ -131,7 +94,7 @@ class Flow:
             return self._attribute(node)
         if isinstance(node, cst.Call):
             return self._call(node)
-        return UNKNOWN
+        return frozenset({Kind.TYPED}) if is_typed_device(node) else UNKNOWN
 
     def _name(self, node: cst.Name) -> Kinds:
         if node.value == "None":
@@ -206,7 +169,7 @@ class Flow:
     def _attribute(self, node: cst.Attribute) -> Kinds:
         attr = node.attr.value
         base = node.value
-        if attr in _TENSOR_ATTRIBUTES and Kind.TENSOR in self.kinds(base):
+        if attr in TENSOR_ATTRIBUTES and Kind.TENSOR in self.kinds(base):
             return frozenset({Kind.TENSOR})
         if isinstance(base, cst.Name) and base.value in ("self", "cls"):
             values = self._self_values(node, attr)
@@ -216,14 +179,9 @@ class Flow:
                     kinds |= self.kinds(value)
                 return frozenset(kinds) or UNKNOWN
             # A property, or set by a base class: nn modules and trainers give real devices.
-            return frozenset({Kind.DEVICE}) if attr == "device" else UNKNOWN
-        if attr == "device":
-            last = (
-                base.attr.value
-                if isinstance(base, cst.Attribute)
-                else (base.value if isinstance(base, cst.Name) else "")
-            )
-            return frozenset({Kind.TYPED}) if _SETTINGS.search(last) else frozenset({Kind.DEVICE})
+            return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
+        if DEVICE_NAME.search(attr):
+            return frozenset({Kind.TYPED if is_typed_device(node) else Kind.DEVICE})
         if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
@@ -267,7 +225,7 @@ class Flow:
             method = func.attr.value
             if method == "parameters":
                 return UNKNOWN
-            if method in _TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
+            if method in TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
                 return frozenset({Kind.TENSOR})
             if method == "get_device":
                 return frozenset({Kind.INDEX})
@@ -297,7 +255,7 @@ class Flow:
             return frozenset({Kind.INDEX})
         if name == "torch.accelerator.current_accelerator":
             return frozenset({Kind.DEVICE, Kind.NONE})
-        if name.count(".") == 1 and name[6:7].islower() and not _NOT_TENSORS.match(name):
+        if name.count(".") == 1 and name[6:7].islower() and not NOT_TENSORS.match(name):
             return frozenset({Kind.TENSOR})
         return UNKNOWN
 

@@ -6,10 +6,13 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.api import SETTINGS
 from tdev_core.codemod.engine.tree import Tree, string_value
 
 CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")
 _CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
+DEVICE_NAME = re.compile(r"(^|_)device$")
+_HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 _DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^device|device$", re.I)
 
 
@@ -86,3 +89,22 @@ def is_device_word(node: cst.CSTNode) -> bool:
                 return _DEVICE_WORD.search(name) is not None
         return is_device_word(node.value)
     return False
+
+
+def is_typed_device(node: cst.CSTNode) -> bool:
+    """Whether an expression is what a person typed as a device: ``args.device``, ``cfg["device"]``."""
+    if isinstance(node, cst.Attribute):
+        return DEVICE_NAME.search(node.attr.value) is not None and _holds_settings(node.value)
+    if not isinstance(node, cst.Subscript) or len(node.slice) != 1:
+        return False
+    index = node.slice[0].slice
+    key = string_value(index.value) if isinstance(index, cst.Index) else None
+    return key is not None and DEVICE_NAME.search(key) is not None and _holds_settings(node.value)
+
+
+def _holds_settings(node: cst.CSTNode) -> bool:
+    """Whether an expression calls itself settings: ``args``, ``self.cfg``, ``config["train"]``."""
+    if isinstance(node, cst.Subscript):
+        return _holds_settings(node.value)
+    last = node.attr if isinstance(node, cst.Attribute) else node
+    return isinstance(last, cst.Name) and _HOLDS_SETTINGS.search(last.value) is not None

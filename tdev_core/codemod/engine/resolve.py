@@ -35,12 +35,14 @@ class Resolver:
         self.tree = tree
         self.scopes = scopes
         self.names = names
+        self.roots = scopes.names_of({"torch", "tdev"})
+        """The names that some import binds to something of torch's or tdev's."""
         self._memo: dict[tuple[int, str], tuple[str, tuple[Binding, ...]] | None] = {}
 
     def reference(self, node: cst.CSTNode) -> Reference | None:
         """The torch or tdev name that an attribute chain stands for, else None."""
         chain = dotted(node)
-        if chain is None:
+        if chain is None or chain.partition(".")[0] not in self.roots:
             return None
         root = node
         while isinstance(root, cst.Attribute):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import libcst as cst
@@ -73,6 +74,11 @@ class Scope:
         return []
 
 
+@cache
+def _is_statement(kind: type[cst.CSTNode]) -> bool:
+    return issubclass(kind, (cst.BaseSmallStatement, cst.BaseCompoundStatement))
+
+
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -97,6 +103,15 @@ class Scopes:
         self._scopes[node] = result
         return result
 
+    def names_of(self, packages: set[str]) -> set[str]:
+        """The names that are bound, in any scope, to something imported from these packages."""
+        return {
+            name
+            for scope in self._all
+            for name, bindings in scope.bindings.items()
+            if any(b.target is not None and b.target.split(".")[0] in packages for b in bindings)
+        }
+
     # -- construction ---------------------------------------------------------------------
 
     def _fill(self, root: cst.CSTNode, scope: Scope) -> None:
@@ -106,9 +121,9 @@ class Scopes:
             node, here = stack.pop()
             handler = _HANDLERS.get(type(node))
             if handler is None:
-                if isinstance(node, (cst.BaseSmallStatement, cst.BaseCompoundStatement)):
+                if _is_statement(type(node)):
                     self._scopes[node] = here
-                stack.extend((child, here) for child in reversed(list(children(node))))
+                stack += [(child, here) for child in reversed(children(node))]
             else:
                 handler(self, node, here, stack)
         for s in self._all:

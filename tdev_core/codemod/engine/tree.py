@@ -9,19 +9,22 @@ parents come from one walk that skips whitespace nodes.
 
 from __future__ import annotations
 
+import ast
 import bisect
 import dataclasses
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
 from itertools import accumulate
+from operator import attrgetter
 from types import TracebackType
 from typing import Any
 
 import libcst as cst
 from libcst._nodes.internal import CodegenState
 
-from tdev_core.codemod.engine.api import SyntaxError_
+from tdev_core.codemod.engine.api import Names, SyntaxError_
+from tdev_core.codemod.engine.thin import PLACEHOLDER, thin
 
 Span = tuple[int, int]
 
@@ -83,35 +86,60 @@ class _Positions(CodegenState):
 
 
 @cache
-def _fields(kind: type[cst.CSTNode]) -> tuple[str, ...]:
-    return tuple(
+def _is_node(kind: type) -> bool:
+    return issubclass(kind, cst.CSTNode)
+
+
+_Values = Callable[[cst.CSTNode], "tuple[object, ...]"]
+
+
+@cache
+def _values(kind: type[cst.CSTNode]) -> _Values | None:
+    """A function for the fields of this type of node that can hold code; None if it has none."""
+    names = [
         f.name
         for f in dataclasses.fields(kind)
-        if f.name not in _PUNCTUATION and not f.name.startswith("whitespace")
-    )
+        if f.name not in _PUNCTUATION
+        and not f.name.startswith("whitespace")
+        and f.type not in ("str", str)
+    ]
+    if not names:
+        return None
+    # A second field, never a node, makes the answer a tuple where there is only one.
+    return attrgetter(*names, "__doc__") if len(names) == 1 else attrgetter(*names)
 
 
-def children(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
+def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes directly below ``node`` that can hold code, in source order."""
-    for name in _fields(type(node)):
-        value = getattr(node, name)
-        if isinstance(value, cst.CSTNode):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            for item in value:
-                if isinstance(item, cst.CSTNode):
-                    yield item
+    values = _values(type(node))
+    found: list[Any] = []
+    if values is not None:
+        for value in values(node):
+            # Asking for the class is several times faster than isinstance, which libcst's
+            # abstract base classes answer in Python.
+            if value is None:
+                continue
+            kind: Any = value.__class__
+            if kind is tuple or kind is list:
+                found += [item for item in value if _is_node(item.__class__)]  # type: ignore
+            elif _is_node(kind):
+                found.append(value)
+    return found
 
 
 class Tree:
     """The parsed file: ``source`` (without a byte order mark), nodes, parents and spans."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, names: Names | None = None) -> None:
         self.bom = source[:1] == "\ufeff"
         self.source = source[1:] if self.bom else source
+        # Old Macintosh line ends: libcst knows only the other two. The offsets stay the same.
+        parsed = _LONE_CR.sub("\n", self.source)
+        thinned = thin(parsed, names) if names is not None else None
+        self._thinned = thinned
+        if thinned is not None:
+            parsed = thinned.text
         try:
-            # Old Macintosh line ends: libcst knows only the other two. The offsets stay the same.
-            parsed = _LONE_CR.sub("\n", self.source)
             self.module = cst.parse_module(parsed)
         except cst.ParserSyntaxError as error:
             message = error.message.strip().splitlines()[0] if error.message else "invalid syntax"
@@ -121,12 +149,13 @@ class Tree:
         state = _Positions(self.module)
         self.module._codegen(state)
         starts = list(accumulate(map(len, state.tokens), initial=0))
-        last = len(starts) - 1
+        if thinned is not None:
+            _widen(starts, thinned.cuts)
         if "".join(state.tokens) != parsed:
             raise SyntaxError_("libcst does not reproduce this text exactly", 1, 1)
-        self._spans = {
-            n: (starts[min(a, last)], starts[min(b, last)]) for n, (a, b) in state.spans.items()
-        }
+        # The last line end that a tree has beyond its text counts as a token of none.
+        self._starts = [*starts, starts[-1]]
+        self._tokens = state.spans
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self.nodes: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
         self._walk()
@@ -138,10 +167,15 @@ class Tree:
         while stack:
             node = stack.pop()
             nodes.setdefault(type(node), []).append(node)
-            below = list(children(node))
+            below = children(node)
             for child in below:
                 parents[child] = node
-            stack.extend(reversed(below))
+            below.reverse()
+            stack += below
+
+    def left_out_uses(self, name: str) -> bool:
+        """Whether text that the rules do not see uses a name; see :meth:`Thinned.uses`."""
+        return self._thinned is not None and self._thinned.uses(name)
 
     def of(self, *kinds: type[cst.CSTNode]) -> list[Any]:
         """All nodes of these types, each type in source order."""
@@ -149,9 +183,9 @@ class Tree:
 
     def span(self, node: cst.CSTNode) -> Span:
         """Start and end of a node in the text, without its own parentheses."""
-        found = self._spans.get(node)
+        found = self._tokens.get(node)
         if found is not None:
-            return found
+            return self._starts[found[0]], self._starts[found[1]]
         spans = [self.span(child) for child in children(node)]
         return (spans[0][0], spans[-1][1])
 
@@ -206,6 +240,18 @@ class Tree:
         return current
 
 
+def _widen(offsets: list[int], cuts: tuple[Span, ...]) -> None:
+    """Turn ascending offsets of a thinned text into those of the whole one."""
+    shift, at = 0, 0
+    for start, end in cuts:
+        after = bisect.bisect_right(offsets, start - shift, at)
+        if shift:
+            offsets[at:after] = [offset + shift for offset in offsets[at:after]]
+        shift, at = shift + end - start - len(PLACEHOLDER), after
+    if shift:
+        offsets[at:] = [offset + shift for offset in offsets[at:]]
+
+
 def _closing(source: str, at: int) -> int:
     """The offset after the next ``)`` that is not in a comment."""
     while True:
@@ -233,11 +279,14 @@ def dotted(node: cst.CSTNode) -> str | None:
 def string_value(node: cst.CSTNode) -> str | None:
     """The value of a plain string literal (not bytes, not an f-string), else None."""
     if isinstance(node, cst.SimpleString):
-        if "b" in node.prefix.lower():
-            return None
-        value = node.evaluated_value
-        return value if isinstance(value, str) else None
+        return None if "b" in node.prefix.lower() else _evaluated(node.value)
     if isinstance(node, cst.ConcatenatedString):
         joined = node.evaluated_value
         return joined if isinstance(joined, str) else None
     return None
+
+
+@lru_cache(maxsize=4096)
+def _evaluated(literal: str) -> str | None:
+    value = ast.literal_eval(literal)
+    return value if isinstance(value, str) else None

@@ -2,8 +2,8 @@
 
 A file that mentions CUDA in comments and docstrings alone does not. One that does not mention it
 at all matters only where it makes a device out of what a person typed (``torch.device(name)``,
-``device=args.device``, ``device=0``) or loads a checkpoint; a ``device`` that a function is handed
-was made by the file that does mention CUDA. One pass of a regular expression answers that in a
+``device=args.device``, ``device=0``), loads a checkpoint, or gives torch a device that came in from
+elsewhere (:mod:`.arrivals`). One pass of a regular expression answers that in a
 hundredth of the time that a concrete syntax tree takes. It may only say no where the rules would
 find nothing; where it is about to say no of a file that does say CUDA, Python's own parser has
 the last word.
@@ -12,29 +12,30 @@ the last word.
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 import warnings
 from functools import lru_cache
 from typing import Literal
 
-from tdev_core.codemod.engine.api import SETTINGS, Style, mentions
+from tdev_core.codemod.engine.api import SETTINGS, Style, mentions, signs
+from tdev_core.codemod.engine.arrivals import arrives
 
 Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
 
 _MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
 _SETTING = re.compile(rf"({SETTINGS})\s*\.\s*\Z", re.IGNORECASE)
+_KEY = re.compile(rf"(?:{SETTINGS})(?:\[[^]\n]*\])?\[[\"'](?:\w+_)?device[\"']\]", re.IGNORECASE)
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
 _HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
-_ALIAS = re.compile(r"torch(?:\.(?:hub|jit|serialization))?[ \t]+as[ \t]+(\w+)")
+_ALIAS = re.compile(r"torch(?:\.\w+)*[ \t]+as[ \t]+(\w+)")
 _FROM = re.compile(r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n\r;]*)")
-_HOMES = frozenset(
-    "device load load_state_dict_from_url set_default_device hub jit serialization".split()
-)
 _NAME = re.compile(r"\w+")
 _REACH = 80
 """How many characters before a name are looked at for what it belongs to."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _PROSE = re.compile(
     r"#[^\n\r]*"
     r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
@@ -67,9 +68,12 @@ def _makes_a_device(text: str) -> bool:
     roots = {"torch", *_ALIAS.findall(text)}
     for given in _FROM.findall(text):
         names = set(_NAME.findall(given))
-        if not names.isdisjoint(_HOMES):
-            roots |= names
+        roots |= names
     ours = _ours(frozenset(roots))
+    if _KEY.search(text):
+        return True
+    if arrives(text, ours):
+        return True
     for word, pattern in _MAKER.items():
         for found in pattern.finditer(text):
             start, end = found.span()
@@ -104,9 +108,14 @@ def _mentioned_in_code(source: str) -> bool:
             tree = ast.parse(source.lstrip("\ufeff"))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return True
+    # Only statements on a line with one of the words are looked into.
+    lines = [0, *(found.end() for found in _LINE_END.finditer(source))]
+    said = sorted({bisect.bisect_right(lines, at) for at in signs(source)})
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
+        if isinstance(node, ast.stmt) and not _among(said, node):
+            continue
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             continue  # a docstring
         if isinstance(node, (ast.Import, ast.ImportFrom)):
@@ -121,3 +130,10 @@ def _mentioned_in_code(source: str) -> bool:
             return True
         stack.extend(ast.iter_child_nodes(node))
     return False
+
+
+def _among(lines: list[int], node: ast.stmt) -> bool:
+    """Whether one of these lines is among those of a statement."""
+    first = min((d.lineno for d in getattr(node, "decorator_list", ())), default=node.lineno)
+    index = bisect.bisect_left(lines, first)
+    return index < len(lines) and lines[index] <= (node.end_lineno or first)

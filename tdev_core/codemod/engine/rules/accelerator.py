@@ -39,7 +39,7 @@ def accelerator(file: File) -> None:
     _from_imports(file)
     seen: set[cst.CSTNode] = set()
     for name in file.tree.of(cst.Name):
-        chain = _chain(file, name)
+        chain = _chain(file, name) if name.value in file.resolver.roots else None
         if chain is None or chain in seen:
             continue
         seen.add(chain)

@@ -101,31 +101,47 @@ def _neighbours(file: File, node: cst.If) -> list[cst.If]:
 
 
 _CUDA_ONLY = re.compile(
-    r"\b(triton|cupy|flash_attn|apex|pynvml|xformers|load_inline|cpp_extension|pycuda)\b"
-    r"|\btriton_|_triton\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
+    # a package's name, alone or in that of a flag (`_TRITON_AVAILABLE`)
+    r"(?i:(?<![a-z])(triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z]))"
+    r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
+    r"|\bonnxruntime[-_]gpu\b|(?i:\btensorrt)"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
     r"|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w*_cuda(?:_\w+)?\("
 )
 
 
-def guards_cuda_only(file: File, node: cst.CSTNode) -> bool:
+# Kernels of the program's own: compiled, or imported as an extension.
+_EXTENSION = re.compile(
+    r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
+)
+
+
+def guards_extension(file: File, node: cst.CSTNode) -> bool:
+    """Whether a test decides if kernels written for CUDA are built or imported."""
+    return guards_cuda_only(file, node, _EXTENSION)
+
+
+def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
     """Whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
 
-    An ``assert`` guards the function it stands in.
+    An ``assert`` guards the function it stands in; ``HAS_TRITON and …`` is one question.
     """
     tree = file.tree
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
+            if only.search(tree.text(parent)):
+                return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            return _CUDA_ONLY.search(tree.text(parent)) is not None
+            return only.search(tree.text(parent)) is not None
         if isinstance(parent, cst.If):
             if below is parent.test:
                 text = _block_text(file, parent)
-                return _CUDA_ONLY.search(text) is not None
+                return only.search(text) is not None
             return False
         if isinstance(parent, cst.Assert):
             home = next((p for p in tree.ancestors(parent) if isinstance(p, cst.FunctionDef)), None)
-            return home is not None and _CUDA_ONLY.search(tree.text(home.body)) is not None
+            return home is not None and only.search(tree.text(home.body)) is not None
         if isinstance(parent, cst.BaseSmallStatement):
             return False
         below = parent

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.flow import Kind
+from tdev_core.codemod.engine.kinds import Kind
 from tdev_core.codemod.engine.literals import CUDA_STRING, is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
@@ -27,7 +27,7 @@ COMPARISON = rule(
     written: the predicate takes a device, a device type or a device string, so nothing has to
     be known about it.
 
-    Handled: `==` and `!=` in either order, `"cuda" in str(device)`, `"cuda" not in device`,
+    Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`, `"cuda" in str(device)`, `"cuda" not in device`,
     `device.startswith("cuda")`, and `device.type in ("cuda", "xpu")` when every member names an
     accelerator. The operand has to call itself a device (`device`, `args.device`,
     `cfg["device"]`, `x.device.type`, `str(device)`) or be a variable that only ever holds
@@ -83,6 +83,11 @@ def _comparison(file: File, node: cst.Comparison) -> None:
 
 
 def _is_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Whether an operand is CUDA's name: `"cuda"`, or `torch.device("cuda").type`."""
+    if isinstance(node, cst.Attribute) and node.attr.value == "type":
+        made = node.value
+        if isinstance(made, cst.Call) and file.resolver.torch_name(made.func) == "torch.device":
+            return bool(made.args) and string_value(made.args[0].value) == "cuda"
     value = string_value(node)
     return value is not None and CUDA_STRING.match(value) is not None
 

@@ -7,8 +7,10 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.kinds import Kind
 from tdev_core.codemod.engine.literals import is_device_word
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.import_places import STDLIB
 from tdev_core.codemod.engine.tree import dotted
 
 FOREIGN = rule(
@@ -35,7 +37,8 @@ UNKNOWN = rule(
     """
     `build(model, device="cuda")` gives the string to a function of another module. If that
     module is part of the program it is migrated by the same rules, and a `str` has to stay a
-    `str`, so nothing is changed. If it belongs to a library that calls torch by itself, hand it
+    `str`, so the call is not changed; the file imports tdev, whose shims that module may need.
+    If it belongs to a library that calls torch by itself, hand it
     `str(tdev.device("cuda"))`. The engine cannot tell which, and lists the place.
     """,
 )
@@ -44,15 +47,18 @@ _LIBRARIES = frozenset(
     "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
     "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
 )
+_NOT_TORCH = {"", "torch", "tdev", *STDLIB} | set("numpy jax cupy tensorflow mlx pandas".split())
 _DEVICE_KEYWORD = re.compile(r"(^|_)(device|map_location)$|^device(_map|_type|_id)?$")
 
 
 def handed_on(file: File) -> None:
     for node in file.tree.of(cst.Arg):
-        if node.star or not file.flow.names_cuda(node.value):
-            continue
         call = file.tree.parents[node]
-        if not isinstance(call, cst.Call) or file.kept(node):
+        if node.star or not isinstance(call, cst.Call) or file.kept(node):
+            continue
+        if Kind.CUDA in file.flow.kinds(node.value) and _leaves(file, call, node):
+            file.given.append(node)
+        if not file.flow.names_cuda(node.value):
             continue
         if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
             continue
@@ -64,6 +70,13 @@ def handed_on(file: File) -> None:
         elif library in _LIBRARIES or _unknown(file, call):
             name = dotted(call.func) or "a call"
             file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
+
+
+def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
+    """Whether an argument goes to another module, or to the command line as an option's default."""
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_argument":
+        return node.keyword is not None and node.keyword.value == "default"
+    return _library(file, call.func) not in _NOT_TORCH
 
 
 def _library(file: File, func: cst.BaseExpression) -> str:

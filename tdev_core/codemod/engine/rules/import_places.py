@@ -90,8 +90,9 @@ def insert_in_function(file: File, function: cst.FunctionDef) -> None:
     file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{file.tree.newline}")
 
 
-def insert_at_top(file: File) -> None:
+def insert_at_top(file: File, comment: str = "") -> None:
     """Among the file's first imports: before the first that is not of the standard library."""
+    text = f"import {import_text(file)}{comment}"
     last: cst.CSTNode | None = None
     for index, statement in enumerate(file.tree.module.body):
         small = statement.body[0] if isinstance(statement, cst.SimpleStatementLine) else None
@@ -103,7 +104,7 @@ def insert_at_top(file: File) -> None:
         if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
-            file.replace(IMPORT, at, at, f"import {import_text(file)}{file.tree.newline}")
+            file.replace(IMPORT, at, at, text + file.tree.newline)
             return
         last = statement
     newline = file.tree.newline
@@ -114,13 +115,13 @@ def insert_at_top(file: File) -> None:
         if decorators:
             at = file.tree.span(decorators[0])[0]
         at = file.tree.line_start(file.tree.position(at)[0])
-        file.replace(IMPORT, at, at, f"import {import_text(file)}{newline * 2}")
+        file.replace(IMPORT, at, at, text + newline * 2)
         return
     end = file.tree.span(last)[1]
     line = file.tree.position(end)[0]
     at = file.tree.line_start(line) + len(file.tree.line_text(line))
     gap = newline if _top_module(last) == "" or is_docstring(last) else ""
-    file.replace(IMPORT, at, at, f"{gap}import {import_text(file)}{newline}")
+    file.replace(IMPORT, at, at, gap + text + newline)
 
 
 def _top_module(node: cst.CSTNode) -> str:

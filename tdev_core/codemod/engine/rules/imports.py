@@ -24,6 +24,8 @@ from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 from tdev_core.codemod.engine.scopes import Binding, Scope
 from tdev_core.codemod.engine.tree import dotted
 
+_SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
+
 
 def collect_imports(file: File) -> None:
     """Note the imports that are device-dependent by themselves, used or not."""
@@ -126,6 +128,8 @@ def _only_tdev(file: File, binding: Binding) -> bool:
             continue
         if file.scopes.of(node).lookup(name) is mine:
             return False
+    if file.tree.left_out_uses(name):
+        return False
     in_text = any(
         re.search(rf"\b{name}\.|^{name}$", s.raw_value)
         for s in file.tree.of(cst.SimpleString)
@@ -138,12 +142,15 @@ def _only_tdev(file: File, binding: Binding) -> bool:
 
 
 def _shims(file: File) -> None:
-    if not file.shims or _imports_tdev(file):
+    if not (file.shims or file.given) or _imports_tdev(file):
         return
     anchor = first_torch_import(file)
     if anchor is None:
-        node = file.shims[0]
-        file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
+        if file.given and _SCRIPT.search(file.tree.source):
+            insert_at_top(file, COMMENT)
+        elif file.shims:
+            node = file.shims[0]
+            file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
         return
     torch = [b for b in file.scopes.top.bindings.get("torch", []) if b.target == "torch"]
     if file.options.style == "alias" and torch:

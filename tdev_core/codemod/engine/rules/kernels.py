@@ -29,7 +29,9 @@ KERNEL = rule(
     """
     `torch.utils.cpp_extension.load_inline` with CUDA sources, `CUDAExtension`, sources that end
     in `.cu`, kernels compiled by `torch.cuda.jiterator` or launched through `@triton.jit`: the
-    kernel has to be written for the other backend, or replaced by torch operators.
+    kernel has to be written for the other backend, or replaced by torch operators. A test such as
+    `torch.cuda.is_available()` that decides whether such a kernel is compiled or imported stays
+    torch's: it has to be true on CUDA alone.
     """,
 )
 

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.arguments import Call
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.flow import Kind
+from tdev_core.codemod.engine.kinds import Kind
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.tree import string_value
 
@@ -27,10 +27,14 @@ MOVES = rule(
 
     A file that has such calls and nothing else gets the import that installs the shims:
     `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
-    of torch. A file that imports no torch at all is reported.
+    of torch. So does a file that hands CUDA's name to another module, or moves something to what a
+    person typed (`model.to(args.device)`); a script without torch gets it among its first imports.
+    A file without torch that moves something itself, and is no script, is reported.
     """,
 )
 
+# What makes a shim needed: a name of CUDA, or what a person typed.
+_NEED_SHIMS = frozenset({Kind.CUDA, Kind.TYPED})
 _TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
 COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
 
@@ -58,7 +62,7 @@ def _needs_shim(file: File, node: cst.Call) -> bool:
     value = call.argument("device", None)
     if value is None and name == "torch.Generator":
         value = call.argument("device", 0)
-    return value is not None and Kind.CUDA in file.flow.kinds(value)
+    return value is not None and not _NEED_SHIMS.isdisjoint(file.flow.kinds(value))
 
 
 def _gets_cuda(file: File, call: Call, method: str) -> bool:
@@ -69,5 +73,5 @@ def _gets_cuda(file: File, call: Call, method: str) -> bool:
         text = string_value(value)
         if text is not None and _TENSOR_TYPE.match(text):
             return True
-        return Kind.CUDA in file.flow.kinds(value)
+        return not _NEED_SHIMS.isdisjoint(file.flow.kinds(value))
     return False

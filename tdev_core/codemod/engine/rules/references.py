@@ -9,7 +9,12 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.literals import in_default
 from tdev_core.codemod.engine.resolve import Reference
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    decides_beside_other_arms,
+    guards_extension,
+)
+from tdev_core.codemod.engine.rules.kernels import KERNEL
 
 REFERENCE = rule(
     "cuda-reference",
@@ -50,15 +55,16 @@ ARGUMENT = rule(
     function that expects a string still gets one.
 
     A call is left alone when its device cannot be CUDA as far as the file tells: no device,
-    `None`, `"cpu"`, `"meta"`, a tensor's own `.device`, a name annotated `torch.device`, or
-    the result of `torch.device(...)`, which is a real device once that call is tdev's. A
-    device that comes in from elsewhere (an unannotated parameter, `args.device`) may be the
+    `None`, `"cpu"`, `"meta"`, an object's own `.device` or `_execution_device` (those of `args`,
+    `cfg` and the like hold what was typed), a name annotated `torch.device`, or the result of
+    `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`) may be the
     string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
     the call it will be.
 
-    In a file whose code never mentions CUDA, a `device` that a function is handed stays what it
-    is: it was made by a file that does, and that one is rewritten. There only what makes a device
-    counts: `torch.device(name)`, `device=args.device`, `device=0`, `torch.load`.
+    The same holds in a file that never mentions CUDA: `torch.zeros(n, device=device)` there is as
+    right or wrong as what its callers hand over, and what a person typed (a command line, a YAML
+    file) is seen by no tool. Each file is decided by its own text, so that rewriting one file, as
+    pre-commit does, gives what rewriting the whole tree gives.
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`. Not in
     the default of a parameter or of a class attribute, though: that would choose the device when
@@ -84,7 +90,7 @@ def references(file: File) -> None:
     """Visit every name that an import of torch gave."""
     seen: set[cst.CSTNode] = set()
     for name in file.tree.of(cst.Name):
-        chain = _chain(file, name)
+        chain = _chain(file, name) if name.value in file.resolver.roots else None
         if chain is None or chain in seen:
             continue
         seen.add(chain)
@@ -150,6 +156,9 @@ def _one(file: File, found: Reference) -> None:
     if name in ("torch.cuda.is_available", "torch.cuda.device_count"):
         if decides_beside_other_arms(file, found.node):
             file.find(ARMS, found.node, f"{name} chooses between backends; left as it is")
+            return
+        if guards_extension(file, found.node):
+            file.find(KERNEL, found.node, f"{name} guards kernels written for CUDA", "note")
             return
     file.use(REFERENCE, found)
 

@@ -1,0 +1,145 @@
+"""Whether a device that came in from elsewhere is given to something, by a file's text alone.
+
+Part of :mod:`.triage`, for files that never name CUDA. A name is harmless only where everything in
+the file that may bind it makes a real device of it (``device = x.device``, ``device:
+torch.device``) or a constant other than CUDA; a file with anything else goes on to the rules.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from tdev_core.codemod.engine.api import SETTINGS
+
+# A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
+_GIVEN = re.compile(
+    r"""\b(?:device|device_type)(?:[ \t]*=(?!=)|["'][ \t]*:)[ \t\r\n]*([^\s,)}](?:[^(),}\r\n]|\([^()\r\n]*\))*)"""
+)
+_PLAIN = re.compile(r"""(?:None|True|False|["'](?:cpu|meta|mps|xpu)["'])\Z""")
+_CHOICE = re.compile(r"(.+?)[ \t]+if[ \t].*[ \t]else[ \t]+(.+)\Z")
+_OF_OBJECT = re.compile(r"""[\w.\[\]:"'-]+\.(?:\w+_)?device\Z""")
+_OF_SETTING = re.compile(rf"(?:^|[._])(?:{SETTINGS})\s*\.\s*\w*device", re.IGNORECASE)
+_MADE = re.compile(r"torch\.(?:device|get_default_device)\(")
+_NAME = re.compile(r"(?:self\.|cls\.)?[A-Za-z_]\w*\Z")
+_OF_SELF = re.compile(r"(?:self|cls)\.(?:\w+_)?device\Z")
+_DEVICE_TYPE = re.compile(r"(?:typing\.|Optional|Union|None|torch\.device|[\s\"'\[\]|])+\Z")
+
+_ASSIGNED = re.compile(r"[ \t]*(?::([^=\r\n]*))?=(?!=)[ \t]*([^\r\n]*)")
+_ANNOTATED = re.compile(r"[ \t]*:((?:\[[^]]*\]|[^=,)\[\r\n])*)")
+# What stands before and after a name that a loop, an import, a tuple of targets and so on binds.
+_BINDER = re.compile(
+    r"(?:\b(?:for|as|import|lambda|global|nonlocal|case)\b[^:=()]*|^[ \t(]*(?:[\w.*\[\]]+,[ \t]*)*)\Z"
+)
+_TARGETS = re.compile(
+    r"[ \t]*:=|(?:[ \t]*,[ \t]*[\w.*\[\]]+)*[ \t]*,?[ \t)]*(?:\bin\b|:|=(?!=)|[\r\n])"
+)
+_FUNCTION = re.compile(r"\b(?:def[ \t]+\w+[ \t]*(?:\[[^]]*\])?\(|lambda\b)")
+_TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
+_REACH = 2000
+_BRACKET = re.compile(r"[()]")
+
+
+class _Text:
+    """A file's text, and where the signatures in it are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: dict[str, bool] = {}
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for found in _FUNCTION.finditer(text):
+            self._starts.append(found.start())
+            self._ends.append(self._end(found.end()))
+
+    def _end(self, at: int) -> int:
+        if self.text[at - 1] != "(":
+            return at + max(0, self.text[at:].find(":"))
+        depth = 1
+        for bracket in _BRACKET.finditer(self.text, at):
+            depth += 1 if bracket.group() == "(" else -1
+            if not depth:
+                return bracket.start()
+        return len(self.text)
+
+    def in_signature(self, at: int) -> bool:
+        index = bisect_right(self._starts, at) - 1
+        return index >= 0 and at < self._ends[index]
+
+    def called(self, at: int) -> str:
+        """What stands before the parenthesis that is open at ``at``; some text before it."""
+        depth, start = 0, max(0, at - _REACH)
+        for index in range(at - 1, start, -1):
+            letter = self.text[index]
+            depth += (letter == ")") - (letter == "(")
+            if depth < 0:
+                before = self.text[max(0, index - _REACH) : index]
+                # What `partial(torch.zeros, …)` is given is torch's in the end.
+                return before if not before.endswith("partial") else "dict"
+        return "dict"
+
+    def harmless(self, value: str, deep: int = 4) -> bool:
+        """Whether an expression is a real device, or a constant other than CUDA."""
+        if not deep:
+            return False
+        value = value.removesuffix(".type")
+        if _PLAIN.match(value) or _MADE.match(value):
+            return True
+        choice = _CHOICE.match(value)
+        if choice is not None:
+            return all(self.harmless(arm.strip(), deep - 1) for arm in choice.groups())
+        if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
+            return not _OF_SETTING.search(value)
+        if not _NAME.match(value):
+            return False
+        known = self._known.get(value)
+        if known is None:
+            self._known[value] = True  # while what it is bound to is looked at
+            known = self._known[value] = self._name(value, deep - 1)
+        return known
+
+    def _name(self, name: str, deep: int) -> bool:
+        text = self.text
+        bound = _OF_SELF.match(name) is not None
+        for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", text):
+            start, end = found.span()
+            line = text.rfind("\n", 0, start) + 1
+            before = text[line:start]
+            if self.in_signature(start):
+                if before.rstrip()[-1:] not in ("=", ":", "[", "|"):  # a parameter, not a default
+                    kind = _ANNOTATED.match(text, end)
+                    if kind is None or not _DEVICE_TYPE.match(kind[1]):
+                        return False
+                    bound = True
+                continue
+            given = _ASSIGNED.match(text, end)
+            if given is not None and not before.strip():
+                value = given[2].split("  #")[0].strip().rstrip(",")
+                if not self.harmless(value, deep):
+                    return False
+                bound = True
+            elif _BINDER.search(before) and _TARGETS.match(text, end):
+                return False
+        return bound
+
+
+def arrives(text: str, ours: re.Pattern[str]) -> bool:
+    """Whether ``text`` (comments and docstrings left out) gives torch a device of unknown origin.
+
+    ``ours`` matches text that ends in a name of torch.
+    """
+    whole: _Text | None = None
+    for found in _GIVEN.finditer(text):
+        value = found[1].strip()
+        if _PLAIN.match(value):
+            continue
+        whole = whole or _Text(text)
+        start = found.start()
+        if whole.in_signature(start) or whole.harmless(value):
+            continue
+        if text[start - 1] in "\"'":
+            if "**" in text:
+                return True
+        elif _TAKES_ANY.search(called := whole.called(start)) or ours.search(called):
+            return True
+    return False

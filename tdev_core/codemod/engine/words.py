@@ -1,0 +1,78 @@
+"""The words from which the rules start: a statement without one is no place for an edit or a finding.
+
+A rule that starts from another word has to name it here (or in the triage's list, which is part of
+this one): the test that compares thinned files with whole ones finds a word that is missing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+from tdev_core.codemod.engine.api import WORDS, Names
+
+# Parts of names and strings, besides those that make a file worth reading.
+_PARTS = ("device", "tdev", "nvidia", "current_blas_handle", "current_solver_handle")
+# Whole names, besides those of torch's functions that act on a device without saying so.
+_NAMES = ("load", "load_inline", "CppExtension")
+
+
+class Words:
+    """Where a text says something that a rule starts from."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self._parts = sorted({*WORDS, *_PARTS})
+        self._names = sorted({*names, *_NAMES})
+
+    @staticmethod
+    def of(names: Names) -> Words:
+        """Those for these facts about torch."""
+        found = {n.rpartition(".")[2] for n in names.routed if not n.startswith("torch.cuda")}
+        for name, parameters in names.device_params.items():
+            # Where the device can only be given as `device=...`, that is the word.
+            if any(at is not None or "device" not in given for given, at in parameters):
+                found.add(name.rpartition(".")[2])
+        return _words(frozenset(found))
+
+    def places(self, text: str) -> Iterator[int]:
+        """The offset of each word."""
+        # Plain searches are many times faster than one pattern of alternatives.
+        for part in self._parts:
+            at = text.find(part)
+            while at >= 0:
+                yield at
+                at = text.find(part, at + 1)
+        for name in self._names:
+            yield from places(text, name)
+
+    def says(self, name: str) -> bool:
+        """Whether a short text holds such a word."""
+        return next(self.places(name), None) is not None
+
+    def imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+        """The names under which an import brings in something of torch's that a rule looks for."""
+        base = "" if isinstance(node, ast.Import) else (node.module or "")
+        for alias in node.names:
+            full = f"{base}.{alias.name}" if base else alias.name
+            if full.split(".")[0] in ("torch", "tdev") and self.says(full):
+                if alias.asname is not None:
+                    yield alias.asname
+                elif base and alias.name != "*":
+                    yield alias.name
+
+
+def places(text: str, name: str) -> Iterator[int]:
+    """The offset of each ``name`` in a text that is not a part of a longer one."""
+    at = text.find(name)
+    while at >= 0:
+        end = at + len(name)
+        before, after = text[at - 1 : at], text[end : end + 1]
+        if not (before == "_" or before.isalnum() or after == "_" or after.isalnum()):
+            yield at
+        at = text.find(name, end)
+
+
+@lru_cache(maxsize=4)
+def _words(names: frozenset[str]) -> Words:
+    return Words(names)

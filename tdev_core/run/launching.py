@@ -1,0 +1,85 @@
+"""Python programs that the program starts: launchers, and scripts that lie beside it.
+
+``torchrun``, ``accelerate launch`` and the like start ``[sys.executable, "-u", "train.py", …]`` by
+``subprocess``. Such a command goes through the runner too, if what it names is the program's own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tdev_core.run.importer import Roots
+
+# Options of the interpreter that are one letter each, and those that take the next word along.
+_LETTERS = re.compile(r"-[A-VYZa-z]+\Z")
+_WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
+
+
+def install(roots: Roots, runner: Sequence[str]) -> None:
+    """Put ``runner`` (``-m``, a module, options) into the commands of ``subprocess.Popen``."""
+    plain = subprocess.Popen.__init__
+    if getattr(plain, "__module__", "") == __name__:
+        return
+
+    def __init__(self: Any, args: Any, *rest: Any, **more: Any) -> None:
+        if not rest and not more.get("shell") and more.get("executable") is None:
+            args = through(args, runner, roots, more.get("cwd"))
+        plain(self, args, *rest, **more)
+
+    popen: Any = subprocess.Popen
+    popen.__init__ = __init__
+
+
+def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = None) -> Any:
+    """The command ``args`` with ``runner`` in it, or as it is where it runs nothing of the program.
+
+    Options of the interpreter stay before the runner. ``-c``, ``-`` and an interpreter that is told
+    to ignore its environment (``-E``, ``-I``) are left alone.
+    """
+    if not isinstance(args, (list, tuple)) or not args:
+        return args
+    try:
+        words = [os.fsdecode(word) for word in args]
+    except TypeError:
+        return args
+    if not _is_this_python(words[0]):
+        return args
+    at = 1
+    while at < len(words) and words[at].startswith("-") and words[at] != "-m":
+        word = words[at]
+        if word == "-" or (_LETTERS.match(word) and set("cEIm") & set(word)):
+            return args
+        at += 2 if word in _WITH_VALUE else 1
+
+    def ours(path: str) -> bool:
+        whole = os.path.join(os.fspath(directory or ""), path)
+        return os.path.exists(whole) and roots.cover(os.path.abspath(whole))
+
+    if not _runs(words[at:], ours):
+        return args
+    return [*args[:at], *runner, *args[at:]]
+
+
+def _runs(words: Sequence[str], ours: Callable[[str], bool]) -> bool:
+    """Whether a script or module of the program is run, or given to a module that runs it."""
+    if not words:
+        return False
+    if words[0] != "-m":
+        return ours(words[0])
+    if len(words) < 2 or words[1].partition(".")[0] in ("tdev", "tdev_core"):
+        return False
+    place = words[1].replace(".", os.sep)
+    if ours(place + ".py") or ours(os.path.join(place, "__main__.py")):
+        return True
+    return any(word.endswith(".py") and ours(word) for word in words[2:])
+
+
+def _is_this_python(path: str) -> bool:
+    found = path if os.path.isabs(path) else shutil.which(path)
+    return bool(sys.executable) and found == sys.executable

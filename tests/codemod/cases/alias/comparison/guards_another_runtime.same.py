@@ -1,0 +1,4 @@
+import torch
+
+def requirement(model):
+    return "onnxruntime-gpu" if "cuda" in model.device.type else "onnxruntime"

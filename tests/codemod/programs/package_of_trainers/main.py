@@ -1,0 +1,4 @@
+from lab.cli import main
+
+main(["--gpu", "0"])
+main([])

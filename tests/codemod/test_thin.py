@@ -1,0 +1,321 @@
+"""What is left out of a file before it is parsed: nothing that changes the result.
+
+The same text is given to the rules whole and thinned, and they have to say the same: over every
+case file, alone and among code that has nothing to do with it, over programs put together from
+statements that depend on each other, and over the sources of the installed torch.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tdev_core.codemod.engine import driver
+from tdev_core.codemod.engine.api import (
+    STYLES,
+    Names,
+    Options,
+    Style,
+    SyntaxError_,
+    WholeTextNeeded,
+)
+from tdev_core.codemod.engine.thin import thin
+from tdev_core.codemod.engine.tree import Tree
+
+NAMES = Names.load()
+CASES = Path(__file__).parent / "cases"
+INPUTS = sorted([*CASES.glob("*/*/*.in.py"), *CASES.glob("*/*/*.same.py")])
+COUNT = int(os.environ.get("TDEV_FUZZ_FILES", "12"))
+
+AROUND = '''
+def unrelated(values, scale=2):
+    """Says nothing."""
+    total = 0
+    for value in values:
+        if value:
+            total += value * scale
+        elif scale > 3:
+            total -= 1
+    return [total, {"total": total}]
+
+
+class Unrelated(dict):
+    limit = 3
+
+    def __init__(self, first):
+        self.first = first
+        self.second = unrelated([first])
+
+    @property
+    def both(self):
+        return self.first, self.second
+
+'''
+
+
+def _said(source: str, style: Style, whole: bool, annotate: bool = False) -> Any:
+    options = Options(style=style, annotate=annotate)
+    try:
+        return driver._rules(source, NAMES, options, "program.py", whole=whole)
+    except SyntaxError_ as error:
+        return error.line
+
+
+def _agree(source: str, style: Style, annotate: bool = False) -> bool:
+    """Assert it; whether anything was left out of what the rules saw."""
+    try:
+        short = _said(source, style, False, annotate)
+    except WholeTextNeeded:
+        return False
+    assert short == _said(source, style, True, annotate)
+    return thin(source.replace("\r\n", "\n").replace("\r", "\n"), NAMES) is not None
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=lambda p: "/".join(p.parts[-3:]))
+def test_case(path: Path) -> None:
+    source = path.read_bytes().decode().removeprefix("\ufeff")
+    for style in STYLES:
+        _agree(source, style)
+        # No line end of another kind: the seam would be one.
+        around = AROUND.replace("\n", "\r\n" if "\r\n" in source else "\n")
+        if "\r" in source.replace("\r\n", ""):
+            continue
+        _agree(source + around, style, annotate=True)
+        if not any(word in source for word in ("__future__", '"""', "tdev: keep")):
+            _agree(around + source, style)
+
+
+LINES = st.sampled_from(
+    [
+        "pass",
+        "where = 'cuda'",
+        "where = other",
+        "where: str = 'cpu'",
+        "other = where if n else 'cuda:1'",
+        "other = torch.device('cuda')",
+        "other, n = 'cuda', 3",
+        "n = n + 1",
+        "x = x.to(where)",
+        "x = x.to(other); n = 2",
+        "x.to(self.where)",
+        "x = y.to(torch.float32)",
+        "x = torch.zeros(n, device=where)",
+        "x = torch.zeros(n, device=choose())",
+        "x = torch.zeros(n, **given)",
+        "given = {'device': where}",
+        "given = dict(n=n)",
+        "x = choose()",
+        "y = torch.ones(n)",
+        "if y.is_cuda: n = 4",
+        "ok = y.is_cuda",
+        "self.where = where",
+        "self.where = choose()",
+        "self.n = n",
+        "x = load(n)",
+        "make = torch.cuda.Stream",
+        "s = make()",
+        "torch = n",
+        "import torch",
+        "from torch import load",
+        "load = n",
+        "return where",
+        "return n",
+        "return torch.device(where)",
+        "global where",
+        "del n",
+        "[y for y in x if y]",
+        "n = (where := 'cuda')",
+        "print('torch.', n)",
+        "@torch.no_grad()\n{i}def choose(n=where):\n{i}    return n",
+        "def choose(where='cuda'):\n{i}    n = where\n{i}    return n",
+        "for where in ('cuda', n):\n{i}    x.to(where)",
+        "for n in x:\n{i}    n = 1\n{i}else:\n{i}    y = n",
+        "if where == 'cuda':\n{i}    n = 1\n{i}elif n:\n{i}    y = mps\n{i}else:\n{i}    pass",
+        "if n.is_mps():\n{i}    y = n",
+        "if n:\n{i}    y = n\n{i}elif torch.cuda.is_available():\n{i}    y = 'cuda'",
+        "try:\n{i}    n = 1\n{i}except ValueError as y:\n{i}    where = y\n{i}finally:\n{i}    x = 2",
+        "with n as y, x as where:\n{i}    y.to(where)",
+        "é = 'ü'; x.cuda()",
+        "assert x.is_cuda  # why",
+        "while n:\n{i}    break",
+    ]
+)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    lines = [draw(st.sampled_from(["import torch", "import torch as th, torch", "import os"]))]
+    for _ in range(draw(st.integers(1, 4))):
+        head, indent = draw(
+            st.sampled_from(
+                [
+                    ("", ""),
+                    ("def f(x, n=1):", "    "),
+                    ("def choose(x=None):\n    '''Chooses.'''", "    "),
+                    ("class A:\n    where = 'cpu'\n    def g(self, x, where=None):", " " * 8),
+                    ("class A:\n    def g(self):\n        pass\n    def h(self, y):", " " * 8),
+                    ("class B(A):", "    "),
+                    ("async def f(torch):", "\t"),
+                ]
+            )
+        )
+        lines += [head] if head else []
+        for line in draw(st.lists(LINES, min_size=1, max_size=6)):
+            lines.append(indent + line.replace("{i}", indent))
+    return "\n".join(lines) + draw(st.sampled_from(["", "\n"]))
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+)
+@given(programs(), st.sampled_from(STYLES), st.booleans(), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_program(source: str, style: Style, annotate: bool, newline: str) -> None:
+    try:
+        compile(source, "<program>", "exec", flags=ast.PyCF_ONLY_AST)
+    except SyntaxError:
+        return
+    _agree(source.replace("\n", newline), style, annotate)
+
+
+def _sample() -> list[Path]:
+    found = importlib.util.find_spec("torch")
+    assert found is not None and found.origin is not None
+    root = Path(found.origin).parent
+    files = [p for p in root.rglob("*.py") if p.stat().st_size < (60_000 if COUNT <= 12 else 2e6)]
+    files.sort(key=lambda p: hashlib.sha256(str(p.relative_to(root)).encode()).digest())
+    return [p for p in files if b"cuda" in p.read_bytes()][:COUNT]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_real_files(style: Style) -> None:
+    assert any([_agree(path.read_text("utf-8"), style) for path in _sample()])
+
+
+SOURCE = '''import torch
+
+SIZES = {"small": 1}
+
+
+def helper(a):
+    b = a + 1
+    return b
+
+
+def run(x, n):
+    """Moves it."""
+    first = helper(n)
+    second = first * 2
+    where = "cuda"
+    for i in range(3):
+        second += i
+    print(second)
+    return x.to(where)
+'''
+
+
+def test_what_stays() -> None:
+    thinned = thin(SOURCE, NAMES)
+    assert thinned is not None
+    assert thinned.text == (
+        "import torch\n\npass\n\n\ndef run(x, n):\n"
+        '    """Moves it."""\n    pass\n    where = "cuda"\n    pass\n    return x.to(where)\n'
+    )
+
+
+def test_places_are_those_of_the_whole_text() -> None:
+    """Each node of the short tree stands where the whole tree has one of its kind and text."""
+    source = SOURCE.replace("helper", "hélper")
+    short, whole = Tree(source, NAMES), Tree(source)
+    for kind, nodes in short.nodes.items():
+        places = {whole.span(node) for node in whole.nodes.get(kind, ())}
+        for node in nodes:
+            if kind.__name__ not in ("Module", "Pass") and short.text(node) != "":
+                first = short.text(node).split()[0]
+                assert short.span(node) in places or first in ("SIZES", "first", "for"), kind
+    [function] = [n for n in short.nodes[type(whole.module.body[-1])]]
+    assert short.text(function) == SOURCE[SOURCE.index("def run") :].replace(
+        "helper", "hélper"
+    ).rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    print('a long line that says nothing')\n    x = 1  # tdev: keep\n",
+        "print 'not this Python'\n" * 3,
+        "x = '\0' + 'a long line that says nothing'\n",
+        "",
+    ],
+)
+def test_nothing_is_left_out(source: str) -> None:
+    assert thin(source, NAMES) is None
+
+
+NEEDED = {
+    "assignment": "def f(n):\n    y = torch.ones(n)\n    print(n, SIZES)\n    return y.is_cuda\n",
+    "attribute": (
+        "class A:\n    def __init__(self, n):\n        self.y = torch.ones(n)\n\n"
+        "    def g(self):\n        return self.y.is_cuda\n"
+    ),
+    "return": (
+        "def make(n):\n    print(n, SIZES)\n    return torch.ones(n)\n\n\n"
+        "def g():\n    return make(3).is_cuda\n"
+    ),
+    "constant": "WHERE = 'cuda'\n\n\ndef f(x):\n    print(x, SIZES)\n    return x.to(WHERE)\n",
+    "constant handed on": (
+        "from elsewhere import build\n\nWHERE = 'cuda'\n\n\ndef f(x):\n    return build(x, WHERE)\n"
+    ),
+    "global": (
+        "y = torch.ones(1)\n\n\ndef f(n):\n    global y\n    y = make_one_of(n)\n\n\n"
+        "def g():\n    return y.is_cuda\n"
+    ),
+    "neighbour": (
+        "def f(n):\n    if torch.cuda.is_available():\n        print(n, SIZES)\n"
+        "    if n.mps.is_available():\n        print(SIZES, n)\n"
+    ),
+    "elif": (
+        "def f(n):\n    if torch.cuda.is_available():\n        print(n, SIZES)\n"
+        "    elif n.mps.is_available():\n        print(SIZES, n)\n"
+    ),
+    "docstring": (
+        'def f(n):\n    """Says what it does."""\n    print(n, SIZES)\n'
+        "    import torch\n    return n.device.type == 'cuda'\n"
+    ),
+    "renamed import": "from torch import device as place\n\n\ndef f(n):\n    return place(n)\n",
+    "shadowed torch": (
+        "def f(n):\n    torch = make_one_of(n)\n    return n.device.type == 'cuda'\n"
+    ),
+    "loop variable": (
+        "def f(n):\n    y = torch.ones(1)\n    for y in n:\n        print(n, SIZES)\n"
+        "    return y.is_cuda\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("name", NEEDED)
+def test_what_a_rule_looks_up_stays(name: str, style: Style) -> None:
+    head = "import other\n" if name == "docstring" else "import torch\n"
+    _agree(head + "\nSIZES = {'small': 1, 'large': 2}\n\n\n" + NEEDED[name], style)
+
+
+def test_an_import_that_left_out_text_uses_stays() -> None:
+    source = "import torch\n\n\ndef f(x):\n    torch.relu(x).sum(); torch.cuda.init()\n"
+    result = _said(source, "explicit", False)
+    assert "import torch\n" in result.code and "import tdev\n" in result.code
+    assert _agree(source, "explicit")
+
+
+def test_strings_in_left_out_text_ask_for_the_whole() -> None:
+    source = "import torch\n\n\ndef f(x):\n    print('by torch.relu', x)\n    torch.cuda.init()\n"
+    with pytest.raises(WholeTextNeeded):
+        _said(source, "explicit", False)
+    assert driver.run(source, NAMES, Options(), "f.py") == _said(source, "explicit", True)
