@@ -1,4 +1,4 @@
-"""``torch.distributed`` on device tensors: gloo moves CPU copies.
+"""``torch.distributed`` on device tensors: gloo moves CPU copies, unless MLX has connected the ranks itself.
 
 A collective has finished when it returns: the copies come back then, and the work it returns is done.  Only a receive waits
 until it is asked to (two ranks may post their receives before their sends).
@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tdev_core.mlx import runtime, storage
+from tdev_core.mlx import connected, runtime, storage
 
 __all__ = ["kernel"]
 
@@ -19,9 +19,14 @@ __all__ = ["kernel"]
 def kernel(op: Any) -> Callable[..., Any]:
     """`op`, one of torch's ``c10d`` operators, for tensors of the device."""
     late = op._schema.name in ("c10d::recv_", "c10d::recv_any_source_")
+    through_mlx = connected.kernel(op)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         runtime.ready()
+        if through_mlx is not None:
+            answer = through_mlx(*args, **kwargs)
+            if answer is not NotImplemented:
+                return answer
         twins: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}
 
         def lower(x: Any) -> Any:

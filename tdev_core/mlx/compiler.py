@@ -14,7 +14,7 @@ import operator
 import sys
 from typing import Any
 
-from tdev_core.mlx import bounds, runtime, storage
+from tdev_core.mlx import bounds, joint, layout, runtime, storage
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import OPERATORS
 
@@ -87,26 +87,11 @@ def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
         return make_boxed_func(compile_graph(gm))
 
     return aot_autograd(
-        fw_compiler=compiler, bw_compiler=compiler, decompositions=_decompositions()
+        fw_compiler=compiler,
+        bw_compiler=compiler,
+        partition_fn=joint.partition,
+        decompositions=joint.decompositions(kernel_of),
     )(graph, example_inputs)
-
-
-_table: dict[Any, Any] = {}
-
-
-def _decompositions() -> dict[Any, Any]:
-    """torch's decompositions of the operators that have no kernel here."""
-    if not _table:
-        from torch._decomp import core_aten_decompositions
-
-        _table.update(
-            {
-                o: f
-                for o, f in core_aten_decompositions().items()
-                if hasattr(o, "_schema") and kernel_of(o) is None
-            }
-        )
-    return _table
 
 
 # --- graphs -----------------------------------------------------------------------------------------
@@ -131,7 +116,9 @@ def kernel_of(target: Any) -> Any:
     if full in norm.GRAPH:
         return norm.GRAPH[full]
     row = OPERATORS.get(full)
-    return row.kernel if row is not None and row.compiled and not row.raw else None
+    if row is None or row.raw or not row.compiled:
+        return None
+    return layout.follow(row.kernel) if layout.elementwise(target) else row.kernel
 
 
 def _values(node: Any) -> list[Any]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core.errors import UnsupportedError
-from tdev_core.mlx import fallback, runtime, storage
+from tdev_core.mlx import fallback, layout, runtime, storage
 from tdev_core.mlx.dtypes import cast, category, to_mx, to_torch
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline
@@ -54,6 +54,8 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
     array = mx.array
     tensor = torch.Tensor
     adopt = runtime.ready
+    followed = layout.follow(kernel) if layout.elementwise(op) else kernel
+    views = layout.below
 
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
@@ -62,7 +64,7 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
             adopt()
         try:
             values = [get(a) if isinstance(a, tensor) else a for a in args]
-            result = kernel(*values, **kwargs)
+            result = followed(*values, **kwargs)
             if isinstance(result, array):
                 return wrap(result)
             return wrapped(result)
@@ -75,7 +77,7 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
         adopt()
         try:
             named = dict(zip(kwargs, _arrays(kwargs.values(), get), strict=True))
-            return wrapped(kernel(*_arrays(args, get), **named))
+            return wrapped(followed(*_arrays(args, get), **named))
         except _PASS:
             raise
         except Exception as error:
@@ -84,7 +86,7 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
     def call_one(x: Any) -> Any:
         try:
             local.adopted  # noqa: B018
-            result = kernel(get(x))
+            result = (followed if views else kernel)(get(x))
             return wrap(result) if isinstance(result, array) else wrapped(result)
         except Exception:
             return call(x)
@@ -92,7 +94,8 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
     def call_two(x: Any, y: Any, **kwargs: Any) -> Any:
         try:
             local.adopted  # noqa: B018
-            result = kernel(get(x), get(y) if isinstance(y, tensor) else y, **kwargs)
+            run = followed if views else kernel
+            result = run(get(x), get(y) if isinstance(y, tensor) else y, **kwargs)
             return wrap(result) if isinstance(result, array) else wrapped(result)
         except Exception:
             return call(x, y, **kwargs)
@@ -142,6 +145,8 @@ def raw(op: Any, kernel: Kernel) -> Kernel:
 def inplace(op: Any, kernel: Kernel) -> Kernel:
     """In-place form of a functional kernel: same computation, stored in the first argument."""
     adopt = runtime.ready
+    if layout.elementwise(op):
+        kernel = layout.follow(kernel)
 
     def call(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
         adopt()
@@ -238,15 +243,13 @@ def store(out: torch.Tensor, a: Any) -> None:
 
 
 def resize(out: torch.Tensor, a: Any) -> None:
-    """Give `out` a new storage that holds `a`."""
+    """Give `out` the shape of `a`, in its own storage if that reaches (as torch does), else in a new one."""
     fresh = wrap(a)
-    held = out.untyped_storage()
-    if (
-        out.storage_offset() == 0
-        and held.nbytes() >= fresh.untyped_storage().nbytes()
-        and held.nbytes()
-    ):
-        shaped = out.as_strided(a.shape, storage.contiguous_strides(a.shape), 0)
+    held, offset = out.untyped_storage(), out.storage_offset()
+    needed = offset * out.element_size() + fresh.untyped_storage().nbytes()
+    if held.nbytes() >= needed and held.nbytes():
+        # torch.fft.fftfreq fills the second half of its result by way of an empty view that starts there.
+        shaped = out.as_strided(a.shape, storage.contiguous_strides(a.shape), offset)
         write(shaped, a)
         out.data = shaped
         return

@@ -42,6 +42,9 @@ compiles = False
 ``mx.compile`` pays off for them always, but on Linux it runs a C++ compiler, which nobody expects of an eager program.
 """
 
+on_cpu = False
+"""Whether MLX computes on the CPU, as it does on Linux; set by `start`."""
+
 lock = threading.RLock()
 
 
@@ -57,9 +60,10 @@ _process = 0
 
 def start() -> None:
     """Make the stream; once for each process."""
-    global _stream, _process
+    global _stream, _process, on_cpu
     if _stream is None:
         dtypes.load()
+        on_cpu = mx.default_device().type == mx.DeviceType.cpu
         _stream = mx.new_thread_unsafe_stream(mx.default_device())
         _process = os.getpid()
         os.register_at_fork(after_in_child=_forked)

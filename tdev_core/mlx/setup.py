@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core.errors import UnsupportedError
 from tdev_core.mlx import derive, dispatch, fallback, runtime, table
 from tdev_core.mlx.lazy import torch
 from tdev_core.mlx.registry import OPERATORS, Row
@@ -25,8 +26,10 @@ def register() -> None:
 
     runtime.start()
     table.load()
-    register_device(DeviceSpec("mlx", MlxAccelerator(), MlxStorages()))
+    register_device(DeviceSpec("mlx", MlxAccelerator(), MlxStorages(), compiler="mlx"))
     torch_api.set_fallback(fallback.boxed)
+    for key in ("SparsePrivateUse1", "SparseCsrPrivateUse1"):
+        torch_api.set_fallback(_no_sparse, key)
     for row in list(OPERATORS.values()):
         if row.eager:
             _register_row(row)
@@ -43,6 +46,13 @@ def register() -> None:
         torch_api.implement("aten::pin_memory", _pin_memory, key)
     process_group.install("mlx", collectives.kernel)
     compiler.announce()
+
+
+def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    raise UnsupportedError(
+        f"{operator.name()} is not supported on the 'mlx' backend: MLX has no sparse tensors. Instead: make the "
+        "sparse tensor on the CPU, or use a dense one."
+    )
 
 
 def _not_pinned(tensor: Any, device: Any = None) -> bool:

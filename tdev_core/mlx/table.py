@@ -10,7 +10,7 @@ __all__ = ["FAMILIES", "load", "operators"]
 
 FAMILIES = (
     "pointwise", "arithmetic", "bits", "compare", "reduce", "memory", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv",
-    "pool", "resample", "norm", "sort", "random", "optim", "recurrent", "fourier", "special",
+    "pool", "resample", "norm", "batch_norm", "sort", "random", "optim", "recurrent", "fourier", "special",
 )  # fmt: skip
 """The modules of ``tdev_core.mlx.ops``; each holds the rows and kernels of one family."""
 

@@ -298,3 +298,11 @@ def test_memory_does_not_grow_over_steps_that_nobody_looks_at() -> None:
             module().synchronize()
             peaks.append(mx.get_peak_memory())
     assert peaks[1] <= 1.2 * peaks[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_moves_that_need_not_block_move(dtype: torch.dtype) -> None:
+    x = torch.arange(3, dtype=dtype, device="mlx")
+    assert x.to("cpu", non_blocking=True).tolist() == [0, 1, 2]
+    assert x.to("cpu", torch.float64, non_blocking=True).dtype is torch.float64
+    assert torch.arange(3).to("mlx", non_blocking=True).tolist() == [0, 1, 2]

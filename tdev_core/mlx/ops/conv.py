@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.mlx.dtypes import category
+from tdev_core.mlx.layout import first, last
 from tdev_core.mlx.lazy import mx
+from tdev_core.mlx.ops.unfolded import correlate, input_gradient
 from tdev_core.mlx.registry import Decline, op
 
 Array = Any
@@ -17,17 +19,10 @@ def spread(value: Any, n: int) -> list[int]:
     return values * n if len(values) == 1 else values
 
 
-def _last(x: Array) -> Array:
-    return mx.moveaxis(x, 1, -1)
-
-
 def _forward(
     x: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
 ) -> Array:
-    y = mx.conv_general(
-        _last(x), _last(w), stride=stride, padding=padding, kernel_dilation=dilation, groups=groups
-    )
-    return mx.moveaxis(y, -1, 1)
+    return first(correlate(last(x), last(w), stride, padding, dilation, groups))
 
 
 def _transposed(
@@ -49,7 +44,7 @@ def _transposed(
     low = [r - p for r, p in zip(reach, padding, strict=True)]
     high = [r - p + e for r, p, e in zip(reach, padding, extra, strict=True)]
     y = mx.conv_general(
-        _last(x), w, stride=1, padding=([max(v, 0) for v in low], [max(v, 0) for v in high]),
+        last(x), w, stride=1, padding=([max(v, 0) for v in low], [max(v, 0) for v in high]),
         kernel_dilation=dilation, input_dilation=stride, groups=groups, flip=True,
     )  # fmt: skip
     if min(*low, *high) < 0:
@@ -58,7 +53,7 @@ def _transposed(
             for i, (a, b) in enumerate(zip(low, high, strict=True))
         ]
         y = y[(slice(None), *cut)]
-    return mx.moveaxis(y, -1, 1)
+    return first(y)
 
 
 def _check(x: Array, w: Array, groups: int, transposed: bool) -> int:
@@ -69,6 +64,22 @@ def _check(x: Array, w: Array, groups: int, transposed: bool) -> int:
     if not x.size or not w.size or x.shape[1] != channels or w.shape[0] % groups:
         raise Decline("the weight does not fit the input, or one of them is empty")
     return n
+
+
+def _check_steps(stride: Any, padding: Any, dilation: Any) -> None:
+    if min(stride) < 1 or min(dilation) < 1 or min(padding) < 0:
+        raise Decline("negative padding, or non-positive stride or dilation")
+
+
+def _check_reach(x: Array, w: Array, stride: Any, padding: Any, dilation: Any) -> None:
+    n = w.ndim - 2
+    p, d = spread(padding, n), spread(dilation, n)
+    _check_steps(stride, p, d)
+    if any(
+        i + 2 * q < (k - 1) * r + 1
+        for i, q, k, r in zip(x.shape[2:], p, w.shape[2:], d, strict=True)
+    ):
+        raise Decline("Kernel size can't be greater than actual input size")
 
 
 def _value(
@@ -83,18 +94,13 @@ def _value(
 ) -> Array:
     n = _check(x, w, groups, transposed)
     s, p, d = spread(stride, n), spread(padding, n), spread(dilation, n)
-    if min(s) < 1 or min(d) < 1 or min(p) < 0:
-        raise Decline("negative padding, or non-positive stride or dilation")
     if transposed:
+        _check_steps(s, p, d)
         extra = spread(output_padding, n)
         if any(e >= max(a, b) for e, a, b in zip(extra, s, d, strict=True)):
             raise Decline("output padding must be smaller than either stride or dilation")
         return _transposed(x, w, s, p, d, extra, groups)
-    if any(
-        i + 2 * q < (k - 1) * r + 1
-        for i, q, k, r in zip(x.shape[2:], p, w.shape[2:], d, strict=True)
-    ):
-        raise Decline("Kernel size can't be greater than actual input size")
+    _check_reach(x, w, stride, padding, dilation)
     return _forward(x, w, s, p, d, groups)
 
 
@@ -112,7 +118,7 @@ def convolution(
 ) -> Array:
     y = _value(x, w, stride, padding, dilation, transposed, output_padding, groups)
     if bias is not None:
-        y = y + mx.reshape(bias, (-1, *[1] * (y.ndim - 2)))
+        y = first(last(y) + bias)
     return y
 
 
@@ -140,25 +146,45 @@ def convolution_backward(
             dx = _forward(g, w, s, p, d, groups)
         if output_mask[1]:
             (dw,) = mx.vjp(lambda b: _forward(g, b, s, p, d, groups), [w], [x])[1]
-    elif output_mask[0] and output_mask[1]:
-        dx, dw = mx.vjp(
-            lambda a, b: _value(
-                a, b, stride, padding, dilation, transposed, output_padding, groups
-            ),
-            [x, w],
-            [g],
-        )[1]
-    elif output_mask[0]:
-        (dx,) = mx.vjp(
-            lambda a: _value(a, w, stride, padding, dilation, transposed, output_padding, groups),
-            [x],
-            [g],
-        )[1]
-    elif output_mask[1]:
-        (dw,) = mx.vjp(
-            lambda b: _value(x, b, stride, padding, dilation, transposed, output_padding, groups),
-            [w],
-            [g],
-        )[1]
-    db = mx.sum(g, axis=[0, *range(2, g.ndim)]) if output_mask[2] else None
+    else:
+        _check_reach(x, w, stride, padding, dilation)
+        n = w.ndim - 2
+        s, p, d = spread(stride, n), spread(padding, n), spread(dilation, n)
+        dx, dw = _gradients(g, x, w, output_mask, s, p, d, groups)
+    db = mx.sum(last(g), axis=list(range(g.ndim - 1))) if output_mask[2] else None
     return dx, dw, db
+
+
+def _gradients(
+    g: Array,
+    x: Array,
+    w: Array,
+    wanted: Any,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+) -> Any:
+    """The gradients of input and weight of a plain convolution; None where not wanted."""
+    g, pair = last(g), [last(x), last(w)]
+    out: list[Any] = [None, None]
+    if wanted[0]:
+        out[0] = input_gradient(g, pair[1], stride, padding, dilation, groups)
+    free = [i for i in (0, 1) if wanted[i] and out[i] is None]
+
+    def forward(*given: Array) -> Array:
+        both = list(pair)
+        for i, a in zip(free, given, strict=True):
+            both[i] = a
+        return mx.conv_general(
+            *both, stride=stride, padding=padding, kernel_dilation=dilation, groups=groups
+        )
+
+    if free:
+        found = mx.vjp(forward, [pair[i] for i in free], [g])[1]
+        for i, a in zip(free, found, strict=True):
+            out[i] = a
+    return (
+        None if out[0] is None else first(out[0]),
+        None if out[1] is None else mx.moveaxis(out[1], -1, 1),
+    )

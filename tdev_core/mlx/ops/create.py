@@ -8,7 +8,7 @@ from typing import Any
 from tdev_core.mlx.dtypes import mx_dtype, scalar_like
 from tdev_core.mlx.lazy import mx, np, torch
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import check_device
+from tdev_core.mlx.storage import check_device, upload
 
 Array = Any
 
@@ -97,6 +97,28 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None, 
         raise Decline("n and m must be greater or equal to 0")
     diagonal = mx.expand_dims(mx.arange(n), 1) == mx.arange(columns)
     return diagonal.astype(mx_dtype(dtype or torch.get_default_dtype()))
+
+
+@op(
+    "kaiser_window",
+    "kaiser_window.periodic",
+    "kaiser_window.beta",
+    mlx="mx.array",
+    note="computed on the host",
+)
+def kaiser_window(
+    length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    **_: Any,
+) -> Array:
+    _one_device(device)
+    dtype = dtype or torch.get_default_dtype()
+    mx_dtype(dtype)
+    return upload(torch.kaiser_window(length, periodic, beta, dtype=dtype, device="cpu"))
 
 
 @op("tril_indices", mlx="mx.array", note="computed on the host")

@@ -211,8 +211,8 @@ def to_copy(
     if away or x.device.type != "mlx" or x.dtype not in to_mx or target not in to_mx:
         return _native("_to_copy", "default")(
             torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype=dtype, layout=layout, device=device,
-            pin_memory=pin_memory, non_blocking=non_blocking, memory_format=memory_format,
-        )  # fmt: skip
+            pin_memory=pin_memory, non_blocking=False, memory_format=memory_format,
+        )  # fmt: skip  # asked not to block, torch would want pinned memory, which this device has no use for
     _strided_layout(layout)
     storage.check_device(device)
     return laid_out(cast(resolve(x), to_mx[target]), x, memory_format)

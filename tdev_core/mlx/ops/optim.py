@@ -5,6 +5,7 @@ A whole list is computed before any of it is written, so that a failure leaves t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tdev_core.mlx import runtime
@@ -133,49 +134,69 @@ def _gradient(g: Tensor, grad_scale: Tensor | None, maximize: bool) -> Any:
 
 def _adam_update(
     row: tuple[Any, ...],
-    lr: Any,
+    keep: Any,
     beta1: float,
     beta2: float,
     decay: float,
     eps: float,
-    decoupled: bool,
 ) -> list[Any]:
-    """New (parameter, first moment, second moment, greatest second moment or None) of one parameter."""
-    w, g, m, v, top, t = row
+    """New (parameter, first moment, second moment, greatest second moment or None) of one parameter.
+
+    `keep` is what decoupled decay leaves of a parameter, or None; `decay` is what is added to the gradient otherwise.
+    """
+    w, g, m, v, top, size, root = row
     half = w.dtype
     if is_half(w):
         w, m, v = w.astype(mx.float32), m.astype(mx.float32), v.astype(mx.float32)
-    if decay and decoupled:
-        w = w - lr * decay * w
+    if keep is not None:
+        w = w * keep
     elif decay:
         g = g + decay * w
     m = m + (1 - beta1) * (g - m)
     v = beta2 * v + (1 - beta2) * g * g
-    size = lr / (1 - mx.power(mx.array(beta1), t))
-    root = mx.sqrt(1 - mx.power(mx.array(beta2), t))
     greatest = v if top is None else mx.maximum(top.astype(v.dtype), v)
-    w = (w - size * m / (mx.sqrt(greatest) / root + eps)).astype(half)
+    w = (w - size * m / (mx.sqrt(greatest) * root + eps)).astype(half)
     return [w, m, v, None if top is None else greatest]
+
+
+def _corrections(counts: list[Any], lr: Any, beta1: float, beta2: float) -> Any:
+    """For each parameter the step size and the factor of the root, both corrected for the bias of the moments.
+
+    They are numbers of their own, not parts of the update: a compiled update would compute the powers for every element.
+    """
+    t = mx.stack([mx.reshape(c, ()) for c in counts])
+    return zip(lr / _lacking(beta1, t), mx.rsqrt(_lacking(beta2, t)), strict=True)
+
+
+def _lacking(beta: float, t: Any) -> Any:
+    """``1 - beta ** t``, to the last bits where that is small."""
+    return -mx.expm1(t * math.log(beta)) if beta else mx.ones_like(t)
 
 
 _compiled: dict[Any, Any] = {}
 
 
 def _adam_updates(
-    rows: list[tuple[Any, ...]], lr: Any, settings: tuple[Any, ...]
+    rows: list[tuple[Any, ...]], lr: Any, decoupled: bool, settings: tuple[float, ...]
 ) -> list[list[Any]]:
     """All parameters at once; under ``mx.compile`` in a program that has asked for compilation."""
+    beta1, beta2, decay, _ = settings
+    corrections = _corrections([row[5] for row in rows], lr, beta1, beta2)
+    keep = 1 - lr * decay if decay and decoupled else None
+    rows = [(*row[:5], *pair) for row, pair in zip(rows, corrections, strict=True)]
     if not runtime.compiles:
-        return [_adam_update(row, lr, *settings) for row in rows]
-    key = (settings, rows[0][4] is None)
+        return [_adam_update(row, keep, *settings) for row in rows]
+    key = (settings, rows[0][4] is None, keep is None)
     if key not in _compiled:
 
-        def update(rows: Any, lr: Any) -> Any:
+        def update(rows: Any, keep: Any) -> Any:
             return [
                 [
                     a
                     for a in _adam_update(
-                        row if len(row) == 6 else (*row[:4], None, row[4]), lr, *settings
+                        row if len(row) == 7 else (*row[:4], None, *row[4:]),
+                        keep[0] if keep else None,
+                        *settings,
                     )
                     if a is not None
                 ]
@@ -184,7 +205,8 @@ def _adam_updates(
 
         _compiled[key] = mx.compile(update)
     given = [[a for a in row if a is not None] for row in rows]
-    out = _compiled[key](given, lr if isinstance(lr, mx.array) else mx.array(lr, dtype=mx.float32))
+    kept = [] if keep is None else [mx.array(keep, dtype=mx.float32)]
+    out = _compiled[key](given, kept)
     return [r if len(r) == 4 else [*r, None] for r in out]
 
 
@@ -200,9 +222,9 @@ def _adam(decoupled: bool) -> Any:
         lists = (self, exp_avgs, exp_avg_sqs, state_steps)
         params, firsts, seconds, counts = ([read(t) for t in ts] for ts in lists)
         rows = list(zip(params, gradients, firsts, seconds, tops, counts, strict=True))
-        settings = (beta1, beta2, weight_decay, eps, decoupled)
+        settings = (beta1, beta2, weight_decay, eps)
         for i, (w, m, v, top) in enumerate(
-            _adam_updates(rows, _number(lr), settings) if rows else []
+            _adam_updates(rows, _number(lr), decoupled, settings) if rows else []
         ):
             new = [(self[i], w), (exp_avgs[i], m), (exp_avg_sqs[i], v)]
             if amsgrad:

@@ -1,0 +1,165 @@
+"""Collectives of processes that MLX has connected: MLX carries them, with gloo's results."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+WORKER = Path(__file__).parent / "connected_worker.py"
+CARRIED = {
+    "SUM": "all_sum",
+    "AVG": "all_sum",
+    "MAX": "all_max",
+    "MIN": "all_min",
+    "in_place_of_a_view": "all_sum",
+    "coalesced": "all_sum",
+    "broadcast": "all_sum",
+    "gathered": "all_gather",
+    "gathered_into_one": "all_gather",
+}
+"""The function of MLX that carries each case of the worker; the others are gloo's."""
+
+
+def free_ports(number: int) -> list[int]:
+    sockets = [socket.socket() for _ in range(number)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def ranks(folder: Path, *variables: dict[str, str], dtypes: Sequence[str] = ()) -> list[Any]:
+    """What the two ranks found; each gets its own environment variables."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("TDEV_", "MLX_")) and name not in ("RANK", "WORLD_SIZE")
+    }
+    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
+    common = {
+        "PYTHONPATH": path,
+        "TDEV_BACKEND": "mlx",
+        "OMP_NUM_THREADS": "1",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    processes = [
+        subprocess.Popen(
+            [sys.executable, str(WORKER), f"{folder}/", *dtypes],
+            env={**kept, **common, **own},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for own in variables
+    ]
+    try:
+        errors = [process.communicate(timeout=150)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)[-6000:]
+    return [json.loads((folder / str(rank)).read_text("utf-8")) for rank in (0, 1)]
+
+
+def hostfile(folder: Path) -> str:
+    """A ring of two on this machine, in the format of ``mlx.launch``."""
+    file = folder / "hosts.json"
+    file.write_text(json.dumps([[f"127.0.0.1:{port}"] for port in free_ports(2)]))
+    return str(file)
+
+
+@pytest.fixture(scope="module")
+def launched(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Two ranks that know only what ``mlx.launch`` tells them."""
+    folder = tmp_path_factory.mktemp("launched")
+    hosts = hostfile(folder)
+    return ranks(folder, *({"MLX_RANK": str(rank), "MLX_HOSTFILE": hosts} for rank in (0, 1)))
+
+
+def test_every_collective_gives_what_gloo_gives(launched: list[dict[str, Any]]) -> None:
+    for rank in (0, 1):
+        assert launched[rank]["rank"] == rank and launched[rank]["told"] == []
+        for case, found in launched[rank]["collectives"].items():
+            if found["gloo"] != "refused":  # MLX adds up bool, which gloo does not
+                assert found["mlx"] == found["gloo"], case
+
+
+def test_mlx_carries_what_it_has_and_nothing_else(launched: list[dict[str, Any]]) -> None:
+    for case, found in launched[0]["collectives"].items():
+        name, _, dtype = case.partition(" ")
+        # torch reduces the parts of complex numbers, and refuses to compare them.
+        fractions = "float" in dtype or "complex" in dtype
+        ordered = dtype not in ("torch.complex64", "torch.bool")
+        possible = {"AVG": fractions, "MAX": ordered, "MIN": ordered}.get(name, True)
+        if name in CARRIED and dtype != "torch.float64" and possible:
+            assert CARRIED[name] in found["carried"], case
+        else:
+            assert found["carried"] == {}, case
+
+
+def test_data_parallel_training_is_the_same(launched: list[dict[str, Any]]) -> None:
+    for rank in (0, 1):
+        assert launched[rank]["trained"] == pytest.approx(launched[rank]["gloo"], abs=1e-6)
+        assert launched[rank]["carried"]["all_sum"] >= 3, "one for each step"
+    assert launched[0]["trained"] == launched[1]["trained"]
+
+
+def test_ranks_in_another_order_are_gloos(launched: list[dict[str, Any]]) -> None:
+    assert launched[0]["subgroup"] == launched[1]["subgroup"] == [3.0, 0.0]
+
+
+def test_other_ranks_than_torchs_are_told_and_not_used(tmp_path: Path) -> None:
+    hosts, (port,) = hostfile(tmp_path), free_ports(1)
+    found = ranks(
+        tmp_path,
+        *(
+            {
+                "MLX_RANK": str(1 - rank),
+                "MLX_HOSTFILE": hosts,
+                "RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            }
+            for rank in (0, 1)
+        ),
+        dtypes=["float32"],
+    )
+    for rank in (0, 1):
+        (told,) = found[rank]["told"]
+        assert f"rank {1 - rank} of 2, torch.distributed as rank {rank} of 2" in told
+        assert found[rank]["carried"] == {}
+        for case, answer in found[rank]["collectives"].items():
+            assert answer["mlx"] == answer["gloo"] and answer["carried"] == {}, case
+
+
+def test_a_launcher_that_connects_nothing_leaves_gloo(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    found = ranks(
+        tmp_path,
+        *(
+            {
+                "MLX_RANK": str(rank),
+                "MLX_HOSTFILE": str(tmp_path / "no such file"),
+                "RANK": str(rank),
+                "WORLD_SIZE": "2",
+                "MASTER_ADDR": "127.0.0.1",
+                "MASTER_PORT": str(port),
+            }
+            for rank in (0, 1)
+        ),
+        dtypes=["float32"],
+    )
+    for rank in (0, 1):
+        assert len(found[rank]["told"]) == 1 and "gloo carries" in found[rank]["told"][0]
+        assert found[rank]["carried"] == {}
