@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import accelerator
+from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index, translate
 
 __all__ = ["Event", "Generator", "Stream", "device"]
@@ -94,15 +95,64 @@ class device(metaclass=_DeviceMeta):
     real = torch.device
 
 
-class _TranslatingMeta(_StandIn):
-    """Calls ``real`` with its ``device`` argument, the first one, translated."""
+def _emulated(given: Any) -> Any:
+    """The translated device if its streams and events are tdev's own; None if torch has them."""
+    if current() in (Backend.CUDA, Backend.MPS):
+        return None
+    if given is None:
+        from tdev_core.queues import device_of_index
+
+        return device_of_index(device_index(None))
+    where = translate(given)
+    asked = given.type if isinstance(given, torch.device) else given
+    if not isinstance(where, torch.device) or asked in ("cpu", "meta"):
+        return None
+    return where
+
+
+def _real(cls: _StandIn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """torch's own object on the translated device, the first argument."""
+    if args:
+        args = (translate(args[0]), *args[1:])
+    if "device" in kwargs:
+        kwargs["device"] = translate(kwargs["device"])
+    return cls.real(*args, **kwargs)
+
+
+class _StreamMeta(_StandIn):
+    """torch's guard for devices that Python registers tells no streams apart; see ``stream_objects``."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            args = (translate(args[0]), *args[1:])
-        if "device" in kwargs:
-            kwargs["device"] = translate(kwargs["device"])
-        return cls.real(*args, **kwargs)
+        from tdev_core.stream_objects import Stream
+
+        if "stream_id" in kwargs:
+            if kwargs.get("device_type") == _PRIVATE and current() in (Backend.SIM, Backend.MLX):
+                return Stream(**kwargs)
+            return cls.real(*args, **kwargs)
+        where = _emulated(args[0] if args else kwargs.get("device"))
+        if where is not None and len(args) <= 1 and kwargs.keys() <= {"device", "priority"}:
+            return Stream(where, kwargs.get("priority", 0))
+        return _real(cls, args, kwargs)
+
+
+_PRIVATE = 20
+"""``c10::DeviceType::PrivateUse1``."""
+
+_EVENT_OPTIONS = {"enable_timing", "blocking", "interprocess"}
+
+
+class _EventMeta(_StandIn):
+    """torch's guard for such devices has no events at all: recording one raises."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        from tdev_core.events import Event
+
+        where = _emulated(args[0] if args else kwargs.get("device"))
+        if where is not None and len(args) <= 1 and kwargs.keys() <= _EVENT_OPTIONS | {"device"}:
+            made = Event(**{key: kwargs[key] for key in _EVENT_OPTIONS & kwargs.keys()})
+            made._index = device_index(where)
+            return made
+        return _real(cls, args, kwargs)
 
 
 class _GeneratorMeta(_StandIn):
@@ -121,13 +171,13 @@ class Generator(metaclass=_GeneratorMeta):
     real = torch.Generator
 
 
-class Stream(metaclass=_TranslatingMeta):
+class Stream(metaclass=_StreamMeta):
     """``torch.Stream(device=None, priority=0)`` on the translated device."""
 
     real = torch.Stream
 
 
-class Event(metaclass=_TranslatingMeta):
+class Event(metaclass=_EventMeta):
     """``torch.Event(device=None, *, enable_timing=False, blocking=False, interprocess=False)``."""
 
     real = torch.Event

@@ -21,6 +21,7 @@ How a device is built on it::
                      memory, streams, RNG state), answered by an ``Accelerator``.
 * ``streams``        ``Stream`` and ``Event`` for a device that runs each operator to its end before it returns.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
+* ``compiling``      which compiler serves where TorchInductor is asked for.
 * ``process_group``  the ``torch.distributed`` backend that copies through gloo.
 
 Nothing is imported here, so that importing this package costs nothing.

@@ -8,7 +8,7 @@ import torch
 
 from tdev_core.accelerator import Accelerator
 from tdev_core.errors import ConfigError
-from tdev_core.privateuse import autocast, serialization, storages, torch_api
+from tdev_core.privateuse import autocast, compiling, serialization, storages, streams, torch_api
 from tdev_core.privateuse.module import DeviceModule
 
 __all__ = ["DeviceSpec", "register", "registered"]
@@ -19,13 +19,15 @@ class DeviceSpec:
     """What makes a device type.
 
     ``accelerator`` answers counts, current device, memory and random numbers; ``storages`` makes and
-    moves storages; ``amp_dtypes`` are the types that ``torch.autocast(name, dtype=…)`` may use.
+    moves storages; ``amp_dtypes`` are the types that ``torch.autocast(name, dtype=…)`` may use;
+    ``compiler`` is the backend of ``torch.compile`` that serves where Inductor is asked for.
     """
 
     name: str
     accelerator: Accelerator
     storages: storages.Storages
     amp_dtypes: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
+    compiler: str = "aot_eager"
 
 
 _registered: DeviceSpec | None = None
@@ -65,7 +67,9 @@ def register(spec: DeviceSpec) -> DeviceModule:
     torch_api.make_prototypes(spec.accelerator.device_count())
     _registered = spec
     torch_api.allow_data_moves(spec.name)
+    torch_api.implement("aten::record_stream", streams.record_stream)
     autocast.install(spec.name)
     storages.install(spec.name, spec.storages)
     serialization.install(spec.name, spec.storages, spec.accelerator)
+    compiling.install(spec.name, spec.compiler)
     return module

@@ -193,6 +193,10 @@ def set_stream(stream: Stream | None) -> None:
     _current.streams[stream.device_index] = stream
 
 
+def record_stream(tensor: torch.Tensor, stream: torch.Stream) -> None:
+    """``aten::record_stream``: no memory to hold back, since no work is pending when a call returns."""
+
+
 class StreamContext:
     """Makes ``stream`` and its device current for the block; None changes nothing."""
 

@@ -14,7 +14,6 @@ therefore shapes the callers:
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import threading
 import warnings
@@ -24,6 +23,8 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 from torch.utils import backend_registration
+
+from tdev_core.privateuse import dlpack
 
 __all__ = [
     "alias_on",
@@ -83,7 +84,7 @@ class _Guard(_C._acc.DeviceGuard):  # type: ignore[misc]
 
 
 _kept: list[object] = []
-"""What torch refers to but does not own: libraries, hooks, prototype buffers."""
+"""What torch refers to but does not own: libraries and hooks."""
 
 
 def register_device(name: str, module: object) -> None:
@@ -96,10 +97,10 @@ def register_device(name: str, module: object) -> None:
     generate(name)
 
 
-def set_fallback(boxed: Callable[..., Any]) -> None:
-    """Have ``boxed(op, *args, **kwargs)`` run every operator that has no kernel for the device."""
+def set_fallback(boxed: Callable[..., Any], key: str = "PrivateUse1") -> None:
+    """Have ``boxed(op, *args, **kwargs)`` run every operator that has no kernel at dispatch key ``key``."""
     library: Any = torch.library.Library("_", "IMPL")
-    library.fallback(boxed, "PrivateUse1")
+    library.fallback(boxed, key)
     _kept.append(library)
 
 
@@ -190,45 +191,10 @@ storage_nbytes: Callable[[Any], int] = _C.StorageBase.nbytes
 """Size of a storage as C++ has it, also where ``UntypedStorage.nbytes`` is routed to a device."""
 
 
-class _DLDevice(ctypes.Structure):
-    _fields_ = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
-
-
-class _DLDataType(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = [
-        ("data", ctypes.c_void_p),
-        ("device", _DLDevice),
-        ("ndim", ctypes.c_int32),
-        ("dtype", _DLDataType),
-        ("shape", ctypes.POINTER(ctypes.c_int64)),
-        ("strides", ctypes.POINTER(ctypes.c_int64)),
-        ("byte_offset", ctypes.c_uint64),
-    ]
-
-
-class _DLManagedTensor(ctypes.Structure):
-    _fields_ = [("tensor", _DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
-
-
-_EXTENSION_DEVICE = 12  # kDLExtDev, which torch reads as PrivateUse1 (ATen/DLConvertor.cpp)
-
-
 @functools.cache
 def _byte_prototype(index: int, inference: bool) -> torch.Tensor:
-    shape, strides = (ctypes.c_int64 * 1)(0), (ctypes.c_int64 * 1)(1)
-    device, uint8 = _DLDevice(_EXTENSION_DEVICE, index), _DLDataType(1, 8, 1)
-    managed = _DLManagedTensor(_DLTensor(None, device, 1, uint8, shape, strides, 0), None, None)
-    _kept.append((shape, strides, managed))
-    new_capsule = ctypes.pythonapi.PyCapsule_New
-    new_capsule.restype = ctypes.py_object
-    new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    capsule = new_capsule(ctypes.addressof(managed), b"dltensor", None)
     with torch.inference_mode(inference):
-        tensor: torch.Tensor = _C._from_dlpack(capsule)
+        tensor: torch.Tensor = _C._from_dlpack(dlpack.empty_bytes(index))
     return tensor
 
 
@@ -320,6 +286,15 @@ def without_key(key: str) -> Any:
 def functorch_active() -> bool:
     """Whether this call happens inside ``torch.func`` (vmap, grad, jvp)."""
     return bool(_C._functorch.peek_interpreter_stack() is not None)
+
+
+def being_traced(values: Sequence[Any]) -> bool:
+    """Whether a dispatch mode or a tensor subclass is to see the operators that this call consists of."""
+    return _C._len_torch_dispatch_stack() > 0 or any(
+        isinstance(value, torch.Tensor)
+        and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        for value in values
+    )
 
 
 def allow_data_moves(name: str) -> None:

@@ -17,7 +17,7 @@ from torch._ops import OpOverload
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from tdev_core.privateuse import torch_api
-from tdev_core.sim import fallback, rng
+from tdev_core.sim import aliasing, fallback, rng
 
 __all__ = ["install"]
 
@@ -43,7 +43,7 @@ class _ToHost(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor) -> torch.Tensor:
         ctx.index = tensor.device.index
-        return fallback.host_alias(tensor)
+        return aliasing.host_alias(tensor)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
@@ -60,7 +60,7 @@ class _ToDevice(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, tensor: torch.Tensor, index: int, *inputs: torch.Tensor) -> torch.Tensor:
         ctx.save_for_backward(*inputs)
-        return fallback.adopt_tensor(tensor.detach().clone(), index)
+        return aliasing.adopt_tensor(tensor.detach().clone(), index)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
@@ -81,9 +81,9 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
     guards_inputs = op is not torch.ops.aten.dropout.default  # its gradient reads the mask alone
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        if torch_api.functorch_active():
-            return _decomposed(op, args, kwargs)
         leaves, spec = tree_flatten((args, kwargs))
+        if torch_api.functorch_active() or torch_api.being_traced(leaves):
+            return _decomposed(op, args, kwargs)
         sim = [x for x in leaves if isinstance(x, torch.Tensor) and x.device.type == "sim"]
         if not (torch.is_grad_enabled() and any(x.requires_grad for x in sim)):
             return fallback.run(op, *args, **kwargs)
@@ -111,7 +111,7 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
 
 
 def _decomposed(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What torch does on every device but the CPU; the transforms of ``torch.func`` see each step.
+    """What torch does on every device but the CPU; transforms, dispatch modes and compilers see each step.
 
     Values are right but rounded differently from the CPU's fused kernels.
     """

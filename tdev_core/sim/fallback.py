@@ -16,20 +16,17 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from tdev_core.errors import UnsupportedError
-from tdev_core.privateuse import generator as generators
 from tdev_core.privateuse import torch_api
 from tdev_core.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.privateuse.schema import Facts, facts
 from tdev_core.sim import memory, rng, widen
+from tdev_core.sim.lowering import Call
 
-__all__ = ["adopt_tensor", "common_device", "host_alias", "kernel", "run"]
+__all__ = ["common_device", "kernel", "run"]
 
 _CPU = torch.device("cpu")
 _CPU_RESULTS = {"aten::_pack_padded_sequence": {1}, "aten::_pad_packed_sequence": {1}}
 _no_torch_function = torch_api.no_torch_function
-_empty: Any = torch.empty
-_nbytes = torch_api.storage_nbytes
 _Tensor = torch.Tensor
 _FORKED = (
     "Cannot re-initialize sim in forked subprocess. To use sim with multiprocessing, you must use the "
@@ -45,171 +42,6 @@ def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str]]:
     return known, cpu_scalars(known), any_device(known)
 
 
-def host_alias(tensor: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor over the memory of the sim tensor ``tensor``."""
-    host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
-    size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
-    dtype = tensor.dtype
-    nbytes = _nbytes(host)
-    alias: torch.Tensor = _empty(0, dtype=dtype).set_(host, offset, size, stride)
-    if _nbytes(host) != nbytes:  # torch grew it to hold the tensor
-        host.resize_(nbytes)
-        raise RuntimeError(
-            f"a tensor on the 'sim' device is used after its storage was resized to {nbytes} bytes, "
-            "which do not hold it"
-        )
-    if tensor.is_neg() or (dtype.is_complex and tensor.is_conj()):
-        torch_api.set_conj_neg(alias, tensor.is_conj(), tensor.is_neg())
-    return alias
-
-
-def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
-    """A sim tensor on device ``index`` over the memory of the CPU tensor ``tensor``.
-
-    Raises:
-        UnsupportedError: it is not a plain strided tensor.
-        torch.OutOfMemoryError: the device's capacity would be exceeded.
-    """
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested:
-        _refuse(tensor)
-    storage = memory.adopt(tensor.untyped_storage(), index)
-    result = torch_api.tensor_over(
-        storage,
-        storage.device.index,
-        tensor.dtype,
-        tensor.size(),
-        tensor.stride(),
-        tensor.storage_offset(),
-    )
-    if tensor.is_neg() or tensor.is_conj():
-        torch_api.set_conj_neg(result, tensor.is_conj(), tensor.is_neg())
-    return result
-
-
-def _refuse(tensor: torch.Tensor) -> None:
-    kind = str(tensor.layout).removeprefix("torch.")
-    kind = "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else kind
-    raise UnsupportedError(
-        f"the 'sim' device has no {kind} tensors: its tensors are dense and strided. "
-        "Do this step on the CPU (tensor.cpu()) and move dense results back."
-    )
-
-
-class _Call:
-    """One call's arguments on their way to the CPU, and what is needed to bring results back."""
-
-    __slots__ = ("aliases", "any_of", "facts", "foreign", "index", "scalars")
-
-    def __init__(self, known: Facts, scalars: bool, any_of: frozenset[str]) -> None:
-        self.facts = known
-        self.scalars = scalars
-        self.any_of = any_of
-        self.index = -1
-        self.aliases: list[tuple[torch.Tensor, torch.Tensor]] = []
-        self.foreign: list[tuple[str, torch.Tensor]] = []
-
-    def lower(self, value: Any, name: str) -> Any:
-        """``value`` for the CPU's operator; lists are walked."""
-        if isinstance(value, _Tensor):
-            if value.is_cpu:
-                if name not in self.any_of:
-                    self.foreign.append((name, value))
-                return value
-            device = value.device
-            if device.type != "sim":
-                self.foreign.append((name, value))
-                return value
-            index = device.index
-            if self.index < 0:
-                self.index = index
-            elif index != self.index and name not in self.any_of:
-                raise mixed_devices(self.facts, (memory.device(self.index), device), name)
-            alias = host_alias(value)
-            self.aliases.append((value, alias))
-            return alias
-        kind = type(value)
-        if kind is list or kind is tuple:
-            return [self.lower(item, name) for item in value]
-        if kind is torch.Generator or isinstance(value, torch.Generator):
-            return self._generator(value)
-        if kind is torch.UntypedStorage or kind is torch.TypedStorage:
-            return self._storage(value)
-        return value
-
-    def _generator(self, value: torch.Generator) -> torch.Generator | None:
-        ours = generators.find(value)
-        if ours is None:
-            raise RuntimeError("Expected a 'sim' device type for generator but found 'cpu'")
-        if isinstance(ours, rng.DefaultGenerator) and ours.linked:
-            return None
-        return ours
-
-    def _storage(self, value: Any) -> torch.UntypedStorage:
-        storage = value._untyped_storage if isinstance(value, torch.TypedStorage) else value
-        where = memory.device(self.index) if self.index >= 0 else storage.device
-        if storage.device != where:
-            raise RuntimeError(
-                f'Attempted to set the storage of a tensor on device "{where}" to a storage on '
-                f'different device "{storage.device}".  This is no longer allowed; the devices must match.'
-            )
-        return memory.host_of(storage)
-
-    def check(self) -> None:
-        """Refuse to mix with tensors elsewhere, as CUDA does."""
-        if self.index < 0:
-            return
-        for name, value in self.foreign:
-            allowed = self.scalars and value.is_cpu and value.dim() == 0
-            if not allowed or name in self.facts.written:
-                devices = (memory.device(self.index), value.device)
-                raise mixed_devices(self.facts, devices, name)
-
-    def write_back(self) -> None:
-        """Give written sim tensors the shape that the CPU's kernel gave their aliases."""
-        for tensor, alias in self.aliases:
-            host = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
-            theirs: Any = alias.untyped_storage()
-            if theirs is host:
-                memory.follow(host)
-            if (
-                theirs is not host
-                or tensor.size() != alias.size()
-                or tensor.stride() != alias.stride()
-                or tensor.storage_offset() != alias.storage_offset()
-            ):
-                storage = memory.adopt(theirs, tensor.device.index)
-                torch_api.set_metadata(
-                    tensor, storage, alias.storage_offset(), alias.size(), alias.stride()
-                )
-            torch_api.set_conj_neg(tensor, alias.is_conj(), alias.is_neg())
-
-    def lift(self, value: Any, index: int) -> Any:
-        """A result of the CPU's operator for the caller; ``index`` is the device it belongs on."""
-        if isinstance(value, _Tensor):
-            if not value.is_cpu:
-                return value
-            for tensor, alias in self.aliases:
-                if value is alias:
-                    return tensor
-            if index < 0:
-                return value
-            if value.layout == torch.strided and not value.is_quantized and not value.is_nested:
-                theirs = value.untyped_storage()
-                for tensor, alias in self.aliases:
-                    if alias.untyped_storage() is theirs:
-                        return self._view(tensor, value)
-            return adopt_tensor(value, index)
-        if type(value) in (list, tuple):
-            return type(value)(self.lift(item, index) for item in value)
-        return value
-
-    def _view(self, tensor: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        if tensor.dtype is value.dtype:
-            view = torch_api.view_over(tensor, value.size(), value.stride(), value.storage_offset())
-            return torch_api.set_conj_neg(view, value.is_conj(), value.is_neg())
-        return adopt_tensor(value, tensor.device.index)
-
-
 def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Run ``op`` on the CPU's kernels for arguments and results on ``sim``.
 
@@ -223,7 +55,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     torch_api.run_backward_on_caller()
     known, scalars, any_of = _rules(op)
     with _no_torch_function():
-        call = _Call(known, scalars, any_of)
+        call = Call(known, scalars, any_of)
         try:
             lowered = [
                 call.lower(value, name) for value, name in zip(args, known.arguments, strict=False)
@@ -257,7 +89,7 @@ def _call(op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any])
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """The index of the one sim device that the arguments are on; raises as :func:`run` does."""
     known, scalars, any_of = _rules(op)
-    call = _Call(known, scalars, any_of)
+    call = Call(known, scalars, any_of)
     for value, name in zip(args, known.arguments, strict=False):
         call.lower(value, name)
     for name, value in kwargs.items():
@@ -266,7 +98,7 @@ def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
     return call.index
 
 
-def _place(known: Facts, call: _Call, lowered: list[Any], named: dict[str, Any]) -> int:
+def _place(known: Facts, call: Call, lowered: list[Any], named: dict[str, Any]) -> int:
     """The device index that new results belong on (-1: they stay where they are)."""
     index = call.index
     if known.device is None:
@@ -309,7 +141,7 @@ def _argument(known: Facts, args: tuple[Any, ...], kwargs: dict[str, Any], name:
 
 def _results(
     known: Facts,
-    call: _Call,
+    call: Call,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     result: Any,

@@ -9,7 +9,7 @@ from torch._ops import OpOverload
 
 from tdev_core.privateuse import process_group, torch_api
 from tdev_core.privateuse.registration import DeviceSpec, register
-from tdev_core.sim import composites, config, fallback, memory, rng, sharing, special
+from tdev_core.sim import composites, config, fallback, memory, rng, sharing, sparse, special
 from tdev_core.sim.accelerator import SimAccelerator
 
 __all__ = ["activate"]
@@ -27,6 +27,7 @@ def activate() -> None:
     rng.configure(settings.devices, settings.rng)
     torch_api.set_fallback(fallback.run)
     _implement_kernels()
+    sparse.install(fallback.kernel, fallback.run)
     composites.install()
     special.install()
     sharing.watch_forks()

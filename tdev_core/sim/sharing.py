@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tdev_core.sim import fallback, memory
+from tdev_core.sim import aliasing, fallback, memory
 
 __all__ = ["in_bad_fork", "reduce", "watch_forks"]
 
@@ -20,7 +20,7 @@ def reduce(tensor: torch.Tensor) -> tuple[Any, Any]:
     """Rebuild arguments for ``tensor``: a CPU tensor in shared memory, and what makes it this one."""
     storage: Any = tensor.untyped_storage()
     storage.share_memory_()
-    alias = fallback.host_alias(tensor.detach())
+    alias = aliasing.host_alias(tensor.detach())
     is_parameter = isinstance(tensor, torch.nn.Parameter)
     return _rebuild, (alias, tensor.device.index, tensor.requires_grad, is_parameter)
 
@@ -29,7 +29,7 @@ def _rebuild(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter:
     from tdev_core.sim import activate
 
     activate()
-    tensor = fallback.adopt_tensor(alias, index)
+    tensor = aliasing.adopt_tensor(alias, index)
     if is_parameter:
         return torch.nn.Parameter(tensor, requires_grad)
     return tensor.requires_grad_(requires_grad)

@@ -31,10 +31,6 @@ def _zeros(size: Any, **options: Any) -> torch.Tensor:
     return result
 
 
-def _record_stream(tensor: torch.Tensor, stream: Any) -> None:
-    """Nothing to hold back: no work is pending when the call returns."""
-
-
 def _not_pinned(tensor: torch.Tensor, device: Any = None) -> bool:
     return False
 
@@ -48,7 +44,6 @@ def _pin_memory(tensor: torch.Tensor, device: Any = None) -> torch.Tensor:
 def install() -> None:
     """Register them; pinning also for CPU tensors, which torch would ask the device to pin."""
     torch_api.implement("aten::_efficientzerotensor", _zeros)
-    torch_api.implement("aten::record_stream", _record_stream)
     for key in ("PrivateUse1", "CPU"):
         torch_api.implement("aten::is_pinned", _not_pinned, key)
     for key in ("PrivateUse1", "CPU", "AutogradPrivateUse1", "AutogradCPU"):

@@ -67,6 +67,23 @@ def test_resizing_is_counted() -> None:
     assert total == 1000 and sim.memory_allocated() - before == 4000
 
 
+def test_freed_memory_is_replaced() -> None:
+    """As FSDP does with its flat parameters: free the storage, then point the tensor at another."""
+    before = sim.memory_allocated()
+    whole = torch.arange(100.0, device="sim")
+    flat = nn.Parameter(whole[:80])
+    whole.untyped_storage().resize_(0)
+    assert sim.memory_allocated() == before
+    shard = torch.ones(20, device="sim")
+    with torch.no_grad():
+        flat.set_(shard)  # type: ignore[call-overload]
+        flat.set_(flat)  # type: ignore[call-overload]
+    shard[0] = 7
+    assert flat[0].item() == 7 and flat.shape == (20,)
+    del whole
+    assert sim.memory_allocated() - before == 80
+
+
 def test_gradients_and_graphs_are_released() -> None:
     gc.collect()
     before = sim.memory_allocated()

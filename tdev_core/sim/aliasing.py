@@ -1,0 +1,74 @@
+"""A sim tensor as a CPU tensor over the same memory, and the other way round.
+
+Dense tensors share their bytes. A sparse one is made anew around its components (indices and values),
+which share theirs; torch's own constructors put it on the device, called at the CPU's dispatch key.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tdev_core.errors import UnsupportedError
+from tdev_core.privateuse import torch_api
+from tdev_core.sim import memory, sparse
+
+__all__ = ["adopt_tensor", "host_alias"]
+
+_empty: Any = torch.empty
+_nbytes = torch_api.storage_nbytes
+
+
+def host_alias(tensor: torch.Tensor) -> torch.Tensor:
+    """A CPU tensor over the memory of the sim tensor ``tensor``."""
+    if tensor.layout is not torch.strided:
+        return sparse.rebuilt(tensor, host_alias, torch.device("cpu"))
+    host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
+    size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
+    dtype = tensor.dtype
+    nbytes = _nbytes(host)
+    alias: torch.Tensor = _empty(0, dtype=dtype).set_(host, offset, size, stride)
+    if _nbytes(host) != nbytes:  # torch grew it to hold the tensor
+        host.resize_(nbytes)
+        raise RuntimeError(
+            f"a tensor on the 'sim' device is used after its storage was resized to {nbytes} bytes, "
+            "which do not hold it"
+        )
+    if tensor.is_neg() or (dtype.is_complex and tensor.is_conj()):
+        torch_api.set_conj_neg(alias, tensor.is_conj(), tensor.is_neg())
+    return alias
+
+
+def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
+    """A sim tensor on device ``index`` over the memory of the CPU tensor ``tensor``.
+
+    Raises:
+        UnsupportedError: it is quantized, nested or of a layout for one library alone.
+        torch.OutOfMemoryError: the device's capacity would be exceeded.
+    """
+    if sparse.has(tensor):
+        return sparse.rebuilt(tensor, lambda part: adopt_tensor(part, index), memory.device(index))
+    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested:
+        _refuse(tensor)
+    storage = memory.adopt(tensor.untyped_storage(), index)
+    result = torch_api.tensor_over(
+        storage,
+        storage.device.index,
+        tensor.dtype,
+        tensor.size(),
+        tensor.stride(),
+        tensor.storage_offset(),
+    )
+    if tensor.is_neg() or tensor.is_conj():
+        torch_api.set_conj_neg(result, tensor.is_conj(), tensor.is_neg())
+    return result
+
+
+def _refuse(tensor: torch.Tensor) -> None:
+    kind = str(tensor.layout).removeprefix("torch.")
+    kind = "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else kind
+    raise UnsupportedError(
+        f"the 'sim' device has no {kind} tensors: its tensors are strided or sparse. "
+        "Do this step on the CPU (tensor.cpu()) and move dense results back."
+    )

@@ -1,0 +1,117 @@
+"""Sparse tensors of ``sim``: indices and values are sim tensors, operators are the CPU's sparse ones.
+
+torch's constructors refuse a Python device because they pick a kernel by the device's dispatch key, and
+there is none for it; the CPU's kernel, called directly, makes a tensor that is on the device. The same
+holds for reading the components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from tdev_core.errors import UnsupportedError
+from tdev_core.privateuse import torch_api
+
+__all__ = ["assign", "has", "install", "rebuilt"]
+
+_aten: Any = torch.ops.aten
+_BY_ROWS = (torch.sparse_csr, torch.sparse_bsr)
+_COMPRESSED = (*_BY_ROWS, torch.sparse_csc, torch.sparse_bsc)
+KEYS = (("SparsePrivateUse1", "SparseCPU"), ("SparseCsrPrivateUse1", "SparseCsrCPU"))
+"""The device's dispatch keys for COO and for the compressed layouts, and the CPU's."""
+
+
+def has(tensor: torch.Tensor) -> bool:
+    """Whether ``tensor`` is of a sparse layout, COO or compressed."""
+    return tensor.layout is torch.sparse_coo or tensor.layout in _COMPRESSED
+
+
+def rebuilt(
+    tensor: torch.Tensor,
+    component: Callable[[torch.Tensor], torch.Tensor],
+    device: torch.device,
+) -> torch.Tensor:
+    """The sparse ``tensor`` around ``component(indices)`` and ``component(values)``, on ``device``.
+
+    Raises:
+        UnsupportedError: a COO tensor on another sim device than the first.
+    """
+    options = {"dtype": tensor.dtype, "layout": tensor.layout, "device": device}
+    if tensor.layout is torch.sparse_coo:
+        if device.type == "sim" and device.index:
+            raise UnsupportedError(
+                f"the '{device}' device has no COO sparse tensors: torch makes them on the first device of "
+                "a type registered from Python, whatever index is asked for. Use sim:0, or a compressed "
+                "layout (to_sparse_csr)."
+            )
+        indices, values = (component(_read(x, tensor)) for x in ("_indices", "_values"))
+        coalesced = _read("is_coalesced", tensor)
+        made = torch_api.call_at(
+            _aten._sparse_coo_tensor_with_dims_and_tensors.default,
+            "SparseCPU",
+            _read("sparse_dim", tensor),
+            _read("dense_dim", tensor),
+            tensor.size(),
+            indices,
+            values,
+            is_coalesced=coalesced,
+            **options,
+        )
+        return made  # type: ignore[no-any-return]
+    parts = [component(_read(name, tensor)) for name in _parts(tensor)]
+    make = _aten._sparse_compressed_tensor_unsafe.default
+    result: torch.Tensor = make(*parts, tensor.size(), **options)
+    return result
+
+
+def _read(name: str, tensor: torch.Tensor) -> Any:
+    key = "SparseCPU" if tensor.layout is torch.sparse_coo else "SparseCsrCPU"
+    return torch_api.call_at(getattr(_aten, name).default, key, tensor)
+
+
+def _parts(tensor: torch.Tensor) -> tuple[str, str, str]:
+    """Names of the components of a compressed ``tensor``."""
+    if tensor.layout in _BY_ROWS:
+        return ("crow_indices", "col_indices", "values")
+    return ("ccol_indices", "row_indices", "values")
+
+
+def assign(tensor: torch.Tensor, new: torch.Tensor) -> None:
+    """Give the sparse sim tensor ``tensor`` itself the components of ``new``."""
+    with torch.no_grad():
+        if tensor.layout is torch.sparse_coo:
+            tensor.data = new
+            return
+        # Setting .data of a compressed tensor changes nothing in torch 2.13.
+        names = _parts(tensor)
+        if any(_read(name, tensor).shape != _read(name, new).shape for name in names):
+            torch_api.call_at(_aten.resize_as_sparse_.default, "SparseCsrCPU", tensor, new)
+        for name in names:
+            _read(name, tensor).copy_(_read(name, new))
+
+
+def install(kernel: Callable[[OpOverload], Callable[..., Any]], boxed: Callable[..., Any]) -> None:
+    """Run the operators of sparse tensors through ``boxed``, and ``kernel(op)`` where the CPU has its own.
+
+    As for dense tensors, torch's composite kernels would otherwise come before the fallback.
+    """
+    for ours, cpus in KEYS:
+        torch_api.set_fallback(boxed, ours)
+        for name in torch_api.operator_names():
+            namespace, _, rest = name.partition("::")
+            if namespace != "aten" or not torch_api.has_kernel(name, cpus):
+                continue
+            base, _, overload = rest.partition(".")
+            op = getattr(getattr(_aten, base, None), overload or "default", None)
+            if isinstance(op, OpOverload):
+                torch_api.implement(name, kernel(op), ours)
+        torch_api.implement("aten::_has_compatible_shallow_copy_type", _same_layout, ours)
+
+
+def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether ``tensor.data = source`` may be: both of one layout, on the CPU or the device."""
+    return tensor.layout == source.layout
