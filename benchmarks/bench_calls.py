@@ -1,8 +1,12 @@
 """What a wrapped function and a shimmed method add to the call that they make, in nanoseconds.
 
-Both sides run in one process and by turns, a few thousand calls at a time. For methods the shims are
-taken off for torch's turn: then the very same expression is torch's own. What is counted is processor
-time, which other programs on the machine do not inflate.
+Everything runs in one process and by turns, a few thousand calls at a time: each turn measures every
+expression once, so that a slow minute falls on all of them. For methods the shims are taken off for
+torch's half of the turn: then the very same expression is torch's own. What is counted is processor
+time, which other programs on the machine inflate less than the clock's.
+
+Each turn also measures what the least possible wrapper adds, a Python function of one parameter that
+hands it on. The budget is in nanoseconds; the ratio to that wrapper tells slow code from a slow machine.
 """
 
 from __future__ import annotations
@@ -11,7 +15,9 @@ import json
 import statistics
 import time
 import timeit
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks import children
 from benchmarks.rows import Row
@@ -47,41 +53,64 @@ PAIRS = [
 
 
 def measure() -> list[Row]:
-    results = children.run_module("benchmarks.bench_calls", TDEV_BACKEND="cpu", OMP_NUM_THREADS="1")
+    found = children.run_module("benchmarks.bench_calls", TDEV_BACKEND="cpu", OMP_NUM_THREADS="1")
+    floor = found["floor"]
     return [
         Row(
             f"{pair.what} adds",
             result["added"],
             "ns",
             pair.limit,
-            f"to {result['theirs']:.0f} ns of {pair.theirs}; middle half"
+            f"{result['added'] / floor:.1f} × the {floor:.0f} ns that a bare Python wrapper adds;"
+            f" to {result['theirs']:.0f} ns of {pair.theirs}; middle half"
             f" {result['low']:.0f} to {result['high']:.0f} ns; {_TURNS} turns of {_CALLS} calls",
         )
-        for pair, result in zip(PAIRS, results, strict=True)
+        for pair, result in zip(PAIRS, found["pairs"], strict=True)
     ]
 
 
-def _time(pair: Pair, names: dict[str, object]) -> dict[str, float]:
-    import tdev
-
-    added, base = list[float](), list[float]()
-    ours = timeit.Timer(pair.ours, timer=time.process_time, globals=names)
-    theirs = timeit.Timer(pair.theirs, timer=time.process_time, globals=names)
-    for turn in range(_TURNS + 1):
-        tdev.shims.uninstall()
-        torchs = theirs.timeit(_CALLS) / _CALLS * 1e9
-        tdev.shims.install()
-        tdevs = ours.timeit(_CALLS) / _CALLS * 1e9
-        if turn:  # the first warms up
-            added.append(tdevs - torchs)
-            base.append(torchs)
-    low, median, high = statistics.quantiles(added, n=4)
-    return {"added": median, "low": low, "high": high, "theirs": statistics.median(base)}
-
-
-if __name__ == "__main__":
+def _measured() -> dict[str, Any]:
     import tdev
     import torch
 
-    everything = {"tdev": tdev, "torch": torch, "x": torch.zeros(3)}
-    print(json.dumps([_time(pair, everything) for pair in PAIRS]))
+    x = torch.zeros(3)
+    names: dict[str, object] = {"tdev": tdev, "torch": torch, "x": x}
+    names |= {"dim": torch.Tensor.dim, "bare": _bare(torch.Tensor.dim)}
+    ours = [_timer(text, names) for text in (*(pair.ours for pair in PAIRS), "bare(x)")]
+    theirs = [_timer(text, names) for text in (*(pair.theirs for pair in PAIRS), "dim(x)")]
+    added: list[list[float]] = [[] for _ in ours]
+    base: list[list[float]] = [[] for _ in ours]
+    for turn in range(_TURNS + 1):
+        tdev.shims.uninstall()
+        torchs = [timer() for timer in theirs]
+        tdev.shims.install()
+        tdevs = [timer() for timer in ours]
+        if not turn:
+            continue  # the first warms up
+        for number, (with_torch, with_tdev) in enumerate(zip(torchs, tdevs, strict=True)):
+            added[number].append(with_tdev - with_torch)
+            base[number].append(with_torch)
+    pairs = []
+    for more, torchs in zip(added[:-1], base[:-1], strict=True):
+        low, median, high = statistics.quantiles(more, n=4)
+        pairs.append(
+            {"added": median, "low": low, "high": high, "theirs": statistics.median(torchs)}
+        )
+    return {"pairs": pairs, "floor": statistics.median(added[-1])}
+
+
+def _bare(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def bare(first: Any) -> Any:
+        return function(first)
+
+    return bare
+
+
+def _timer(text: str, names: dict[str, object]) -> Callable[[], float]:
+    """Measures nanoseconds of processor time for one call."""
+    timer = timeit.Timer(text, timer=time.process_time, globals=names)
+    return lambda: timer.timeit(_CALLS) / _CALLS * 1e9
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measured()))

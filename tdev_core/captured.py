@@ -188,6 +188,9 @@ class CUDAGraph(_Base):
             "CUDAGraph.raw_cuda_graph_exec", "there is no CUDA graph", "CUDAGraph.debug_dump"
         )
 
+    raw_xpu_graph = raw_cuda_graph
+    raw_xpu_graph_exec = raw_cuda_graph_exec
+
     def get_graph_data(self) -> dict[str, Any]:
         """There are no CUDA nodes here: UnsupportedError."""
         unsupported("CUDAGraph.get_graph_data", "there is no CUDA graph", "CUDAGraph.debug_dump")

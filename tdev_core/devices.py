@@ -26,8 +26,8 @@ ACCELERATORS = frozenset({"cuda", "mps", "xpu", "mtia", "mlx", "sim"})
 
 _SPEC = re.compile(r"(?P<type>[a-z]+)(?::(?P<index>\d+))?\Z")
 
-# Results by specification. Only strings and devices go in: an int would share its slot with a bool.
-_known: dict[Any, torch.device] = {}
+# Results by specification. An int never goes in: it would share its slot with a bool.
+_known: dict[Any, Any] = {None: None}
 
 
 def translate(spec: Any) -> Any:
@@ -44,12 +44,13 @@ def translate(spec: Any) -> Any:
 
     Source: ``torch.device`` documentation, "A torch.device can be constructed…".
     """
+    try:
+        return _known[spec]
+    except (KeyError, TypeError):  # not asked before, or nothing that has a hash
+        pass
     if spec is None:
         return None
     if isinstance(spec, (str, torch.device)):
-        found = _known.get(spec)
-        if found is not None:
-            return found
         return _translate(spec)
     if isinstance(spec, int) and not isinstance(spec, bool):
         return _on_target(current(), spec, f"index {spec}")
@@ -108,7 +109,7 @@ def _translate(spec: str | torch.device) -> Any:
         kind = parts["type"]
         index = None if parts["index"] is None else int(parts["index"])
     if kind not in ACCELERATORS:
-        return spec if isinstance(spec, torch.device) else _literal(spec)
+        return _literal(spec)
     if is_foreign(kind) or kind == current().value:
         result = _on_target(current(), index, f"device {str(spec)!r}")
     else:
@@ -118,17 +119,21 @@ def _translate(spec: str | torch.device) -> Any:
         # CUDA takes the current one: fill another one in, anew at each call.
         where = _current_index()
         return torch.device("sim", where) if where else result
-    _known[spec] = result
-    return result
+    return _remembered(spec, result)
 
 
-def _literal(spec: str) -> Any:
+def _literal(spec: str | torch.device) -> Any:
     try:
-        result = torch.device(spec)
+        return _remembered(spec, torch.device(spec))
     except RuntimeError:
         return spec
-    _known[spec] = result
-    return result
+
+
+def _remembered(spec: str | torch.device, device: torch.device) -> torch.device:
+    # One object for each device: what a translation gave is what its translation gives.
+    device = _known.setdefault(device, device)
+    _known[spec] = device
+    return device
 
 
 @cache
@@ -220,9 +225,9 @@ def _current_index() -> int:
     match current():
         case Backend.CUDA:
             return torch.cuda.current_device()
-        case Backend.MPS | Backend.CPU:
-            return 0
-        case Backend.MLX | Backend.SIM:
+        case Backend.MPS | Backend.MLX | Backend.CPU:
+            return 0  # there is one
+        case Backend.SIM:
             from tdev_core.accelerator import accelerator
 
             return accelerator().current_device()

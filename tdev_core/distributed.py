@@ -60,7 +60,8 @@ def init_process_group(
     """Make the default process group on this host's own backend, whatever device library is named.
 
     ``pg_options`` of a library that is not here are not used; nor is ``device_id``, which binds NCCL
-    to a device. Raises what ``torch.distributed.init_process_group`` raises.
+    to a device. On ``mlx``, processes that MLX has connected (``mlx.launch``) need no other launcher, and
+    MLX carries the collectives that it has. Raises what ``torch.distributed.init_process_group`` raises.
     """
     asked = backend
     if asked is None and device_id is not None:
@@ -68,6 +69,10 @@ def init_process_group(
     if asked is None and current() is not Backend.CPU:
         asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
     adopt_interface()
+    if current() is Backend.MLX and store is None and init_method in (None, "env://"):
+        from tdev_core.mlx import connected
+
+        connected.adopt_launcher()
     dist.init_process_group(
         None if asked is None else host_name("nccl" if asked == "undefined" else asked),
         init_method,
@@ -82,6 +87,10 @@ def init_process_group(
     )
     if asked is not None:
         remember(dist.group.WORLD, asked)
+    if current() is Backend.MLX:
+        from tdev_core.mlx import connected
+
+        connected.join()
 
 
 def _default_library(device_id: torch.device | int) -> str | None:

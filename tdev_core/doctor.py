@@ -183,9 +183,9 @@ def _fallback(backend: str | None) -> str:
                 if on
                 else "off: operators without a Metal kernel raise (PYTORCH_ENABLE_MPS_FALLBACK=0)"
             )
-        case "mlx" | "sim":
+        case "mlx":
             return "operators without a kernel run on the CPU, with one FallbackWarning each"
-        case "cuda" | "cpu":
+        case "cuda" | "cpu" | "sim":
             return "none: every operator runs where its tensors are"
         case _:
             return "unknown"
@@ -224,6 +224,8 @@ def _advice(torch: Any, backend: str | None) -> str:
         return "this torch cannot use the Apple GPU: it needs macOS 14 or newer and an arm64 Python"
     if backend == "sim":
         return "sim is for tests: unset TDEV_BACKEND for real work"
+    if backend == "mlx" and sys.platform != "darwin":
+        return "unset TDEV_BACKEND: without Metal, MLX computes on the CPU, more slowly than torch does"
     threads, cores = torch.get_num_threads(), os.cpu_count() or 1
     if threads < cores // 2:
         return f"torch uses {threads} of {cores} logical cores: raise OMP_NUM_THREADS"

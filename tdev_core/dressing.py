@@ -45,7 +45,8 @@ def _function_dressed(value: FunctionType, module: str, name: str, original: Any
     value.__annotations__ = dict(getattr(original, "__annotations__", None) or {})
     value.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
     if report.enabled():
-        return report.counted(value, f"{original.__module__}.{name}")
+        # By the name at which the catalog has it, not by the private module in which torch wrote it.
+        return report.counted(value, f"torch{module[len('tdev') :]}.{name}")
     return value
 
 

@@ -1,53 +1,104 @@
 """What torch.compile has to know of tdev; imports nothing of the compiler before the program does.
 
-Source: ``torch._dynamo.assume_constant_result``; ``torch._dynamo.eval_frame.skip_code``.
+Four things can be said of a function that the compiler meets while it traces a program:
+
+* *constant*: its answer stays the same for the life of the process, so it is asked once;
+* *opaque*: it reads or changes the process (counters, clocks, locks, the C library), so the graph ends
+  there, as it does at torch's own ``torch.cuda.memory_allocated``, and it is called for real;
+* *effect*: it returns nothing and becomes an operator of the graph, :mod:`tdev_core.dynamo_effects`;
+* *stream*: :mod:`tdev_core.dynamo_streams`.
+
+Source: ``torch._dynamo.assume_constant_result``; ``torch._dynamo.disable``;
+``torch._dynamo.eval_frame.skip_code``.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
 import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
+from typing import Any
 
 from torch._C._dynamo import eval_frame
 
-from tdev_core.devices import translate, translate_type
 from tdev_core.shims.after_import import call_after_import
 
 __all__ = ["prepare"]
 
-# Objects of C types, locks and calls into the C library: their functions run as they are.
-_OPAQUE = (
-    "tdev_core.cpu.heap",
-    "tdev_core.cpu.host",
-    "tdev_core.events",
-    "tdev_core.history",
-    "tdev_core.stream_objects",
-    "tdev_core.watermark",
-)
+_CONSTANT = {
+    "tdev_core.devices": ("is_accelerator", "translate", "translate_type"),
+    "tdev_core.properties": (
+        "can_access_peer",
+        "capability",
+        "device_count",
+        "get",
+        "is_bf16_supported",
+        "name",
+        "supported_dtypes",
+    ),
+    "tdev_core.streams": ("default_stream",),
+}
+
+_OPAQUE: dict[str, tuple[str, ...]] = {
+    # all functions and methods, where none is named
+    "tdev_core.cpu.heap": (),
+    "tdev_core.cpu.host": (),
+    "tdev_core.events": (),
+    "tdev_core.history": (),
+    "tdev_core.memory": (),
+    "tdev_core.nvtx": (),
+    "tdev_core.rng": (),
+    "tdev_core.standins": ("_GeneratorMeta",),
+    "tdev_core.stream_objects": (),
+    "tdev_core.streams": ("set_stream",),
+    "tdev_core.watermark": (),
+}
+
+_COMPILER = "torch._dynamo"
+_TAUGHT = ("tdev_core.dynamo_effects", "tdev_core.dynamo_streams")
 
 
+@functools.cache  # a program may reload tdev
 def prepare() -> None:
     """Have the compiler take tdev for what it is, once it is used."""
-    for function in (translate, translate_type):
-        # Asked while tracing, and the answer taken for a constant, which it is: a specification means
-        # the same device for the life of the process.
-        function._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    for name in _OPAQUE:
-        if name in sys.modules:
-            _skip(sys.modules[name])
-    call_after_import({name for name in _OPAQUE if name not in sys.modules}, _skip)
+    _each({*_CONSTANT, *_OPAQUE}, _mark)
+    _each({_COMPILER}, _teach)
 
 
-def _skip(module: ModuleType) -> None:
-    # Skip the function's own frame, and say nothing about the functions that it calls.
-    strategy = eval_frame._FrameExecStrategy(
-        eval_frame._FrameAction.SKIP, eval_frame._FrameAction.DEFAULT
-    )
-    for value in list(vars(module).values()):
+def _each(names: set[str], callback: Callable[[ModuleType], None]) -> None:
+    """Call ``callback(module)`` for each of the modules, for some of them once they are imported."""
+    for name in names & sys.modules.keys():
+        callback(sys.modules[name])
+    call_after_import(names - sys.modules.keys(), callback)
+
+
+def _teach(compiler: ModuleType) -> None:
+    for name in _TAUGHT:
+        importlib.import_module(name).teach()
+
+
+def _mark(module: ModuleType) -> None:
+    for name in _CONSTANT.get(module.__name__, ()):
+        getattr(module, name)._dynamo_marked_constant = True
+    named = _OPAQUE.get(module.__name__)
+    if named is None:
+        return
+    for value in [getattr(module, name) for name in named] or list(vars(module).values()):
         if getattr(value, "__module__", None) != module.__name__:
             continue
         members = vars(value).values() if isinstance(value, type) else (value,)
         for member in members:
             function = getattr(member, "__func__", getattr(member, "fget", member))
             if isinstance(function, FunctionType):
-                eval_frame.set_code_exec_strategy(function.__code__, strategy)
+                _end_graph_at(function)
+
+
+def _end_graph_at(function: Any) -> None:
+    function._torchdynamo_disable = True
+    function._torchdynamo_disable_msg = "it reads or changes the process itself"
+    # Neither its own frame nor those of what it calls are the program's.
+    action = eval_frame._FrameAction.SKIP
+    strategy = eval_frame._FrameExecStrategy(action, action)
+    eval_frame.set_code_exec_strategy(function.__code__, strategy)

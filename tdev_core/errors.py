@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import NoReturn
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, NoReturn, TypeVar
 
 __all__ = [
     "ConfigError",
@@ -13,6 +15,7 @@ __all__ = [
     "TdevError",
     "UnsupportedError",
     "exit_with",
+    "uncounted",
     "unsupported",
     "warn_once",
 ]
@@ -54,7 +57,10 @@ def unsupported(function: str, why: str, instead: str) -> NoReturn:
     )
 
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _warned: set[object] = set()
+_uncounted: set[CodeType] = set()
 
 
 def warn_once(
@@ -66,22 +72,34 @@ def warn_once(
     runners make for each test), and it keys by message text; ours does neither. ``stacklevel``
     counts as in :func:`warnings.warn`, seen from the caller of this function.
     """
+    level = _level(stacklevel)
     if key is None:
-        frame = sys._getframe(min(stacklevel, _depth()))
+        frame = sys._getframe(level)
         key = (frame.f_code.co_filename, frame.f_lineno)
     mark = (category, key)
     if mark in _warned:
         return
     # Warn first: under `-W error` the warning raises, and is due again at the next call.
-    warnings.warn(message, category, stacklevel=stacklevel + 1)
+    warnings.warn(message, category, stacklevel=level + 1)
     _warned.add(mark)
 
 
-def _depth() -> int:
-    frame, depth = sys._getframe(1), 0
+def uncounted(function: F) -> F:
+    """``function``, a wrapper that only watches, whose frame no ``stacklevel`` of ours counts."""
+    code: CodeType = function.__code__
+    _uncounted.add(code)
+    return function
+
+
+def _level(stacklevel: int) -> int:
+    """``stacklevel`` as the interpreter counts, from the caller; the outermost frame at most."""
+    frame, level = sys._getframe(1), 0
     while frame.f_back is not None:
-        frame, depth = frame.f_back, depth + 1
-    return depth
+        frame, level = frame.f_back, level + 1
+        stacklevel -= frame.f_code not in _uncounted
+        if not stacklevel:
+            break
+    return level
 
 
 def exit_with(error: TdevError) -> NoReturn:

@@ -226,6 +226,11 @@ class Event(_Base):
         return self._number
 
     @property
+    def sycl_event(self) -> int:
+        """Same as :attr:`cuda_event`, by the name that ``torch.xpu.Event`` has for it."""
+        return self._number
+
+    @property
     def event_id(self) -> int:  # type: ignore[override]
         """Same as :attr:`cuda_event`."""
         return self._number

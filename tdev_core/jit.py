@@ -2,8 +2,8 @@
 
 A script is compiled: ``x.to("cuda")`` in it becomes a constant of the graph that torch's own operators
 read at run time, out of reach of every wrapper. What :func:`script` and :func:`load` hand out has these
-constants translated. Devices that a script only learns at run time (``torch.device(name)`` of a string
-parameter) stay torch's business.
+constants translated. Where a script only learns at run time what a device is called (a string parameter),
+:mod:`tdev_core.jit_names` puts the translation itself into the graph.
 
 Source: ``torch.jit.script``, ``torch.jit.load``; ``aten::device`` and ``aten::to`` in
 ``torch/csrc/jit/runtime/register_prim_ops.cpp``.
@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import jit_names
 from tdev_core.devices import ACCELERATORS, translate
 from tdev_core.shims.moves import moves_copy
 
@@ -122,14 +123,19 @@ def _translate_constant(graph: Any, node: Any) -> None:
     if new == old:
         return
     node.s_("value", str(new))
-    _copy_moves(graph, value, old)
+    if old.type in ACCELERATORS:
+        _copy_moves(graph, value, True)
 
 
 def _translate_call(graph: Any, node: Any) -> None:
     """``torch.device("cuda", 0)`` becomes a constant; TorchScript leaves it for run time."""
-    arguments = [value.toIValue() for value in node.inputs()]
-    if not arguments or not isinstance(arguments[0], str):
-        return  # a parameter of the script
+    values = list(node.inputs())
+    if not values or str(values[0].type()) != "str":
+        return  # the device of a tensor, or of another device
+    if any(value.node().kind() != "prim::Constant" for value in values):
+        _translate_name(graph, node, values)
+        return
+    arguments = [value.toIValue() for value in values]
     kind, index = arguments[0], arguments[1] if len(arguments) > 1 else None
     old = torch.device(kind) if index is None else torch.device(kind, index)
     new = translate(old)
@@ -138,7 +144,16 @@ def _translate_call(graph: Any, node: Any) -> None:
     graph.setInsertPoint(node)
     constant = graph.insertConstant(new)
     node.output().replaceAllUsesWith(constant)
-    _copy_moves(graph, constant, old)
+    if old.type in ACCELERATORS:
+        _copy_moves(graph, constant, True)
+    node.destroy()
+
+
+def _translate_name(graph: Any, node: Any, values: list[Any]) -> None:
+    graph.setInsertPoint(node)
+    device, translated = jit_names.insert(graph, values)
+    node.output().replaceAllUsesWith(device)
+    _copy_moves(graph, device, translated)
     node.destroy()
 
 
@@ -156,13 +171,17 @@ def _translate_cuda(graph: Any, node: Any) -> None:
     node.destroy()
 
 
-def _copy_moves(graph: Any, device: Any, before: torch.device) -> None:
-    """A translated move copies, inside a script too."""
-    if before.type not in ACCELERATORS or not moves_copy():
+def _copy_moves(graph: Any, device: Any, translated: Any) -> None:
+    """A translated move copies, inside a script too; ``translated`` is true, or a truth of the graph."""
+    if not moves_copy():
         return
     for use in device.uses():
         node = use.user
         inputs = list(node.inputs())
-        if node.kind() == _MOVE and len(inputs) > _COPY and use.offset == 1:
+        if node.kind() != _MOVE or len(inputs) <= _COPY or use.offset != 1:
+            continue
+        if translated is True:
             graph.setInsertPoint(node)
             node.replaceInput(_COPY, graph.insertConstant(True))
+        elif inputs[_COPY].node().kind() == "prim::Constant" and not inputs[_COPY].toIValue():
+            node.replaceInput(_COPY, translated)

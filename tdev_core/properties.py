@@ -24,6 +24,7 @@ from tdev_core.devices import device_index
 from tdev_core.queues import device_of_index, select_device
 
 __all__ = [
+    "CUDA_VERSION",
     "DeviceProperties",
     "as_dict",
     "can_access_peer",
@@ -40,6 +41,13 @@ __all__ = [
     "set_device",
     "supported_dtypes",
 ]
+
+CUDA_VERSION: str | None = "0.0" if availability() else None
+"""``torch.version.cuda``: None where no accelerator is announced, as in a torch without CUDA.
+
+Where one is, programs that saw ``is_available()`` take the version apart. No CUDA is compiled in, so the answer is
+below every version that a kernel could ask for, as the capability is.
+"""
 
 
 def is_available() -> bool:
@@ -70,7 +78,8 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
 
 def current_device() -> int:
     """Index of the current device."""
-    return 0 if current() is Backend.MPS else accelerator().current_device()
+    one = current() in (Backend.MPS, Backend.MLX)
+    return 0 if one else accelerator().current_device()
 
 
 def set_device(device: Any) -> None:

@@ -44,5 +44,7 @@ def drain(index: int) -> None:
 
 def select_device(index: int) -> None:
     """Make device ``index`` current, where there is more than one to choose from."""
-    if current() is not Backend.MPS and accelerator().current_device() != index:
+    if current() in (Backend.MPS, Backend.MLX):
+        return  # there is one
+    if accelerator().current_device() != index:
         accelerator().set_device(index)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
-from tdev_core.errors import ConfigError
+from tdev_core.errors import ConfigError, uncounted
 
 __all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report"]
 
@@ -45,7 +45,7 @@ def counted(function: FunctionType, name: str) -> FunctionType:
         _answered.add(name)
         return answer
 
-    return counting  # type: ignore[return-value]
+    return uncounted(counting)  # type: ignore[return-value]
 
 
 def note_shim(name: str) -> None:
@@ -59,14 +59,17 @@ def note_fallback(name: str) -> None:
 
 
 def _routes_of(names: Iterable[str], backend: str) -> dict[str, str]:
-    """By which route the mirror answers each function on ``backend``; read when a report asks for it."""
+    """By which route each function was answered on ``backend``; read when a report asks for it.
+
+    Methods and constructors are no rows of the table: there a shim has translated the device.
+    """
     from tdev_core import matrix
 
     try:
         rows = matrix.load().by_name()
     except ConfigError:
         return {}  # a report without this column is still one
-    return {name: rows[name].cells[backend].route for name in names if name in rows}
+    return {name: rows[name].cells[backend].route if name in rows else "shim" for name in names}
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,7 @@ class Report:
         backend: the active backend.
         counting: whether calls are counted (``TDEV_REPORT=1``).
         calls: number of calls by function, most frequent first.
-        routes: the route by which each called function was answered.
+        routes: the route by which each called function was answered; ``shim`` for methods.
         fallbacks: number of operations that ran on the CPU instead, by operator.
     """
 

@@ -126,6 +126,11 @@ class Stream(_Base):
         return self._facts[0]
 
     @property
+    def sycl_queue(self) -> int:
+        """Same as :attr:`cuda_stream`, by the name that ``torch.xpu.Stream`` has for it."""
+        return self._facts[0]
+
+    @property
     def priority(self) -> int:  # type: ignore[override]
         """Always 0."""
         return 0

@@ -1,7 +1,7 @@
 """A mirror of one torch on another: which names the installed torch lacks, and what to say of them.
 
-The stubs that ship with the mirror list what the torch had that it was generated from. They are
-read only where the installed torch is another one.
+What ships for type checkers (a stub beside each mirror, a plain file for each alias) lists what the
+torch had that the mirror was generated from. It is read only where the installed torch is another one.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def lost_message(dotted: str, generated_from: str) -> str:
     )
 
 
-# What tdev adds to torch's root; the stub lists it too.
+# What tdev adds to torch's root, names and files.
 _OWN = frozenset(
-    "DeviceWarning FallbackWarning UnsupportedError device_type is_accelerator report shims".split()
+    "DeviceWarning FallbackWarning UnsupportedError device_type is_accelerator report shims "
+    "codemod pytest_plugin _modules _shims __main__".split()
 )
 
 
@@ -47,14 +48,15 @@ def _root() -> Path | None:
 
 
 def _stub(module: str) -> Path | None:
-    """The stub of the torch module ``module``; None where that torch had no such module."""
-    root = _root()
-    if root is None:
+    """What checkers read of the torch module ``module``; None where that torch had no such module."""
+    root, parts = _root(), module.split(".")[1:]
+    if root is None or (parts and parts[0] in _OWN):
         return None
-    base = root.joinpath(*module.split(".")[1:])
-    for candidate in (base / "__init__.pyi", base.with_name(base.name + ".pyi")):
-        if candidate.is_file():
-            return candidate
+    base = root.joinpath(*parts)
+    for suffix in (".pyi", ".py"):
+        for candidate in (base / f"__init__{suffix}", base.with_name(base.name + suffix)):
+            if candidate.is_file():
+                return candidate
     return None
 
 
@@ -69,19 +71,16 @@ def known_names(module: str) -> frozenset[str]:
     stub = _stub(module)
     if stub is None:
         return frozenset()
-    names = {
-        name
-        for name in _IMPORTED.findall(stub.read_text(encoding="utf-8"))
-        if module != "torch" or name not in _OWN
-    }
-    if stub.name == "__init__.pyi":
-        children = (child for child in stub.parent.iterdir() if child.name != "__init__.pyi")
-        names |= {child.stem for child in children if _is_module(child)}
-    return frozenset(names)
+    names = set(_IMPORTED.findall(stub.read_text(encoding="utf-8")))
+    if stub.stem == "__init__":
+        names |= {child.stem for child in stub.parent.iterdir() if _is_module(child)}
+    return frozenset(names - _OWN if module == "torch" else names)
 
 
 def _is_module(path: Path) -> bool:
-    return path.suffix == ".pyi" or (path / "__init__.pyi").is_file()
+    if path.suffix in (".py", ".pyi"):
+        return path.stem != "__init__"
+    return (path / "__init__.pyi").is_file() or (path / "__init__.py").is_file()
 
 
 def lost_names(module: str) -> frozenset[str]:

@@ -38,46 +38,28 @@ if not _launch.codemod_only():
     from tdev_core.report import report
 
     Event: Any
-    match _current():
-        case _Backend.CUDA:
-            Event = torch.Event
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            Event = _standins.Event
     Generator: Any
-    match _current():
-        case _Backend.CUDA:
-            Generator = torch.Generator
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            Generator = _standins.Generator
     Stream: Any
-    match _current():
-        case _Backend.CUDA:
-            Stream = torch.Stream
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            Stream = _standins.Stream
     device: Any
-    match _current():
-        case _Backend.CUDA:
-            device = torch.device
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            device = _standins.device
     get_autocast_dtype: Any
-    match _current():
-        case _Backend.CUDA:
-            get_autocast_dtype = torch.get_autocast_dtype
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            get_autocast_dtype = _amp.get_dtype
     is_autocast_enabled: Any
-    match _current():
-        case _Backend.CUDA:
-            is_autocast_enabled = torch.is_autocast_enabled
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            is_autocast_enabled = _amp.is_enabled
     set_autocast_enabled: Any
     match _current():
         case _Backend.CUDA:
+            Event = torch.Event
+            Generator = torch.Generator
+            Stream = torch.Stream
+            device = torch.device
+            get_autocast_dtype = torch.get_autocast_dtype
+            is_autocast_enabled = torch.is_autocast_enabled
             set_autocast_enabled = torch.set_autocast_enabled
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            Event = _standins.Event
+            Generator = _standins.Generator
+            Stream = _standins.Stream
+            device = _standins.device
+            get_autocast_dtype = _amp.get_dtype
+            is_autocast_enabled = _amp.is_enabled
             set_autocast_enabled = _amp.set_enabled
 
 

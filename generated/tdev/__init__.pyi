@@ -925,57 +925,60 @@ from tdev import amp as amp
 from tdev import ao as ao
 from tdev import autograd as autograd
 from tdev import backends as backends
-from tdev import classes as classes
-from tdev import compiler as compiler
-from tdev import contrib as contrib
+from torch import classes as classes
+from torch import compiler as compiler
 from tdev import cpu as cpu
 from tdev import cuda as cuda
 from tdev import distributed as distributed
 from tdev import distributions as distributions
 from tdev import export as export
-from tdev import fft as fft
-from tdev import func as func
-from tdev import functional as functional
-from tdev import futures as futures
+from torch import fft as fft
+from torch import func as func
+from torch import functional as functional
+from torch import futures as futures
 from tdev import fx as fx
-from tdev import hub as hub
+from torch import hub as hub
 from tdev import jit as jit
-from tdev import library as library
-from tdev import linalg as linalg
+from torch import library as library
+from torch import linalg as linalg
 from tdev import masked as masked
-from tdev import monitor as monitor
 from tdev import mps as mps
 from tdev import mtia as mtia
 from tdev import multiprocessing as multiprocessing
-from tdev import nativert as nativert
-from tdev import nested as nested
+from torch import nested as nested
 from tdev import nn as nn
-from tdev import numa as numa
 from tdev import onnx as onnx
-from tdev import ops as ops
-from tdev import optim as optim
-from tdev import overrides as overrides
-from tdev import package as package
+from torch import ops as ops
+from torch import optim as optim
+from torch import overrides as overrides
 from tdev import profiler as profiler
 from tdev import quantization as quantization
-from tdev import quasirandom as quasirandom
-from tdev import random as random
-from tdev import return_types as return_types
-from tdev import serialization as serialization
-from tdev import signal as signal
+from torch import quasirandom as quasirandom
+from torch import random as random
+from torch import return_types as return_types
+from torch import serialization as serialization
 from tdev import sparse as sparse
-from tdev import special as special
-from tdev import storage as storage
-from tdev import testing as testing
-from tdev import torch_version as torch_version
-from tdev import types as types
+from torch import special as special
+from torch import storage as storage
+from torch import testing as testing
+from torch import types as types
 from tdev import utils as utils
-from tdev import version as version
+from torch import version as version
 from tdev import xpu as xpu
 from tdev import shims as shims
 from tdev_core.backend import device_type as device_type
+from tdev_core.checkers import MYPY
 from tdev_core.devices import is_accelerator as is_accelerator
 from tdev_core.errors import DeviceWarning as DeviceWarning
 from tdev_core.errors import FallbackWarning as FallbackWarning
 from tdev_core.errors import UnsupportedError as UnsupportedError
 from tdev_core.report import report as report
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch import contrib as contrib
+    from torch import monitor as monitor
+    from tdev import nativert as nativert
+    from tdev import numa as numa
+    from tdev import package as package
+    from tdev import signal as signal
+    from torch import torch_version as torch_version

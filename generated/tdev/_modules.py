@@ -87,6 +87,7 @@ OWN = (
     "tdev.utils.data.dataset",
     "tdev.utils.dlpack",
     "tdev.utils.model_zoo",
+    "tdev.version",
     "tdev.xpu",
     "tdev.xpu.graphs",
     "tdev.xpu.memory",

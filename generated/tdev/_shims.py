@@ -82,6 +82,66 @@ SHIMS = (
         factory="tdev_core.shims.moves:tensor_cuda",
     ),
     Shim(
+        "torch._dynamo.variables.builder.VariableBuilder",
+        "_wrap",
+        factory="tdev_core.dynamo_shims:wrap",
+    ),
+    Shim(
+        "torch._dynamo.variables.builtin.BuiltinVariable",
+        "call_isinstance",
+        factory="tdev_core.dynamo_shims:call_isinstance",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.EventVariable",
+        "call_method",
+        factory="tdev_core.dynamo_streams:call_event_method",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.EventVariable",
+        "python_type",
+        factory="tdev_core.dynamo_streams:python_type",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.StreamContextVariable",
+        "enter",
+        factory="tdev_core.dynamo_streams:enter_stream",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.StreamContextVariable",
+        "exit",
+        factory="tdev_core.dynamo_streams:exit_stream",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.StreamVariable",
+        "call_method",
+        factory="tdev_core.dynamo_streams:call_stream_method",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.StreamVariable",
+        "python_type",
+        factory="tdev_core.dynamo_streams:python_type",
+    ),
+    Shim(
+        "torch._dynamo.variables.streams.SymbolicStreamState",
+        "cur_stream",
+        factory="tdev_core.dynamo_streams:current_stream_variable",
+    ),
+    Shim(
+        "torch._dynamo.variables.tensor.TensorVariable",
+        "method_new_tensor",
+        factory="tdev_core.dynamo_shims:new_tensor",
+    ),
+    Shim(
+        "torch._dynamo.variables.tensor.TensorVariable",
+        "method_type",
+        factory="tdev_core.dynamo_shims:type_",
+    ),
+    Shim(
+        "torch._dynamo.variables.user_defined.UserDefinedClassVariable",
+        "call_function",
+        factory="tdev_core.dynamo_shims:call_class",
+    ),
+    Shim(
         "torch._subclasses.functional_tensor.FunctionalTensor",
         "cuda",
         factory="tdev_core.shims.moves:tensor_cuda",
@@ -692,6 +752,16 @@ SHIMS = (
         factory="tdev_core.shims.moves:module_to",
     ),
     Shim(
+        "torch.optim.optimizer.Optimizer",
+        "__init__",
+        factory="tdev_core.shims.optimizers:optimizer_init",
+    ),
+    Shim(
+        "torch.optim.optimizer.Optimizer",
+        "load_state_dict",
+        factory="tdev_core.shims.optimizers:optimizer_load",
+    ),
+    Shim(
         "torch.optim.swa_utils.AveragedModel",
         "__init__",
         devices=(("device", 1),),
@@ -735,6 +805,11 @@ SHIMS = (
         "torch.storage.TypedStorage",
         "to",
         devices=(("device", None),),
+    ),
+    Shim(
+        "torch.storage.UntypedStorage",
+        "__new__",
+        factory="tdev_core.shims.storages:untyped_new",
     ),
     Shim(
         "torch.storage._StorageBase",

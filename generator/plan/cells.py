@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from generator.facts.model import Facts, Member
+from collections.abc import Mapping
+
+from generator.facts.model import Member
 from generator.plan.compat import Compat
 from generator.plan.emission import own_backend
 from generator.plan.evidence import Evidence
@@ -33,21 +35,33 @@ def columns_of_routed(
     return columns
 
 
-def columns_of_translated(member: Member, facts: Facts, evidence: Evidence) -> Columns:
-    """A function whose device arguments are translated: torch's own runs on the target."""
+def columns_of_translated(
+    member: Member, lacking: Mapping[str, str], evidence: Evidence
+) -> Columns:
+    """A function whose device arguments are translated: torch's own runs on the target.
+
+    ``lacking`` says of backends whose device refuses the call why it does.
+    """
     return {
         backend: {
-            "route": "native",
+            "route": "unsupported" if backend in lacking else "native",
             "evidence": evidence.of(member.name, backend),
-            "note": "device arguments are translated, then torch's own function runs",
+            "note": lacking.get(
+                backend, "device arguments are translated, then torch's own function runs"
+            ),
         }
         for backend in _PLAIN
     }
 
 
-def columns_of_same(member: Member, compat: Compat, evidence: Evidence) -> Columns:
+def columns_of_same(
+    member: Member, compat: Compat, lacking: Mapping[str, str], evidence: Evidence
+) -> Columns:
     """A member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
-    support = compat.cells(member)
+    support = {
+        **compat.cells(member),
+        **{backend: ("unsupported", why) for backend, why in lacking.items()},
+    }
     columns: Columns = {}
     for backend in _PLAIN:
         route, note = support.get(backend, ("same", ""))

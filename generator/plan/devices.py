@@ -7,7 +7,7 @@ from generator.facts.devices import is_device_parameter
 from generator.facts.model import Member
 from generator.plan.routes import DeviceRoute, Routes
 
-__all__ = ["device_parameters", "undecided_error"]
+__all__ = ["curated_devices", "device_parameters", "undecided_error"]
 
 
 def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -17,7 +17,7 @@ def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], 
     """
     if member.kind not in ("function", "builtin") or member.helper:
         return (), ()
-    curated = _curated(member, routes)
+    curated = curated_devices(member, routes)
     if curated is not None:
         return curated.devices, ()
     known: dict[str, bool | None] = {}
@@ -33,7 +33,7 @@ def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], 
     )
 
 
-def _curated(member: Member, routes: Routes) -> DeviceRoute | None:
+def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
     """The entry of ``devices.toml`` with the longest dotted prefix of one of the member's names."""
     best: tuple[int, DeviceRoute] | None = None
     for path in member.exports:

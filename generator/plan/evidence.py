@@ -1,8 +1,9 @@
 """What tests have executed, per function and backend; read from ``generator/evidence/*.json``.
 
-The files are written by ``python tests/mirror/exercise.py --write``, which calls the functions through
-the mirror on each backend that CI has; a cell says ``executed`` only if its function is listed there, and
-``tests/mirror/test_evidence.py`` fails where the calls of its own run do not bear that out.
+The files are written by ``python tests/mirror/exercise.py --write``, which calls functions and classes through
+the mirror on each backend that CI has; a cell says ``executed`` only if its member is listed there, and
+``tests/mirror/test_evidence.py`` and ``tests/core/test_distributed.py`` fail where the calls of their own run do
+not bear that out.
 """
 
 from __future__ import annotations

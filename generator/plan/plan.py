@@ -11,7 +11,7 @@ from generator.errors import GenerationError
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
 from generator.plan.compat import Compat, mlx_operators
-from generator.plan.devices import device_parameters, undecided_error
+from generator.plan.devices import curated_devices, device_parameters, undecided_error
 from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
 from generator.plan.evidence import Evidence
 from generator.plan.planned import Planned, check_planned
@@ -150,14 +150,16 @@ class _Planner:
                 continue
             devices, open_ = device_parameters(member, self.routes)
             undecided += [f"{name}({parameter})" for parameter in open_]
+            curated = curated_devices(member, self.routes)
+            lacking = curated.lacking if curated else {}
             if devices:
                 self.devices[name] = devices
                 self.emitted[name] = emit_translated(
                     self._home_name(member), member, devices, self._reached(member)
                 )
-                self.columns[name] = columns_of_translated(member, self.facts, self.evidence)
+                self.columns[name] = columns_of_translated(member, lacking, self.evidence)
             else:
-                self.columns[name] = columns_of_same(member, self.compat, self.evidence)
+                self.columns[name] = columns_of_same(member, self.compat, lacking, self.evidence)
         for dotted, route in self.routes.devices.items():
             if dotted not in self.by_export and dotted not in self.modules:
                 raise GenerationError(
@@ -266,12 +268,13 @@ class _Planner:
     def _module(self, name: str) -> dict[str, Any]:
         module = self.modules[name]
         visible = self.visible[name]
+        children = {leaf for leaf, target in module.modules if target == f"{name}.{leaf}"}
         return {
             "summary": module.summary,
             "package": module.is_package,
             "names": list(module.names),
             "modules": [list(pair) for pair in module.modules],
-            "typed": sorted(visible & {*module.names, *module.declared}),
+            "typed": sorted(visible & {*module.names, *module.declared, *children}),
             "missing": list(module.missing),
         }
 

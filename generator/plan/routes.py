@@ -31,7 +31,7 @@ ROUTES = ANSWERS | {"noop", "unsupported"}
 
 _CELL_KEYS = frozenset({"route", "call", "object", "value", "note", "why", "instead"})
 _SHIM_KEYS = frozenset({"factory", "devices", "none", "note"})
-_DEVICE_KEYS = frozenset({"devices", "none", "note"})
+_DEVICE_KEYS = frozenset({"devices", "lacking", "none", "note"})
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ class DeviceRoute:
     where: str
     devices: tuple[str, ...]
     note: str
+    lacking: Mapping[str, str] = field(default_factory=dict)
+    """Backends whose device cannot do it at all, and why."""
 
 
 @dataclass(frozen=True)
@@ -242,7 +244,9 @@ def _device(name: str, table: Any, where: str) -> DeviceRoute:
             f'{where}: give either devices = [...] or none = "why no parameter is a device".'
         )
     note = table.get("note", table.get("none", ""))
-    return DeviceRoute(name, where, tuple(table.get("devices", ())), note)
+    lacking = table.get("lacking", {})
+    _only_keys(lacking, frozenset(BACKENDS), f"{where} lacking")
+    return DeviceRoute(name, where, tuple(table.get("devices", ())), note, lacking)
 
 
 def _check_unique(capabilities: list[Capability]) -> None:

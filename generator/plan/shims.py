@@ -120,5 +120,11 @@ def _classes(facts: Facts) -> set[str]:
 
 
 def _is_private(owner: str, facts: Facts) -> bool:
+    """Whether the facts, which are about what is public, cannot know the class ``owner``.
+
+    A test looks for it in the installed torch.
+    """
     module, _, name = owner.rpartition(".")
+    if any(part.startswith("_") for part in module.split(".")):
+        return True
     return name.startswith("_") and any(known.name == module for known in facts.modules)

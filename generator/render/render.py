@@ -18,7 +18,7 @@ from generator.errors import GenerationError
 from generator.facts.cache import folder
 from generator.memo import Memo, digest
 from generator.render.matrix import matrix_text
-from generator.render.views import module_view, root_view, stub_view
+from generator.render.views import module_view, root_view, stub_view, whole_modules
 
 __all__ = ["render"]
 
@@ -81,6 +81,7 @@ def _made(made: dict[str, str], path: str, text: str) -> str:
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    whole = whole_modules(catalog)
     for name in catalog["modules"]:
         mirror = catalog["mirrors"].get(name)
         stem = "tdev" + name[len("torch") :].replace(".", "/")
@@ -89,10 +90,14 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
             package = True
         target = f"{stem}/__init__" if package else stem
         if name != "torch":
-            yield f"{target}.pyi", "tdev/_stub.pyi.j2", stub_view(name, catalog)
-            if mirror is not None:
+            names = stub_view(name, catalog, whole)
+            if mirror is None:
+                # Not a stub: checkers warn of a stub without a source beside it.
+                yield f"{target}.py", "tdev/_alias.py.j2", names
+            else:
+                yield f"{target}.pyi", "tdev/_stub.pyi.j2", names
                 yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
-    view = root_view(catalog)
+    view = root_view(catalog, whole)
     for path in sorted(templates.rglob("*.j2")):
         if not path.name.startswith("_") or path.name.startswith("__"):
             template = path.relative_to(templates).as_posix()

@@ -20,6 +20,7 @@ from typing import Any
 
 from tdev_core import report
 from tdev_core.backend import Backend, current
+from tdev_core.errors import uncounted
 from tdev_core.shims import after_import
 from tdev_core.shims.generic import translating
 
@@ -175,4 +176,4 @@ def _counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         report.note_shim(name)
         return function(*args, **kwargs)
 
-    return counting
+    return uncounted(counting)

@@ -35,6 +35,7 @@ __all__ = [
 Method = Callable[..., Any]
 
 _HERE = frozenset({"cpu", torch.device("cpu")})
+_ABSENT = object()
 
 
 @lru_cache(maxsize=1)
@@ -59,24 +60,26 @@ def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
 
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
+    dtype, device = torch.dtype, torch.device
 
-    def to(self: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-        if args:
-            spec = args[0]
-            kind = spec.__class__
-            # The forms that mean the same on every backend first, with the fewest steps.
-            if kind is str or kind is torch.device:
-                here = spec in _HERE
-            else:
-                here = not isinstance(spec, int)
-            if here:
-                return original(self, *args, **kwargs) if kwargs else original(self, *args)
-            args = (translate(spec), *args[1:])
-        elif "device" in kwargs:
+    def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
+        kind = first.__class__
+        # What means the same on every backend first, with the fewest steps.
+        if kind is dtype or ((kind is str or kind is device) and first in _HERE):
+            if args or kwargs:
+                return original(self, first, *args, **kwargs)
+            return original(self, first)
+        if first is _ABSENT:
+            if "device" not in kwargs:
+                return original(self, **kwargs)
             spec = kwargs["device"]
             kwargs["device"] = translate(spec)
+            args = ()
+        elif isinstance(first, torch.Tensor):
+            return original(self, first, *args, **kwargs)
         else:
-            return original(self, *args, **kwargs)
+            spec = first
+            args = (translate(first), *args)
         if _must_copy(self, spec):
             # to(device, dtype, non_blocking, copy): copy is positional in very old code
             if len(args) > 3:

@@ -22,6 +22,7 @@ from tdev_core import (  # noqa: E402
     memory,
     properties,
     rng,
+    standins,
     streams,
     tensortypes,
 )
@@ -62,6 +63,35 @@ def check_streams() -> None:
     assert start.elapsed_time(end) > 0 and stream.query() and start.device == DEVICE
     streams.synchronize(kind)
     assert product[0, 0].item() == 200
+
+
+def check_generic_streams() -> None:
+    """``torch.Stream`` and ``torch.Event``, which torch's guard for such a device cannot serve."""
+    first, second = standins.Stream("cuda"), standins.Stream(device="cuda:0", priority=-1)
+    assert first != second and first.device == DEVICE and isinstance(first, torch.Stream)
+    with first:
+        assert streams.current_stream() == first
+        x = torch.ones(8, device=DEVICE)
+    x.record_stream(first)
+    second.wait_stream(first)
+    start = standins.Event("cuda", enable_timing=True)
+    end = standins.Event(device=DEVICE, enable_timing=True)
+    assert start.device == DEVICE and start.query() and isinstance(start, torch.Event)
+    start.record()
+    (torch.ones(200, 200, device=DEVICE) @ torch.ones(200, 200, device=DEVICE)).cpu()
+    end.record(second)
+    first.wait_event(end)
+    end.wait(first)
+    end.synchronize()
+    second.synchronize()
+    assert end.query() and start.elapsed_time(end) > 0 > end.elapsed_time(start)
+    again = standins.Stream(
+        stream_id=first.stream_id, device_index=0, device_type=first.device_type
+    )
+    assert again == first and standins.Stream().device == DEVICE == standins.Event().device
+    assert (
+        type(standins.Stream("cpu")) is torch.Stream and type(standins.Event("cpu")) is torch.Event
+    )
 
 
 def check_random_numbers() -> None:
@@ -129,6 +159,7 @@ if __name__ == "__main__":
     for check in (
         check_memory,
         check_streams,
+        check_generic_streams,
         check_random_numbers,
         check_graphs,
         check_facts,

@@ -35,6 +35,7 @@ def test_the_runtime_works_on_a_device_of_its_own(backend):
     assert done.stdout.split() == [
         "check_memory",
         "check_streams",
+        "check_generic_streams",
         "check_random_numbers",
         "check_graphs",
         "check_facts",

@@ -64,6 +64,17 @@ class TestOnCpu:
         assert translate(translate("cuda")) is translate("cuda")
 
 
+def test_an_answer_is_not_taken_for_another_specification() -> None:
+    """Equal keys of a dictionary: ``True`` and ``1``, which means an index."""
+    assert translate(torch.device("cpu")) == translate("cpu") == torch.device("cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        translate(1)
+        translate(0)
+    assert translate(True) is True
+    assert translate(False) is False
+
+
 @pytest.mark.parametrize(
     "value",
     [None, True, False, "not a device", "/data/cuda_runs/m.pt", 1.5, [], {"cuda": 1}],

@@ -35,6 +35,21 @@ def row(catalog: dict[str, Any], name: str) -> dict[str, Any]:
     return dict(found)
 
 
+def test_a_device_that_refuses_a_function_is_told_in_its_column(tmp_path: Path) -> None:
+    lacking = 'lacking.mlx = "it has no such tensors"'
+    unclear = small.function("torch.spread", replace(small.parameter("x"), name="device_map"))
+    for name, devices in (("spread", 'none = "x"'), ("full", 'devices = ["device"]')):
+        entry = f'["torch.{name}"]\n{devices}\n{lacking}\n'
+        other = '["torch.spread"]\nnone = "x"\n' if name == "full" else ""
+        routes = small.routes(tmp_path, devices=entry + other)
+        member = planned(small.facts(*small.members(), unclear), routes)["members"][f"torch.{name}"]
+        assert (member["mlx"]["route"], member["mlx"]["note"]) == (
+            "unsupported",
+            "it has no such tensors",
+        )
+        assert member["mps"]["route"] != "unsupported"
+
+
 def test_every_column_has_route_and_evidence(catalog: dict[str, Any]) -> None:
     for name, member in catalog["members"].items():
         for backend in ("cpu", "cuda", "mps", "mlx"):

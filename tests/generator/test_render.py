@@ -12,6 +12,7 @@ from generator.errors import GenerationError
 from generator.paths import CORE, TEMPLATES
 from generator.plan.plan import plan
 from generator.render.render import render
+from generator.render.views import stub_view, whole_modules
 from generator.render.writer import compare, write_file, write_tree
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -42,6 +43,48 @@ def test_emitted_functions_have_real_signatures_and_explicit_arms(files: dict[st
 def test_stubs_hand_on_torchs_types(files: dict[str, str]) -> None:
     stub = files["tdev/cuda/__init__.pyi"]
     assert "from torch.cuda import (" in stub and "    synchronize as synchronize," in stub
+
+
+def test_whole_modules_are_those_that_name_all_their_submodules() -> None:
+    def module(*typed: str, modules: tuple[tuple[str, str], ...] = ()) -> dict[str, object]:
+        return {"typed": list(typed), "modules": [list(pair) for pair in modules]}
+
+    catalog = {
+        "modules": {
+            "torch": module("a", "b", modules=(("a", "torch.a"), ("b", "torch.b"))),
+            "torch.a": module("x", modules=(("x", "torch.a.x"), ("np", "numpy"))),
+            "torch.a.x": module("f"),
+            "torch.b": module("f", modules=(("hidden", "torch.b.hidden"),)),
+            "torch.b.hidden": module("f"),
+        }
+    }
+    assert whole_modules(catalog) == {"torch.a", "torch.a.x", "torch.b.hidden"}
+    whole = whole_modules(catalog)
+    for row in catalog["modules"].values():
+        row["summary"] = ""
+    root = stub_view("torch", {**catalog, "torch": "1"}, whole)
+    assert [(row["from"], row["name"]) for row in root["modules"]] == [
+        ("torch", "a"),
+        ("tdev", "b"),
+    ]
+    below = stub_view("torch.b", {**catalog, "torch": "1"}, whole)
+    assert below["modules"] == []
+    assert [(row["from"], row["name"]) for row in below["unseen"]] == [("torch.b", "hidden")]
+
+
+def test_an_alias_is_a_file_that_checkers_read_and_a_mirror_has_a_stub(tmp_path: Path) -> None:
+    catalog = plan(small.facts(*small.members()), small.routes(tmp_path), small.EVIDENCE, CORE)
+    files = render(catalog, TEMPLATES)
+    for name in catalog["modules"]:
+        stem = "tdev" + name[len("torch") :].replace(".", "/")
+        found = {
+            path
+            for path in files
+            for kind in (".py", ".pyi")
+            if path in (f"{stem}{kind}", f"{stem}/__init__{kind}")
+        }
+        assert len(found) == (2 if name in catalog["mirrors"] else 1), name
+        assert any(path.endswith(".py") for path in found), name
 
 
 def test_an_emitted_module_runs(files: dict[str, str], tmp_path: Path) -> None:

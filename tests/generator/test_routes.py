@@ -77,6 +77,7 @@ def test_a_spelling_belongs_to_one_capability(tmp_path: Path) -> None:
         ("shims.toml", '["torch.Tensor.to"]\nfactory = "x"', "module:function"),
         ("devices.toml", '["torch.zeros"]\nnote = "x"', "either devices"),
         ("devices.toml", '["torch.zeros"]\ndevice = ["x"]', "unknown key 'device'"),
+        ("devices.toml", '["torch.zeros"]\nnone = "x"\nlacking.mlz = "y"', "unknown key 'mlz'"),
         ("scope.toml", "module = []", "unknown key 'module'"),
     ],
 )

@@ -1,8 +1,13 @@
-"""Call the functions that the mirror routes, for real, on the active backend, and look at what they answer.
+"""Call what the catalog lists, for real, on the active backend, and look at what it answers.
 
-As a program: prints, as JSON, which functions were executed and which went wrong and how. With ``--write``
-it runs itself once for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run
-``python -m generator``, which takes the catalog's evidence from there.
+Functions are called with the arguments listed here, classes and functions that need others by the programs of
+``exercise_programs.py``, operators by ``exercise_operators.py``, and ``torch.distributed`` by the two ranks of
+``tests/core/test_distributed.py``. A function of the mirror counts as executed only if the mirror's own counter saw the
+call come back.
+
+As a program: prints, as JSON, which were executed and which went wrong and how. With ``--write`` it runs everything once
+for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run ``python -m generator``, which
+takes the catalog's evidence from there.
 """
 
 from __future__ import annotations
@@ -13,12 +18,15 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import ROOT, catalog, mirrored  # noqa: E402
+from exercise_operators import exercise_operators  # noqa: E402
+from exercise_programs import PROGRAMS  # noqa: E402
 
 BACKENDS = ("cpu", "sim", "mlx")
 EVIDENCE = ROOT / "generator" / "evidence"
@@ -111,12 +119,29 @@ ARGUMENTS: dict[str, str] = {
     "torch.bartlett_window": "4, device='cuda'",
     "torch.blackman_window": "4, device='cuda'",
     "torch.kaiser_window": "4, device='cuda'",
-}
+    "torch.empty_permuted": "(2, 3), (1, 0), device='cuda'",
+    "torch.empty_strided": "(2, 3), (1, 2), device='cuda'",
+    "torch.normal": "0.0, 1.0, (2,), device='cuda'",
+    "torch.randint_like": "torch.ones(2), 3, device='cuda'",
+    "torch.range": "0, 2, device='cuda'",
+    "torch.scalar_tensor": "2.0, device='cuda'",
+    "torch.testing.make_tensor": "2, device='cuda', dtype=torch.float32",
+    **{
+        f"torch.signal.windows.windows.{name}": f"{arguments}, device='cuda'"
+        for name, arguments in {
+            "bartlett": "5", "blackman": "5", "cosine": "5", "exponential": "5", "gaussian": "5", "hamming": "5",
+            "general_cosine": "5, a=[0.5, 0.3, 0.2]", "general_hamming": "5", "hann": "5", "kaiser": "5",
+            "nuttall": "5",
+        }.items()
+    },
+}  # fmt: skip
 
 # Not called without arguments: they need a process group, read this machine's sensors, or start something.
 _LEFT_OUT = ("torch.distributed.", "torch.jit.", "torch.mps.profiler.", "torch.cuda.tunable.")
 _SENSORS = ("clock_rate", "memory_usage", "power_draw", "temperature", "utilization")
 _STARTS = ("cudaStart", "profiler.start", "profiler.stop", "profile", "make_graphed_callables")
+# Their values differ from call to call.
+_UNTOLD = ("empty", "rand", "normal", "make_tensor")
 
 _TYPES: dict[str, type] = {
     "None": type(None), "bool": bool, "int": int, "float": float, "str": str, "dict": dict,
@@ -176,7 +201,53 @@ def exercise(backend: str) -> tuple[list[str], dict[str, str]]:
                 wrong[name] = problem
             else:
                 executed.append(name)
-    return executed, wrong
+    for names, source in PROGRAMS.items():
+        for name, problem in _run(names.split(), source, backend, torch).items():
+            if problem:
+                wrong[name] = problem
+            else:
+                executed.append(name)
+    if backend != "sim":  # what is the same on every backend has no column of its own there
+        operators, other = exercise_operators(backend)
+        executed += operators
+        wrong |= other
+    return sorted(executed), wrong
+
+
+def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, str]:
+    """Run one program; for each member that it stands for, what was wrong, or nothing.
+
+    A function of the mirror counts only if it was entered and came back (or refused, where the catalog
+    says so): the mirror counts its calls in this process.
+    """
+    from tdev_core import report
+    from tdev_core.errors import UnsupportedError
+
+    members = catalog()["members"]
+    report._answered.clear()
+    refused = ""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            exec(source, {"torch": torch, "folder": folder})
+        except UnsupportedError as error:
+            refused = str(error)
+        except Exception as error:
+            return {name: f"{type(error).__name__}: {error}" for name in names}
+    found: dict[str, str] = {}
+    for name in names:
+        member = members[name]
+        route = (member.get(backend) or member["cpu"])["route"]
+        found[name] = ""
+        # Where the mirror only translates, it is the device that refuses, in words of its own.
+        own = member["mirror"] == "translated" or any(path in refused for path in member["exports"])
+        if refused and not (route == "unsupported" and own):
+            found[name] = f"raises UnsupportedError: {refused}"
+        elif route == "unsupported" and not refused:
+            found[name] = "answers, although the catalog says unsupported"
+        elif member["mirror"] in ("routed", "translated") and not refused:
+            if name not in report._answered:
+                found[name] = "the program ended without a call of it"
+    return found
 
 
 def _problem(answer: Any, member: dict[str, Any], route: str, backend: str, name: str) -> str:
@@ -186,10 +257,30 @@ def _problem(answer: Any, member: dict[str, Any], route: str, backend: str, name
     if member["mirror"] == "translated" and "device='cuda'" in ARGUMENTS.get(name, ""):
         if answer.device.type != backend:
             return f"is on {answer.device}, not on {backend}"
+        return _other_values(answer, name)
     declared = (member["signatures"][0]["returns"] or "") if member["signatures"] else ""
     expected = _TYPES.get(declared.partition("[")[0])
     if expected is not None and not isinstance(answer, expected):
         return f"returns {type(answer).__name__}, torch declares {declared}"
+    return ""
+
+
+def _other_values(answer: Any, name: str) -> str:
+    """How a factory's tensor differs from the one that stock torch makes on the CPU."""
+    import torch
+
+    leaf = name.rpartition(".")[2]
+    source = ARGUMENTS[name].replace("device='cuda'", "device='cpu'")
+    expected = eval(f"{name.replace('windows.windows', 'windows')}({source})", {"torch": torch})
+    if (answer.shape, answer.dtype, answer.stride()) != (
+        expected.shape,
+        expected.dtype,
+        expected.stride(),
+    ):
+        return f"has other shape, type or strides than torch's: {answer!r}"
+    if not any(word in leaf for word in _UNTOLD):
+        if not torch.allclose(answer.cpu().double(), expected.double(), atol=1e-6):
+            return f"holds {answer.tolist()}, torch's {expected.tolist()}"
     return ""
 
 
@@ -201,13 +292,38 @@ def run(backend: str) -> dict[str, Any]:
         [sys.executable, __file__, "--child"],
         capture_output=True,
         text=True,
-        env={**env, "TDEV_BACKEND": backend, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        env={
+            **env,
+            "TDEV_BACKEND": backend,
+            "TDEV_REPORT": "1",
+            "PYTHONPATH": path,
+            "OMP_NUM_THREADS": "1",
+        },
         timeout=500,
     )
     if done.returncode != 0:
         raise RuntimeError(f"the process on {backend} ended with {done.returncode}: {done.stderr}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
+
+
+def distributed_names() -> dict[str, set[str]]:
+    """By backend, what two ranks execute in ``tests/core/test_distributed.py``, by the catalog's names."""
+    sys.path.insert(0, str(ROOT))
+    from tests.core import test_distributed as ranks
+
+    members = {path: name for name, row in catalog()["members"].items() for path in row["exports"]}
+    found: dict[str, set[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for cases, names in (
+            (ranks.distributed_cases, ranks.COLLECTIVES),
+            (ranks.distributed_training, ranks.TRAINING),
+        ):
+            runs = ranks.all_runs(cases, Path(folder))
+            for backend in ranks.BACKENDS:
+                done = ranks.proved(runs, cases, names, backend)
+                found.setdefault(backend, set()).update(members[path] for path in done)
+    return found
 
 
 def main() -> None:
@@ -223,12 +339,14 @@ def main() -> None:
         os._exit(0)
     elif "--write" in sys.argv:
         EVIDENCE.mkdir(exist_ok=True)
+        distributed = distributed_names()
         for backend in BACKENDS:
             found = run(backend)
-            body = {"kind": "executed", "functions": found["executed"]}
+            names = sorted({*found["executed"], *distributed[backend]})
+            body = {"kind": "executed", "functions": names}
             text = json.dumps(body, indent=1) + "\n"
             (EVIDENCE / f"{backend}.json").write_text(text, encoding="utf-8")
-            print(f"{backend}: {len(found['executed'])} executed, {len(found['wrong'])} not")
+            print(f"{backend}: {len(names)} executed, {len(found['wrong'])} not")
             for name, why in found["wrong"].items():
                 print(f"  {name}: {why[:200]}")
     else:

@@ -51,7 +51,7 @@ def test_cpu_and_meta_mean_themselves() -> None:
 
 
 @pytest.mark.parametrize(
-    "bad", [True, 1.5, [], "gpu", "cuda:x", "/data/cuda_runs/m.pt", object()], ids=repr
+    "bad", [True, 1.5, [], "gpu", "cuda:x", "/data/cuda_runs/m.pt", object], ids=repr
 )
 def test_what_is_no_device_gets_torchs_error(bad: Any) -> None:
     with pytest.raises((TypeError, RuntimeError)) as theirs:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,15 @@ def test_numbers_are_the_tables() -> None:
     assert said["missing"].startswith(f"{lacking} unsupported")
     assert said["routes"].startswith(f"of {len(rows)} device functions on sim")
     assert said["faster"].startswith("sim is for tests")
+    assert said["fallback"].startswith("none:")
+
+
+@pytest.mark.skipif(find_spec("mlx") is None, reason="MLX is not installed")
+@pytest.mark.skipif(sys.platform == "darwin", reason="there MLX has a GPU")
+def test_mlx_without_metal_is_not_called_fast() -> None:
+    said = lines(doctor(TDEV_BACKEND="mlx"))
+    assert said["faster"].startswith("unset TDEV_BACKEND")
+    assert "FallbackWarning" in said["fallback"]
 
 
 @pytest.mark.parametrize("backend", ["abacus", "mps"])

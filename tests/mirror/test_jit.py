@@ -189,3 +189,106 @@ def test_what_is_scripted_by_torch_itself_is_left_alone() -> None:
     """Other libraries in the process are not translated."""
     with pytest.raises(Exception, match="CUDA"):
         stock.jit.script(inner)(X)
+
+
+class TestNamesThatAreKnownAtRunTime:
+    """``def f(x, device: str)``: the translation is part of the graph."""
+
+    @staticmethod
+    def all_forms(x: torch.Tensor, device: str, index: int) -> torch.Tensor:
+        y = torch.zeros(2, device=device) + x.to(device) + x.to(torch.device(device))
+        z = torch.ones_like(x, device=torch.device(device, index)) + x.to("cuda:" + str(index))
+        return y + z.to(device=device, dtype=torch.float32)
+
+    @pytest.mark.parametrize("device", ["cuda", "cuda:0", "mps", "cpu"])
+    def test_it_does_what_it_does_unscripted(self, device: str) -> None:
+        scripted = torch.jit.script(self.all_forms)
+        kind = device.partition(":")[0]
+        for _ in range(3):
+            result = scripted(X, kind, 0)
+            assert torch.equal(result, self.all_forms(X, kind, 0))
+        assert scripted(X, "cpu", 0).device == X.device
+
+    def test_meta_and_unknown_names_are_torchs(self) -> None:
+        @torch.jit.script
+        def made(device: str) -> torch.Tensor:
+            return torch.zeros(2, device=device)
+
+        assert made("meta").device.type == "meta"
+        assert made("cuda:3").device == made("xpu").device == stock.device("cpu")
+        with pytest.raises(RuntimeError, match="Expected one of cpu, cuda"):
+            made("gpu")
+
+    def test_only_a_translated_move_copies(self) -> None:
+        @torch.jit.script
+        def cleared(x: torch.Tensor, device: str) -> torch.Tensor:
+            return x.to(device).zero_()
+
+        x = stock.ones(2)
+        cleared(x, "cuda")
+        assert x.tolist() == [1, 1]
+        cleared(x, "cpu")
+        assert x.tolist() == [0, 0]
+
+    def test_a_device_that_is_handed_over_is_used_as_it_is(self) -> None:
+        @torch.jit.script
+        def f(x: torch.Tensor, device: torch.device) -> torch.Tensor:
+            return x.to(device) + torch.zeros(2, device=device)
+
+        assert f(X, torch.device("cuda")).tolist() == [1, 1]
+        assert f(X, torch.device("meta")).device.type == "meta"
+
+    def test_methods_and_what_they_call(self) -> None:
+        class Moves(torch.nn.Module):
+            def forward(self, x: torch.Tensor, device: str) -> torch.Tensor:
+                return self.moved(x, device) + named(x, device)
+
+            def moved(self, x: torch.Tensor, device: str) -> torch.Tensor:
+                return x.to(device) * 2
+
+        assert torch.jit.script(Moves())(X, "cuda").tolist() == [3, 3]
+
+    def test_torch_alone_loads_what_was_saved(self) -> None:
+        buffer = io.BytesIO()
+        torch.jit.save(torch.jit.script(Named()), buffer)
+        for load in (stock.jit.load, torch.jit.load):
+            buffer.seek(0)
+            assert load(buffer)(X, "cuda").tolist() == [1, 1]
+
+    def test_a_file_that_learns_its_device_is_loaded(self) -> None:
+        buffer = io.BytesIO()
+        stock.jit.save(stock.jit.script(NamedByTorch()), buffer)
+        buffer.seek(0)
+        with pytest.raises(Exception, match="CUDA"):
+            stock.jit.load(buffer)(X, "cuda")
+        buffer.seek(0)
+        assert torch.jit.load(buffer)(X, "cuda").tolist() == [1, 1]
+
+    @pytest.mark.parametrize("backend", ["sim", "mlx"])
+    def test_other_backends(self, backend: str) -> None:
+        if backend == "mlx":
+            pytest.importorskip("mlx.core", reason="MLX is not installed")
+        code = """
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import script_module, tdev as torch
+            scripted = torch.jit.script(script_module.named)
+            x = torch.ones(2)
+            assert scripted(x, "cuda").device == torch.device(sys.argv[2], 0)
+            assert scripted(x, "cuda:7").device == torch.device(sys.argv[2], 0)
+            assert scripted(x, "cpu").device == torch.device("cpu")
+        """
+        run(code, str(Path(__file__).parent), backend, TDEV_BACKEND=backend)
+
+
+named = script_module.named
+
+
+class Named(stock.nn.Module):
+    def forward(self, x: stock.Tensor, device: str) -> stock.Tensor:
+        return named(x, device)
+
+
+class NamedByTorch(stock.nn.Module):
+    def forward(self, x: stock.Tensor, device: str) -> stock.Tensor:
+        return x.to(device)

@@ -42,6 +42,13 @@ def test_calls_are_counted_with_their_routes() -> None:
         "torch.cuda.synchronize", "1", "noop",
     ] in rows  # fmt: skip
     assert ["torch.zeros", "1", "native"] in rows
+    assert ["torch.Tensor.to", "1", "shim"] in rows
+
+
+def test_functions_are_named_as_in_the_catalog() -> None:
+    code = "import tdev as torch\ntorch.jit.script(torch.nn.Linear(1, 1))\n"
+    err = python(code, TDEV_REPORT="1", TDEV_BACKEND="cpu").stderr
+    assert ["torch.jit.script", "1", "emulated"] in [line.split() for line in err.splitlines()]
 
 
 def test_without_the_setting_nothing_is_printed_and_the_report_says_why() -> None:

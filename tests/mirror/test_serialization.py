@@ -44,6 +44,14 @@ def from_cuda(tmp_path: Path) -> Path:
     return tagged
 
 
+def keep(storage: Any, tag: str) -> Any:
+    return storage
+
+
+def decline(storage: Any, tag: str) -> None:
+    return None
+
+
 LOCATIONS: list[Any] = [
     None,
     "cuda",
@@ -53,13 +61,15 @@ LOCATIONS: list[Any] = [
     {"cuda:0": "cuda:0"},
     {"cuda:0": "cpu"},
     {"cuda:1": "cuda:0"},
-    lambda storage, tag: storage,
-    lambda storage, tag: None,
+    keep,
+    decline,
 ]
 
 
 @pytest.mark.parametrize("weights_only", [True, False])
-@pytest.mark.parametrize("location", LOCATIONS, ids=str)
+@pytest.mark.parametrize(
+    "location", LOCATIONS, ids=lambda value: getattr(value, "__name__", str(value))
+)
 def test_a_cuda_checkpoint_loads(from_cuda: Path, location: Any, weights_only: bool) -> None:
     before = copy.copy(location)
     loaded = tdev.load(from_cuda, map_location=location, weights_only=weights_only)

@@ -16,6 +16,13 @@ from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 
+device_index: Any
+match _current():
+    case _Backend.CUDA:
+        device_index = torch.accelerator.device_index
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        device_index = _properties.device
+
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
     """Mirror of ``torch.accelerator.current_accelerator``.
@@ -79,14 +86,6 @@ def device_count() -> int:
             return torch.accelerator.device_count()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _properties.device_count()
-
-
-device_index: Any
-match _current():
-    case _Backend.CUDA:
-        device_index = torch.accelerator.device_index
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device_index = _properties.device
 
 
 def get_device_capability(device: torch.types.Device = None, /) -> Any:

@@ -29,5 +29,8 @@ from torch.accelerator import (
     set_stream as set_stream,
     synchronize as synchronize,
 )
-from tdev.accelerator import graphs as graphs
-from tdev.accelerator import memory as memory
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.accelerator import graphs as graphs
+    from torch.accelerator import memory as memory

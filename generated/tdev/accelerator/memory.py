@@ -30,11 +30,7 @@ def empty_cache() -> None:
             torch.accelerator.memory.empty_cache()
         case _Backend.MPS:
             torch.mps.empty_cache()
-        case _Backend.MLX:
-            import mlx.core as _mx
-
-            _mx.clear_cache()
-        case _Backend.SIM | _Backend.CPU:
+        case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _memory.empty_cache()
 
 

@@ -8,5 +8,8 @@ from torch.amp import (
     custom_fwd as custom_fwd,
     is_autocast_available as is_autocast_available,
 )
-from tdev.amp import autocast_mode as autocast_mode
-from tdev.amp import grad_scaler as grad_scaler
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.amp import autocast_mode as autocast_mode
+    from torch.amp import grad_scaler as grad_scaler

@@ -35,12 +35,15 @@ from torch.autograd import (
     set_multithreading_enabled as set_multithreading_enabled,
     variable as variable,
 )
-from tdev.autograd import anomaly_mode as anomaly_mode
-from tdev.autograd import forward_ad as forward_ad
-from tdev.autograd import function as function
-from tdev.autograd import functional as functional
-from tdev.autograd import grad_mode as grad_mode
-from tdev.autograd import graph as graph
-from tdev.autograd import profiler as profiler
-from tdev.autograd import profiler_legacy as profiler_legacy
-from tdev.autograd import profiler_util as profiler_util
+from torch.autograd import forward_ad as forward_ad
+from torch.autograd import functional as functional
+from torch.autograd import graph as graph
+from torch.autograd import profiler as profiler
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.autograd import anomaly_mode as anomaly_mode
+    from torch.autograd import function as function
+    from torch.autograd import grad_mode as grad_mode
+    from torch.autograd import profiler_legacy as profiler_legacy
+    from torch.autograd import profiler_util as profiler_util

@@ -37,4 +37,4 @@ from torch.compiler import (
     substitute_in_graph as substitute_in_graph,
     wrap_numpy as wrap_numpy,
 )
-from tdev.compiler import config as config
+from torch.compiler import config as config

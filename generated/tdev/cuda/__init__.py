@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import bindings as _bindings
 from tdev_core import cudart as _cudart
 from tdev_core import memory as _memory
 from tdev_core import properties as _properties
@@ -23,193 +24,104 @@ from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported
 
 BFloat16Storage: Any
+BFloat16Tensor: Any
+BoolStorage: Any
+BoolTensor: Any
+ByteStorage: Any
+ByteTensor: Any
+CharStorage: Any
+CharTensor: Any
+ComplexDoubleStorage: Any
+ComplexFloatStorage: Any
+CudaError: Any
+DoubleStorage: Any
+DoubleTensor: Any
+FloatStorage: Any
+FloatTensor: Any
+HalfStorage: Any
+HalfTensor: Any
+IntStorage: Any
+IntTensor: Any
+LongStorage: Any
+LongTensor: Any
+ShortStorage: Any
+ShortTensor: Any
+StreamContext: Any
+_exchange_device: Any
+_is_in_bad_fork: Any
+_lazy_call: Any
+_lazy_init: Any
+_maybe_exchange_device: Any
+default_generators: Any
+device: Any
+device_of: Any
 match _current():
     case _Backend.CUDA:
         BFloat16Storage = torch.cuda.BFloat16Storage
+        BFloat16Tensor = vars(torch.cuda)["BFloat16Tensor"]
+        BoolStorage = torch.cuda.BoolStorage
+        BoolTensor = vars(torch.cuda)["BoolTensor"]
+        ByteStorage = torch.cuda.ByteStorage
+        ByteTensor = vars(torch.cuda)["ByteTensor"]
+        CharStorage = torch.cuda.CharStorage
+        CharTensor = vars(torch.cuda)["CharTensor"]
+        ComplexDoubleStorage = torch.cuda.ComplexDoubleStorage
+        ComplexFloatStorage = torch.cuda.ComplexFloatStorage
+        CudaError = torch.cuda.CudaError
+        DoubleStorage = torch.cuda.DoubleStorage
+        DoubleTensor = vars(torch.cuda)["DoubleTensor"]
+        FloatStorage = torch.cuda.FloatStorage
+        FloatTensor = vars(torch.cuda)["FloatTensor"]
+        HalfStorage = torch.cuda.HalfStorage
+        HalfTensor = vars(torch.cuda)["HalfTensor"]
+        IntStorage = torch.cuda.IntStorage
+        IntTensor = vars(torch.cuda)["IntTensor"]
+        LongStorage = torch.cuda.LongStorage
+        LongTensor = vars(torch.cuda)["LongTensor"]
+        ShortStorage = torch.cuda.ShortStorage
+        ShortTensor = vars(torch.cuda)["ShortTensor"]
+        StreamContext = torch.cuda.StreamContext
+        _exchange_device = torch.cuda._exchange_device
+        _is_in_bad_fork = torch.cuda._is_in_bad_fork
+        _lazy_call = torch.cuda._lazy_call
+        _lazy_init = torch.cuda._lazy_init
+        _maybe_exchange_device = torch.cuda._maybe_exchange_device
+        default_generators = torch.cuda.default_generators
+        device = torch.cuda.device
+        device_of = torch.cuda.device_of
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BFloat16Storage = _tensortypes.BFloat16Storage
-
-BFloat16Tensor: Any
-match _current():
-    case _Backend.CUDA:
-        BFloat16Tensor = vars(torch.cuda)["BFloat16Tensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BFloat16Tensor = _tensortypes.BFloat16Tensor
-
-BoolStorage: Any
-match _current():
-    case _Backend.CUDA:
-        BoolStorage = torch.cuda.BoolStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BoolStorage = _tensortypes.BoolStorage
-
-BoolTensor: Any
-match _current():
-    case _Backend.CUDA:
-        BoolTensor = vars(torch.cuda)["BoolTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         BoolTensor = _tensortypes.BoolTensor
-
-ByteStorage: Any
-match _current():
-    case _Backend.CUDA:
-        ByteStorage = torch.cuda.ByteStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ByteStorage = _tensortypes.ByteStorage
-
-ByteTensor: Any
-match _current():
-    case _Backend.CUDA:
-        ByteTensor = vars(torch.cuda)["ByteTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ByteTensor = _tensortypes.ByteTensor
-
-CharStorage: Any
-match _current():
-    case _Backend.CUDA:
-        CharStorage = torch.cuda.CharStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         CharStorage = _tensortypes.CharStorage
-
-CharTensor: Any
-match _current():
-    case _Backend.CUDA:
-        CharTensor = vars(torch.cuda)["CharTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         CharTensor = _tensortypes.CharTensor
-
-ComplexDoubleStorage: Any
-match _current():
-    case _Backend.CUDA:
-        ComplexDoubleStorage = torch.cuda.ComplexDoubleStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ComplexDoubleStorage = _tensortypes.ComplexDoubleStorage
-
-ComplexFloatStorage: Any
-match _current():
-    case _Backend.CUDA:
-        ComplexFloatStorage = torch.cuda.ComplexFloatStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ComplexFloatStorage = _tensortypes.ComplexFloatStorage
-
-CudaError: Any
-match _current():
-    case _Backend.CUDA:
-        CudaError = torch.cuda.CudaError
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         CudaError = _cudart.CudaError
-
-DoubleStorage: Any
-match _current():
-    case _Backend.CUDA:
-        DoubleStorage = torch.cuda.DoubleStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         DoubleStorage = _tensortypes.DoubleStorage
-
-DoubleTensor: Any
-match _current():
-    case _Backend.CUDA:
-        DoubleTensor = vars(torch.cuda)["DoubleTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         DoubleTensor = _tensortypes.DoubleTensor
-
-FloatStorage: Any
-match _current():
-    case _Backend.CUDA:
-        FloatStorage = torch.cuda.FloatStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         FloatStorage = _tensortypes.FloatStorage
-
-FloatTensor: Any
-match _current():
-    case _Backend.CUDA:
-        FloatTensor = vars(torch.cuda)["FloatTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         FloatTensor = _tensortypes.FloatTensor
-
-HalfStorage: Any
-match _current():
-    case _Backend.CUDA:
-        HalfStorage = torch.cuda.HalfStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         HalfStorage = _tensortypes.HalfStorage
-
-HalfTensor: Any
-match _current():
-    case _Backend.CUDA:
-        HalfTensor = vars(torch.cuda)["HalfTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         HalfTensor = _tensortypes.HalfTensor
-
-IntStorage: Any
-match _current():
-    case _Backend.CUDA:
-        IntStorage = torch.cuda.IntStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         IntStorage = _tensortypes.IntStorage
-
-IntTensor: Any
-match _current():
-    case _Backend.CUDA:
-        IntTensor = vars(torch.cuda)["IntTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         IntTensor = _tensortypes.IntTensor
-
-LongStorage: Any
-match _current():
-    case _Backend.CUDA:
-        LongStorage = torch.cuda.LongStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         LongStorage = _tensortypes.LongStorage
-
-LongTensor: Any
-match _current():
-    case _Backend.CUDA:
-        LongTensor = vars(torch.cuda)["LongTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         LongTensor = _tensortypes.LongTensor
-
-ShortStorage: Any
-match _current():
-    case _Backend.CUDA:
-        ShortStorage = torch.cuda.ShortStorage
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ShortStorage = _tensortypes.ShortStorage
-
-ShortTensor: Any
-match _current():
-    case _Backend.CUDA:
-        ShortTensor = vars(torch.cuda)["ShortTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         ShortTensor = _tensortypes.ShortTensor
-
-StreamContext: Any
-match _current():
-    case _Backend.CUDA:
-        StreamContext = torch.cuda.StreamContext
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
-
-_is_in_bad_fork: Any
-match _current():
-    case _Backend.CUDA:
-        _is_in_bad_fork = torch.cuda._is_in_bad_fork
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _exchange_device = _bindings.exchange_device
         _is_in_bad_fork = _cudart.is_in_bad_fork
-
-_lazy_call: Any
-match _current():
-    case _Backend.CUDA:
-        _lazy_call = torch.cuda._lazy_call
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         _lazy_call = _cudart.lazy_call
-
-_lazy_init: Any
-match _current():
-    case _Backend.CUDA:
-        _lazy_init = torch.cuda._lazy_init
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         _lazy_init = _cudart.lazy_init
+        _maybe_exchange_device = _bindings.exchange_device
+        default_generators = _rng.default_generators
+        device = _properties.device
+        device_of = _properties.device_of
 
 
 def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.Device) -> bool:
@@ -322,14 +234,6 @@ def current_stream(device: torch.types.Device = None) -> Any:
             return _streams.current_stream(device)
 
 
-default_generators: Any
-match _current():
-    case _Backend.CUDA:
-        default_generators = torch.cuda.default_generators
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        default_generators = _rng.default_generators
-
-
 def default_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.default_stream``.
 
@@ -340,14 +244,6 @@ def default_stream(device: torch.types.Device = None) -> Any:
             return torch.cuda.default_stream(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _streams.default_stream(device)
-
-
-device: Any
-match _current():
-    case _Backend.CUDA:
-        device = torch.cuda.device
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device = _properties.device
 
 
 def device_count() -> int:
@@ -369,14 +265,6 @@ def device_memory_used(device: torch.types.Device = None) -> int:
             return torch.cuda.device_memory_used(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _memory.device_used(device)
-
-
-device_of: Any
-match _current():
-    case _Backend.CUDA:
-        device_of = torch.cuda.device_of
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device_of = _properties.device_of
 
 
 def get_arch_list() -> list[str]:
@@ -686,9 +574,11 @@ _mirror.adopt(
         "ShortStorage",
         "ShortTensor",
         "StreamContext",
+        "_exchange_device",
         "_is_in_bad_fork",
         "_lazy_call",
         "_lazy_init",
+        "_maybe_exchange_device",
         "can_device_access_peer",
         "check_error",
         "clock_rate",

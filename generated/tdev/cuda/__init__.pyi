@@ -121,16 +121,19 @@ from torch.cuda import (
     utilization as utilization,
 )
 from tdev.cuda import amp as amp
-from tdev.cuda import comm as comm
-from tdev.cuda import gds as gds
-from tdev.cuda import graphs as graphs
-from tdev.cuda import green_contexts as green_contexts
-from tdev.cuda import jiterator as jiterator
-from tdev.cuda import memory as memory
-from tdev.cuda import nccl as nccl
-from tdev.cuda import nvtx as nvtx
-from tdev.cuda import profiler as profiler
-from tdev.cuda import random as random
-from tdev.cuda import sparse as sparse
-from tdev.cuda import streams as streams
-from tdev.cuda import tunable as tunable
+from torch.cuda import gds as gds
+from torch.cuda import jiterator as jiterator
+from torch.cuda import nvtx as nvtx
+from torch.cuda import profiler as profiler
+from torch.cuda import sparse as sparse
+from torch.cuda import tunable as tunable
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.cuda import comm as comm
+    from torch.cuda import graphs as graphs
+    from torch.cuda import green_contexts as green_contexts
+    from torch.cuda import memory as memory
+    from torch.cuda import nccl as nccl
+    from torch.cuda import random as random
+    from torch.cuda import streams as streams

@@ -19,17 +19,13 @@ if TYPE_CHECKING:
     import torch.cuda.graphs
 
 CUDAGraph: Any
-match _current():
-    case _Backend.CUDA:
-        CUDAGraph = torch.cuda.graphs.CUDAGraph
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        CUDAGraph = _graphs.CUDAGraph
-
 graph: Any
 match _current():
     case _Backend.CUDA:
+        CUDAGraph = torch.cuda.graphs.CUDAGraph
         graph = torch.cuda.graphs.graph
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        CUDAGraph = _graphs.CUDAGraph
         graph = _graphs.graph
 
 

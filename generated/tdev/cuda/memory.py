@@ -23,38 +23,22 @@ if TYPE_CHECKING:
     import torch.cuda.memory
 
 CUDAPluggableAllocator: Any
-match _current():
-    case _Backend.CUDA:
-        CUDAPluggableAllocator = torch.cuda.memory.CUDAPluggableAllocator
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        CUDAPluggableAllocator = _allocator.CUDAPluggableAllocator
-
 MemPool: Any
-match _current():
-    case _Backend.CUDA:
-        MemPool = torch.cuda.memory.MemPool
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        MemPool = _pools.MemPool
-
 _dump_snapshot: Any
-match _current():
-    case _Backend.CUDA:
-        _dump_snapshot = torch.cuda.memory._dump_snapshot
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        _dump_snapshot = _history.dump
-
 _record_memory_history: Any
-match _current():
-    case _Backend.CUDA:
-        _record_memory_history = torch.cuda.memory._record_memory_history
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        _record_memory_history = _history.record
-
 _snapshot: Any
 match _current():
     case _Backend.CUDA:
+        CUDAPluggableAllocator = torch.cuda.memory.CUDAPluggableAllocator
+        MemPool = torch.cuda.memory.MemPool
+        _dump_snapshot = torch.cuda.memory._dump_snapshot
+        _record_memory_history = torch.cuda.memory._record_memory_history
         _snapshot = torch.cuda.memory._snapshot
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        CUDAPluggableAllocator = _allocator.CUDAPluggableAllocator
+        MemPool = _pools.MemPool
+        _dump_snapshot = _history.dump
+        _record_memory_history = _history.record
         _snapshot = _history.snapshot
 
 
@@ -135,11 +119,7 @@ def empty_cache() -> None:
             torch.cuda.memory.empty_cache()
         case _Backend.MPS:
             torch.mps.empty_cache()
-        case _Backend.MLX:
-            import mlx.core as _mx
-
-            _mx.clear_cache()
-        case _Backend.SIM | _Backend.CPU:
+        case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _memory.empty_cache()
 
 

@@ -16,17 +16,13 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 
 _device_range_end: Any
-match _current():
-    case _Backend.CUDA:
-        _device_range_end = torch.cuda.nvtx._device_range_end
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        _device_range_end = _nvtx.device_range_end
-
 _device_range_start: Any
 match _current():
     case _Backend.CUDA:
+        _device_range_end = torch.cuda.nvtx._device_range_end
         _device_range_start = torch.cuda.nvtx._device_range_start
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        _device_range_end = _nvtx.device_range_end
         _device_range_start = _nvtx.device_range_start
 
 

@@ -16,66 +16,34 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 
 BFloat16Tensor: Any
-match _current():
-    case _Backend.CUDA:
-        BFloat16Tensor = vars(torch.cuda.sparse)["BFloat16Tensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        BFloat16Tensor = _tensortypes.SparseBFloat16Tensor
-
 ByteTensor: Any
-match _current():
-    case _Backend.CUDA:
-        ByteTensor = vars(torch.cuda.sparse)["ByteTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        ByteTensor = _tensortypes.SparseByteTensor
-
 CharTensor: Any
-match _current():
-    case _Backend.CUDA:
-        CharTensor = vars(torch.cuda.sparse)["CharTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        CharTensor = _tensortypes.SparseCharTensor
-
 DoubleTensor: Any
-match _current():
-    case _Backend.CUDA:
-        DoubleTensor = vars(torch.cuda.sparse)["DoubleTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        DoubleTensor = _tensortypes.SparseDoubleTensor
-
 FloatTensor: Any
-match _current():
-    case _Backend.CUDA:
-        FloatTensor = vars(torch.cuda.sparse)["FloatTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        FloatTensor = _tensortypes.SparseFloatTensor
-
 HalfTensor: Any
-match _current():
-    case _Backend.CUDA:
-        HalfTensor = vars(torch.cuda.sparse)["HalfTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        HalfTensor = _tensortypes.SparseHalfTensor
-
 IntTensor: Any
-match _current():
-    case _Backend.CUDA:
-        IntTensor = vars(torch.cuda.sparse)["IntTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        IntTensor = _tensortypes.SparseIntTensor
-
 LongTensor: Any
-match _current():
-    case _Backend.CUDA:
-        LongTensor = vars(torch.cuda.sparse)["LongTensor"]
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        LongTensor = _tensortypes.SparseLongTensor
-
 ShortTensor: Any
 match _current():
     case _Backend.CUDA:
+        BFloat16Tensor = vars(torch.cuda.sparse)["BFloat16Tensor"]
+        ByteTensor = vars(torch.cuda.sparse)["ByteTensor"]
+        CharTensor = vars(torch.cuda.sparse)["CharTensor"]
+        DoubleTensor = vars(torch.cuda.sparse)["DoubleTensor"]
+        FloatTensor = vars(torch.cuda.sparse)["FloatTensor"]
+        HalfTensor = vars(torch.cuda.sparse)["HalfTensor"]
+        IntTensor = vars(torch.cuda.sparse)["IntTensor"]
+        LongTensor = vars(torch.cuda.sparse)["LongTensor"]
         ShortTensor = vars(torch.cuda.sparse)["ShortTensor"]
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        BFloat16Tensor = _tensortypes.SparseBFloat16Tensor
+        ByteTensor = _tensortypes.SparseByteTensor
+        CharTensor = _tensortypes.SparseCharTensor
+        DoubleTensor = _tensortypes.SparseDoubleTensor
+        FloatTensor = _tensortypes.SparseFloatTensor
+        HalfTensor = _tensortypes.SparseHalfTensor
+        IntTensor = _tensortypes.SparseIntTensor
+        LongTensor = _tensortypes.SparseLongTensor
         ShortTensor = _tensortypes.SparseShortTensor
 
 

@@ -20,24 +20,16 @@ if TYPE_CHECKING:
     import torch.cuda.streams
 
 Event: Any
-match _current():
-    case _Backend.CUDA:
-        Event = torch.cuda.streams.Event
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        Event = _events.Event
-
 ExternalStream: Any
-match _current():
-    case _Backend.CUDA:
-        ExternalStream = torch.cuda.streams.ExternalStream
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        ExternalStream = _streams.ExternalStream
-
 Stream: Any
 match _current():
     case _Backend.CUDA:
+        Event = torch.cuda.streams.Event
+        ExternalStream = torch.cuda.streams.ExternalStream
         Stream = torch.cuda.streams.Stream
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        Event = _events.Event
+        ExternalStream = _streams.ExternalStream
         Stream = _streams.Stream
 
 

@@ -106,28 +106,31 @@ from torch.distributed import (
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
-from tdev.distributed import algorithms as algorithms
-from tdev.distributed import argparse_util as argparse_util
-from tdev.distributed import autograd as autograd
-from tdev.distributed import c10d_logger as c10d_logger
-from tdev.distributed import checkpoint as checkpoint
-from tdev.distributed import collective_utils as collective_utils
-from tdev.distributed import config as config
-from tdev.distributed import constants as constants
-from tdev.distributed import debug as debug
-from tdev.distributed import device_mesh as device_mesh
-from tdev.distributed import distributed_c10d as distributed_c10d
-from tdev.distributed import elastic as elastic
-from tdev.distributed import flight_recorder as flight_recorder
-from tdev.distributed import fsdp as fsdp
-from tdev.distributed import launch as launch
-from tdev.distributed import launcher as launcher
-from tdev.distributed import logging_handlers as logging_handlers
-from tdev.distributed import nn as nn
-from tdev.distributed import optim as optim
-from tdev.distributed import pipelining as pipelining
-from tdev.distributed import remote_device as remote_device
-from tdev.distributed import rpc as rpc
-from tdev.distributed import run as run
-from tdev.distributed import tensor as tensor
-from tdev.distributed import utils as utils
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from tdev.distributed import algorithms as algorithms
+    from torch.distributed import argparse_util as argparse_util
+    from torch.distributed import autograd as autograd
+    from torch.distributed import c10d_logger as c10d_logger
+    from tdev.distributed import checkpoint as checkpoint
+    from torch.distributed import collective_utils as collective_utils
+    from torch.distributed import config as config
+    from torch.distributed import constants as constants
+    from torch.distributed import debug as debug
+    from torch.distributed import device_mesh as device_mesh
+    from torch.distributed import distributed_c10d as distributed_c10d
+    from tdev.distributed import elastic as elastic
+    from tdev.distributed import flight_recorder as flight_recorder
+    from tdev.distributed import fsdp as fsdp
+    from torch.distributed import launch as launch
+    from tdev.distributed import launcher as launcher
+    from torch.distributed import logging_handlers as logging_handlers
+    from tdev.distributed import nn as nn
+    from tdev.distributed import optim as optim
+    from tdev.distributed import pipelining as pipelining
+    from torch.distributed import remote_device as remote_device
+    from tdev.distributed import rpc as rpc
+    from torch.distributed import run as run
+    from tdev.distributed import tensor as tensor
+    from torch.distributed import utils as utils

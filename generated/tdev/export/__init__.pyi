@@ -32,12 +32,15 @@ from torch.export import (
     save as save,
     unflatten as unflatten,
 )
-from tdev.export import custom_obj as custom_obj
-from tdev.export import custom_ops as custom_ops
-from tdev.export import decomp_utils as decomp_utils
-from tdev.export import dynamic_shapes as dynamic_shapes
-from tdev.export import experimental as experimental
-from tdev.export import exported_program as exported_program
-from tdev.export import graph_signature as graph_signature
-from tdev.export import passes as passes
-from tdev.export import pt2_archive as pt2_archive
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.export import custom_obj as custom_obj
+    from torch.export import custom_ops as custom_ops
+    from torch.export import decomp_utils as decomp_utils
+    from torch.export import dynamic_shapes as dynamic_shapes
+    from torch.export import experimental as experimental
+    from torch.export import exported_program as exported_program
+    from torch.export import graph_signature as graph_signature
+    from torch.export import passes as passes
+    from tdev.export import pt2_archive as pt2_archive

@@ -51,10 +51,13 @@ from torch.jit import (
     unused as unused,
     wait as wait,
 )
-from tdev.jit import annotations as annotations
-from tdev.jit import frontend as frontend
-from tdev.jit import generate_bytecode as generate_bytecode
-from tdev.jit import mobile as mobile
-from tdev.jit import quantized as quantized
-from tdev.jit import supported_ops as supported_ops
-from tdev.jit import unsupported_tensor_ops as unsupported_tensor_ops
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.jit import annotations as annotations
+    from torch.jit import frontend as frontend
+    from torch.jit import generate_bytecode as generate_bytecode
+    from torch.jit import mobile as mobile
+    from torch.jit import quantized as quantized
+    from torch.jit import supported_ops as supported_ops
+    from torch.jit import unsupported_tensor_ops as unsupported_tensor_ops

@@ -19,5 +19,8 @@ from torch.mps import (
     set_rng_state as set_rng_state,
     synchronize as synchronize,
 )
-from tdev.mps import event as event
-from tdev.mps import profiler as profiler
+from torch.mps import profiler as profiler
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.mps import event as event

@@ -22,11 +22,17 @@ from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported
 
 StreamContext: Any
+device: Any
 match _current():
     case _Backend.CUDA:
         StreamContext = torch.cuda.StreamContext
+        device = torch.cuda.device
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
+        device = _properties.device
+
+default_generators: Any
+default_generators = _rng.default_generators
 
 
 def attach_out_of_memory_observer(observer: Any) -> None:
@@ -71,10 +77,6 @@ def current_stream(device: torch.types.Device = None) -> Any:
             return _streams.current_stream(device)
 
 
-default_generators: Any
-default_generators = _rng.default_generators
-
-
 def default_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.mtia.default_stream``.
 
@@ -85,14 +87,6 @@ def default_stream(device: torch.types.Device = None) -> Any:
             return torch.cuda.default_stream(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _streams.default_stream(device)
-
-
-device: Any
-match _current():
-    case _Backend.CUDA:
-        device = torch.cuda.device
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device = _properties.device
 
 
 def device_count() -> int:
@@ -111,11 +105,7 @@ def empty_cache() -> None:
             torch.cuda.empty_cache()
         case _Backend.MPS:
             torch.mps.empty_cache()
-        case _Backend.MLX:
-            import mlx.core as _mx
-
-            _mx.clear_cache()
-        case _Backend.SIM | _Backend.CPU:
+        case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _memory.empty_cache()
 
 

@@ -49,5 +49,8 @@ from torch.mtia import (
     stream as stream,
     synchronize as synchronize,
 )
-from tdev.mtia import memory as memory
-from tdev.mtia import mtia_graph as mtia_graph
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.mtia import memory as memory
+    from torch.mtia import mtia_graph as mtia_graph

@@ -20,17 +20,13 @@ if TYPE_CHECKING:
     import torch.mtia.mtia_graph
 
 MTIAGraph: Any
-match _current():
-    case _Backend.CUDA:
-        MTIAGraph = torch.cuda.CUDAGraph
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        MTIAGraph = _graphs.CUDAGraph
-
 graph: Any
 match _current():
     case _Backend.CUDA:
+        MTIAGraph = torch.cuda.CUDAGraph
         graph = _graphs_cuda.MtiaGraphContext
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        MTIAGraph = _graphs.CUDAGraph
         graph = _graphs.MtiaGraphContext
 
 

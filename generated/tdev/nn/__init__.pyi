@@ -173,17 +173,20 @@ from torch.nn import (
     factory_kwargs as factory_kwargs,
 )
 from tdev.nn import attention as attention
-from tdev.nn import backends as backends
-from tdev.nn import common_types as common_types
-from tdev.nn import cpp as cpp
-from tdev.nn import functional as functional
-from tdev.nn import grad as grad
-from tdev.nn import init as init
-from tdev.nn import intrinsic as intrinsic
+from torch.nn import functional as functional
+from torch.nn import init as init
 from tdev.nn import modules as modules
 from tdev.nn import parallel as parallel
-from tdev.nn import parameter as parameter
-from tdev.nn import qat as qat
-from tdev.nn import quantizable as quantizable
-from tdev.nn import quantized as quantized
+from torch.nn import parameter as parameter
 from tdev.nn import utils as utils
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from tdev.nn import backends as backends
+    from torch.nn import common_types as common_types
+    from torch.nn import cpp as cpp
+    from torch.nn import grad as grad
+    from tdev.nn import intrinsic as intrinsic
+    from tdev.nn import qat as qat
+    from tdev.nn import quantizable as quantizable
+    from torch.nn import quantized as quantized

@@ -20,5 +20,5 @@ from torch.optim import (
     SparseAdam as SparseAdam,
     swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
 )
-from tdev.optim import lr_scheduler as lr_scheduler
-from tdev.optim import swa_utils as swa_utils
+from torch.optim import lr_scheduler as lr_scheduler
+from torch.optim import swa_utils as swa_utils

@@ -10,30 +10,33 @@ from torch.utils import (
     set_module as set_module,
     swap_tensors as swap_tensors,
 )
-from tdev.utils import backcompat as backcompat
-from tdev.utils import backend_registration as backend_registration
-from tdev.utils import benchmark as benchmark
-from tdev.utils import bundled_inputs as bundled_inputs
-from tdev.utils import checkpoint as checkpoint
-from tdev.utils import collect_env as collect_env
-from tdev.utils import cpp_backtrace as cpp_backtrace
-from tdev.utils import cpp_extension as cpp_extension
+from torch.utils import backcompat as backcompat
+from torch.utils import collect_env as collect_env
 from tdev.utils import data as data
-from tdev.utils import debug_log as debug_log
-from tdev.utils import deterministic as deterministic
-from tdev.utils import dlpack as dlpack
-from tdev.utils import file_baton as file_baton
-from tdev.utils import flop_counter as flop_counter
-from tdev.utils import hipify as hipify
-from tdev.utils import hooks as hooks
-from tdev.utils import jit as jit
-from tdev.utils import mkldnn as mkldnn
-from tdev.utils import mobile_optimizer as mobile_optimizer
-from tdev.utils import model_dump as model_dump
-from tdev.utils import model_zoo as model_zoo
-from tdev.utils import module_tracker as module_tracker
-from tdev.utils import serialization as serialization
-from tdev.utils import show_pickle as show_pickle
-from tdev.utils import throughput_benchmark as throughput_benchmark
-from tdev.utils import viz as viz
-from tdev.utils import weak as weak
+from torch.utils import deterministic as deterministic
+from torch.utils import hooks as hooks
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.utils import backend_registration as backend_registration
+    from tdev.utils import benchmark as benchmark
+    from torch.utils import bundled_inputs as bundled_inputs
+    from torch.utils import checkpoint as checkpoint
+    from torch.utils import cpp_backtrace as cpp_backtrace
+    from torch.utils import cpp_extension as cpp_extension
+    from torch.utils import debug_log as debug_log
+    from torch.utils import dlpack as dlpack
+    from torch.utils import file_baton as file_baton
+    from torch.utils import flop_counter as flop_counter
+    from tdev.utils import hipify as hipify
+    from tdev.utils import jit as jit
+    from torch.utils import mkldnn as mkldnn
+    from torch.utils import mobile_optimizer as mobile_optimizer
+    from torch.utils import model_dump as model_dump
+    from torch.utils import model_zoo as model_zoo
+    from torch.utils import module_tracker as module_tracker
+    from torch.utils import serialization as serialization
+    from torch.utils import show_pickle as show_pickle
+    from torch.utils import throughput_benchmark as throughput_benchmark
+    from torch.utils import viz as viz
+    from torch.utils import weak as weak

@@ -22,11 +22,20 @@ from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported
 
 StreamContext: Any
+device: Any
+device_of: Any
 match _current():
     case _Backend.CUDA:
         StreamContext = torch.cuda.StreamContext
+        device = torch.cuda.device
+        device_of = torch.cuda.device_of
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
+        device = _properties.device
+        device_of = _properties.device_of
+
+default_generators: Any
+default_generators = _rng.default_generators
 
 
 def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device) -> bool:
@@ -81,17 +90,6 @@ def current_stream(device: torch.types.Device = None) -> Any:
             return _streams.current_stream(device)
 
 
-default_generators: Any
-default_generators = _rng.default_generators
-
-device: Any
-match _current():
-    case _Backend.CUDA:
-        device = torch.cuda.device
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device = _properties.device
-
-
 def device_count() -> int:
     """Mirror of ``torch.xpu.device_count``: Return the number of XPU device available."""
     match _current():
@@ -111,14 +109,6 @@ def device_memory_used(device: torch.types.Device = None) -> int:
             return torch.cuda.device_memory_used(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _memory.device_used(device)
-
-
-device_of: Any
-match _current():
-    case _Backend.CUDA:
-        device_of = torch.cuda.device_of
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        device_of = _properties.device_of
 
 
 def get_arch_list() -> list[str]:

@@ -76,7 +76,10 @@ from torch.xpu import (
     use_mem_pool as use_mem_pool,
     utilization as utilization,
 )
-from tdev.xpu import graphs as graphs
-from tdev.xpu import memory as memory
-from tdev.xpu import random as random
-from tdev.xpu import streams as streams
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.xpu import graphs as graphs
+    from torch.xpu import memory as memory
+    from torch.xpu import random as random
+    from torch.xpu import streams as streams

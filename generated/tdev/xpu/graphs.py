@@ -20,17 +20,13 @@ if TYPE_CHECKING:
     import torch.xpu.graphs
 
 XPUGraph: Any
-match _current():
-    case _Backend.CUDA:
-        XPUGraph = torch.cuda.CUDAGraph
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        XPUGraph = _graphs.CUDAGraph
-
 graph: Any
 match _current():
     case _Backend.CUDA:
+        XPUGraph = torch.cuda.CUDAGraph
         graph = _graphs_cuda.XpuGraphContext
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        XPUGraph = _graphs.CUDAGraph
         graph = _graphs.XpuGraphContext
 
 

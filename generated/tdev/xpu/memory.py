@@ -24,17 +24,13 @@ if TYPE_CHECKING:
     import torch.xpu.memory
 
 MemPool: Any
-match _current():
-    case _Backend.CUDA:
-        MemPool = torch.cuda.MemPool
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        MemPool = _pools.MemPool
-
 XPUPluggableAllocator: Any
 match _current():
     case _Backend.CUDA:
+        MemPool = torch.cuda.MemPool
         XPUPluggableAllocator = torch.cuda.memory.CUDAPluggableAllocator
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        MemPool = _pools.MemPool
         XPUPluggableAllocator = _allocator.XPUPluggableAllocator
 
 
@@ -65,11 +61,7 @@ def empty_cache() -> None:
             torch.cuda.empty_cache()
         case _Backend.MPS:
             torch.mps.empty_cache()
-        case _Backend.MLX:
-            import mlx.core as _mx
-
-            _mx.clear_cache()
-        case _Backend.SIM | _Backend.CPU:
+        case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _memory.empty_cache()
 
 

@@ -20,17 +20,13 @@ if TYPE_CHECKING:
     import torch.xpu.streams
 
 Event: Any
-match _current():
-    case _Backend.CUDA:
-        Event = torch.cuda.Event
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        Event = _events.Event
-
 Stream: Any
 match _current():
     case _Backend.CUDA:
+        Event = torch.cuda.Event
         Stream = torch.cuda.Stream
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        Event = _events.Event
         Stream = _streams.Stream
 
 

@@ -17,6 +17,13 @@ from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 
+cufft_plan_cache: Any
+match _current():
+    case _Backend.CUDA:
+        cufft_plan_cache = torch.backends.cuda.cufft_plan_cache
+    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        cufft_plan_cache = _fft_plans.cufft_plan_cache
+
 
 def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
     """Mirror of ``torch.backends.cuda.blas_workspace_size``.
@@ -52,14 +59,6 @@ def cublaslt_workspace_size(size: None | int = None) -> int:
             return torch.backends.cuda.cublaslt_workspace_size(size)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _backends.cublaslt_workspace_size(size)
-
-
-cufft_plan_cache: Any
-match _current():
-    case _Backend.CUDA:
-        cufft_plan_cache = torch.backends.cuda.cufft_plan_cache
-    case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-        cufft_plan_cache = _fft_plans.cufft_plan_cache
 
 
 def preferred_blas_library(backend: Any = None) -> Any:

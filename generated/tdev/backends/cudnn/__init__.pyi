@@ -21,4 +21,4 @@ from torch.backends.cudnn import (
     set_flags as set_flags,
     version as version,
 )
-from tdev.backends.cudnn import rnn as rnn
+from torch.backends.cudnn import rnn as rnn

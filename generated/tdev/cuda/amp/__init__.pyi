@@ -8,6 +8,9 @@ from torch.cuda.amp import (
     custom_bwd as custom_bwd,
     custom_fwd as custom_fwd,
 )
-from tdev.cuda.amp import autocast_mode as autocast_mode
-from tdev.cuda.amp import common as common
-from tdev.cuda.amp import grad_scaler as grad_scaler
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.cuda.amp import autocast_mode as autocast_mode
+    from torch.cuda.amp import common as common
+    from torch.cuda.amp import grad_scaler as grad_scaler

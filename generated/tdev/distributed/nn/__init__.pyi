@@ -16,6 +16,9 @@ from torch.distributed.nn import (
     reduce_scatter as reduce_scatter,
     scatter as scatter,
 )
-from tdev.distributed.nn import api as api
-from tdev.distributed.nn import functional as functional
-from tdev.distributed.nn import jit as jit
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from tdev.distributed.nn import api as api
+    from torch.distributed.nn import functional as functional
+    from tdev.distributed.nn import jit as jit

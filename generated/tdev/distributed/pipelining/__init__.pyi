@@ -16,6 +16,9 @@ from torch.distributed.pipelining import (
     pipe_split as pipe_split,
     pipeline as pipeline,
 )
-from tdev.distributed.pipelining import microbatch as microbatch
-from tdev.distributed.pipelining import schedules as schedules
-from tdev.distributed.pipelining import stage as stage
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.distributed.pipelining import microbatch as microbatch
+    from torch.distributed.pipelining import schedules as schedules
+    from torch.distributed.pipelining import stage as stage

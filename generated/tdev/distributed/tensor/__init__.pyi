@@ -18,8 +18,11 @@ from torch.distributed.tensor import (
     randn as randn,
     zeros as zeros,
 )
-from tdev.distributed.tensor import debug as debug
-from tdev.distributed.tensor import device_mesh as device_mesh
-from tdev.distributed.tensor import experimental as experimental
-from tdev.distributed.tensor import parallel as parallel
-from tdev.distributed.tensor import placement_types as placement_types
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.distributed.tensor import debug as debug
+    from torch.distributed.tensor import device_mesh as device_mesh
+    from torch.distributed.tensor import experimental as experimental
+    from tdev.distributed.tensor import parallel as parallel
+    from torch.distributed.tensor import placement_types as placement_types

@@ -17,7 +17,10 @@ from torch.nn.attention import (
     sdpa_kernel as sdpa_kernel,
     warn as warn,
 )
-from tdev.nn.attention import bias as bias
-from tdev.nn.attention import experimental as experimental
-from tdev.nn.attention import flex_attention as flex_attention
-from tdev.nn.attention import varlen as varlen
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.nn.attention import bias as bias
+    from torch.nn.attention import experimental as experimental
+    from torch.nn.attention import flex_attention as flex_attention
+    from torch.nn.attention import varlen as varlen

@@ -166,29 +166,32 @@ from torch.nn.modules import (
     ZeroPad2d as ZeroPad2d,
     ZeroPad3d as ZeroPad3d,
 )
-from tdev.nn.modules import activation as activation
-from tdev.nn.modules import adaptive as adaptive
-from tdev.nn.modules import batchnorm as batchnorm
-from tdev.nn.modules import channelshuffle as channelshuffle
-from tdev.nn.modules import container as container
-from tdev.nn.modules import conv as conv
-from tdev.nn.modules import distance as distance
-from tdev.nn.modules import dropout as dropout
-from tdev.nn.modules import flatten as flatten
-from tdev.nn.modules import fold as fold
-from tdev.nn.modules import instancenorm as instancenorm
-from tdev.nn.modules import lazy as lazy
-from tdev.nn.modules import linear as linear
-from tdev.nn.modules import linear_cross_entropy as linear_cross_entropy
-from tdev.nn.modules import linear_cross_entropy_options as linear_cross_entropy_options
-from tdev.nn.modules import loss as loss
-from tdev.nn.modules import module as module
-from tdev.nn.modules import normalization as normalization
-from tdev.nn.modules import padding as padding
-from tdev.nn.modules import pixelshuffle as pixelshuffle
-from tdev.nn.modules import pooling as pooling
-from tdev.nn.modules import rnn as rnn
-from tdev.nn.modules import sparse as sparse
-from tdev.nn.modules import transformer as transformer
-from tdev.nn.modules import upsampling as upsampling
-from tdev.nn.modules import utils as utils
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.nn.modules import activation as activation
+    from torch.nn.modules import adaptive as adaptive
+    from torch.nn.modules import batchnorm as batchnorm
+    from torch.nn.modules import channelshuffle as channelshuffle
+    from torch.nn.modules import container as container
+    from torch.nn.modules import conv as conv
+    from torch.nn.modules import distance as distance
+    from torch.nn.modules import dropout as dropout
+    from torch.nn.modules import flatten as flatten
+    from torch.nn.modules import fold as fold
+    from torch.nn.modules import instancenorm as instancenorm
+    from torch.nn.modules import lazy as lazy
+    from torch.nn.modules import linear as linear
+    from torch.nn.modules import linear_cross_entropy as linear_cross_entropy
+    from torch.nn.modules import linear_cross_entropy_options as linear_cross_entropy_options
+    from torch.nn.modules import loss as loss
+    from torch.nn.modules import module as module
+    from torch.nn.modules import normalization as normalization
+    from torch.nn.modules import padding as padding
+    from torch.nn.modules import pixelshuffle as pixelshuffle
+    from torch.nn.modules import pooling as pooling
+    from torch.nn.modules import rnn as rnn
+    from torch.nn.modules import sparse as sparse
+    from torch.nn.modules import transformer as transformer
+    from torch.nn.modules import upsampling as upsampling
+    from torch.nn.modules import utils as utils

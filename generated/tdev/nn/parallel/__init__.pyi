@@ -12,6 +12,9 @@ from torch.nn.parallel import (
     replicate as replicate,
     scatter as scatter,
 )
-from tdev.nn.parallel import comm as comm
-from tdev.nn.parallel import distributed as distributed
-from tdev.nn.parallel import scatter_gather as scatter_gather
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.nn.parallel import comm as comm
+    from torch.nn.parallel import distributed as distributed
+    from torch.nn.parallel import scatter_gather as scatter_gather

@@ -25,6 +25,9 @@ from torch.utils.benchmark import (
     trim_sigfig as trim_sigfig,
     unit_to_english as unit_to_english,
 )
-from tdev.utils.benchmark import examples as examples
-from tdev.utils.benchmark import op_fuzzers as op_fuzzers
-from tdev.utils.benchmark import utils as utils
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from tdev.utils.benchmark import examples as examples
+    from tdev.utils.benchmark import op_fuzzers as op_fuzzers
+    from tdev.utils.benchmark import utils as utils

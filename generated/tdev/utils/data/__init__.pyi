@@ -33,11 +33,14 @@ from torch.utils.data import (
     runtime_validation as runtime_validation,
     runtime_validation_disabled as runtime_validation_disabled,
 )
-from tdev.utils.data import backward_compatibility as backward_compatibility
-from tdev.utils.data import dataloader as dataloader
-from tdev.utils.data import datapipes as datapipes
-from tdev.utils.data import dataset as dataset
-from tdev.utils.data import distributed as distributed
-from tdev.utils.data import graph as graph
-from tdev.utils.data import graph_settings as graph_settings
-from tdev.utils.data import sampler as sampler
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.utils.data import backward_compatibility as backward_compatibility
+    from torch.utils.data import dataloader as dataloader
+    from tdev.utils.data import datapipes as datapipes
+    from torch.utils.data import dataset as dataset
+    from torch.utils.data import distributed as distributed
+    from torch.utils.data import graph as graph
+    from torch.utils.data import graph_settings as graph_settings
+    from torch.utils.data import sampler as sampler

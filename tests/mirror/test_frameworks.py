@@ -1,0 +1,92 @@
+"""Names below ``torch.cuda`` that large frameworks reach for, through the mirror, on every backend that runs here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
+
+BINDINGS = """
+import torch as stock
+import tdev as torch
+from torch import _C as before
+assert stock._C is before and not hasattr(before, "_cuda_getDevice"), "torch's own module is left alone"
+c = torch._C
+c._cuda_init()
+assert c._cuda_getDevice() == 0 == c._cuda_exchangeDevice(0) == c._cuda_maybeExchangeDevice(-1)
+assert c._cuda_getDeviceCount() == torch.cuda.device_count()
+c._cuda_setDevice(0)
+s = torch.cuda.Stream()
+with torch.cuda.stream(s):
+    assert c._cuda_getCurrentRawStream(0) == s.cuda_stream
+    facts = c._cuda_getCurrentStream(0)
+assert facts == (s.stream_id, s.device_index, s.device_type) != c._cuda_getDefaultStream(0)
+c._cuda_setStream(*facts)
+assert torch.cuda.current_stream() == s
+c._cuda_setStream(*c._cuda_getDefaultStream(0))
+assert torch.cuda.current_stream() == torch.cuda.default_stream()
+x = torch.ones(1 << 16, device="cuda")
+assert c._cuda_memoryStats(0)["allocated_bytes"]["all"]["current"] > 0
+assert c._cuda_isCurrentStreamCapturing() is False and c._cuda_isInBadFork() is False
+c._cuda_resetPeakMemoryStats(0)
+c._cuda_synchronize()
+c._cuda_emptyCache()
+c._cuda_ipc_collect()
+assert c._cuda_getCompiledVersion() == 0 and c._cuda_getArchFlags() is None
+try:
+    c._cuda_attach_out_of_memory_observer(print)
+except NotImplementedError as error:
+    assert "OutOfMemoryError" in str(error)
+else:
+    raise AssertionError("an observer that is never called")
+assert c._nn is before._nn and c.Generator is before.Generator
+try:
+    c._cuda_getDevise
+except AttributeError as error:
+    assert "_cuda_getDevise" in str(error)
+import tdev._C
+assert tdev._C is c
+assert torch.cuda._exchange_device(-1) == 0
+"""
+
+VERSION = """
+import torch as stock
+import tdev as torch
+if torch.cuda.is_available():
+    version = tuple(map(int, torch.version.cuda.split(".")))
+    assert version < (11, 0), "no CUDA kernel may be chosen by it"
+    assert torch.cuda.get_device_capability() < (3, 5)
+else:
+    assert torch.version.cuda is None
+assert stock.version.cuda is None, "other libraries are told the truth"
+assert torch.version.__version__ == stock.version.__version__ and torch.version.hip is stock.version.hip
+"""
+
+
+def run(code: str, backend: str, **settings: str) -> None:
+    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
+    path = f"{ROOT}{os.pathsep}{ROOT / 'generated'}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**env, "PYTHONPATH": path, "TDEV_BACKEND": backend, **settings},
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_functions_that_only_cuda_builds_have_and_the_version_of_cuda(backend: str) -> None:
+    run(BINDINGS + VERSION, backend)
+
+
+def test_the_version_follows_what_is_announced() -> None:
+    run(VERSION, "cpu", TDEV_CUDA_AVAILABLE="true")
