@@ -19,6 +19,7 @@ __all__ = [
     "translate",
     "translate_each",
     "translate_type",
+    "unpinned",
 ]
 
 ACCELERATORS = frozenset({"cuda", "mps", "xpu", "mtia", "mlx", "sim"})
@@ -231,3 +232,12 @@ def _current_index() -> int:
             from tdev_core.accelerator import accelerator
 
             return accelerator().current_device()
+
+
+def unpinned(pin_memory: Any) -> Any:
+    """What to ask torch for instead of page-locked memory, which it refuses where there is no CUDA.
+
+    Such memory speeds copies to CUDA and means nothing elsewhere; ``is_pinned()`` of the result says
+    that it is not. What is no bool is handed back, for torch to refuse in its own words.
+    """
+    return False if isinstance(pin_memory, bool) else pin_memory

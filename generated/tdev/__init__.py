@@ -33,6 +33,7 @@ if not _launch.codemod_only():
     from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
     from tdev_core.devices import translate_type as _translate_type
+    from tdev_core.devices import unpinned as _unpinned
     from tdev_core.errors import DeviceWarning, FallbackWarning, UnsupportedError
     from tdev_core.errors import unsupported as _unsupported
     from tdev_core.report import report
@@ -74,6 +75,8 @@ def arange(*args: Any, **kwargs: Any) -> Any:
         return torch.arange(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.arange(*args, **kwargs)
 
 
@@ -104,6 +107,8 @@ def bartlett_window(*args: Any, **kwargs: Any) -> Any:
         return torch.bartlett_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.bartlett_window(*args, **kwargs)
 
 
@@ -113,6 +118,8 @@ def blackman_window(*args: Any, **kwargs: Any) -> Any:
         return torch.blackman_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.blackman_window(*args, **kwargs)
 
 
@@ -171,6 +178,8 @@ def empty(*args: Any, **kwargs: Any) -> Any:
         return torch.empty(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.empty(*args, **kwargs)
 
 
@@ -183,6 +192,8 @@ def empty_like(*args: Any, **kwargs: Any) -> Any:
         return torch.empty_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.empty_like(*args, **kwargs)
 
 
@@ -197,6 +208,8 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
         return torch.empty_permuted(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.empty_permuted(*args, **kwargs)
 
 
@@ -206,6 +219,8 @@ def empty_quantized(*args: Any, **kwargs: Any) -> Any:
         return torch.empty_quantized(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.empty_quantized(*args, **kwargs)
 
 
@@ -218,6 +233,8 @@ def empty_strided(*args: Any, **kwargs: Any) -> Any:
         return torch.empty_strided(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.empty_strided(*args, **kwargs)
 
 
@@ -230,6 +247,8 @@ def eye(*args: Any, **kwargs: Any) -> Any:
         return torch.eye(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.eye(*args, **kwargs)
 
 
@@ -242,6 +261,8 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
         return torch.from_file(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.from_file(*args, **kwargs)
 
 
@@ -251,6 +272,8 @@ def full(*args: Any, **kwargs: Any) -> Any:
         return torch.full(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.full(*args, **kwargs)
 
 
@@ -263,6 +286,8 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
         return torch.full_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.full_like(*args, **kwargs)
 
 
@@ -291,6 +316,8 @@ def hamming_window(*args: Any, **kwargs: Any) -> Any:
         return torch.hamming_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.hamming_window(*args, **kwargs)
 
 
@@ -300,6 +327,8 @@ def hann_window(*args: Any, **kwargs: Any) -> Any:
         return torch.hann_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.hann_window(*args, **kwargs)
 
 
@@ -331,6 +360,8 @@ def kaiser_window(*args: Any, **kwargs: Any) -> Any:
         return torch.kaiser_window(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.kaiser_window(*args, **kwargs)
 
 
@@ -344,6 +375,8 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
         return torch.linspace(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.linspace(*args, **kwargs)
 
 
@@ -358,6 +391,8 @@ def logspace(*args: Any, **kwargs: Any) -> Any:
         return torch.logspace(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.logspace(*args, **kwargs)
 
 
@@ -371,6 +406,8 @@ def normal(*args: Any, **kwargs: Any) -> Any:
         return torch.normal(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.normal(*args, **kwargs)
 
 
@@ -384,6 +421,8 @@ def ones(*args: Any, **kwargs: Any) -> Any:
         return torch.ones(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.ones(*args, **kwargs)
 
 
@@ -396,6 +435,8 @@ def ones_like(*args: Any, **kwargs: Any) -> Any:
         return torch.ones_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.ones_like(*args, **kwargs)
 
 
@@ -409,6 +450,8 @@ def rand(*args: Any, **kwargs: Any) -> Any:
         return torch.rand(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.rand(*args, **kwargs)
 
 
@@ -422,6 +465,8 @@ def rand_like(*args: Any, **kwargs: Any) -> Any:
         return torch.rand_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.rand_like(*args, **kwargs)
 
 
@@ -435,6 +480,8 @@ def randint(*args: Any, **kwargs: Any) -> Any:
         return torch.randint(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.randint(*args, **kwargs)
 
 
@@ -448,6 +495,8 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
         return torch.randint_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.randint_like(*args, **kwargs)
 
 
@@ -461,6 +510,8 @@ def randn(*args: Any, **kwargs: Any) -> Any:
         return torch.randn(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.randn(*args, **kwargs)
 
 
@@ -474,6 +525,8 @@ def randn_like(*args: Any, **kwargs: Any) -> Any:
         return torch.randn_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.randn_like(*args, **kwargs)
 
 
@@ -486,6 +539,8 @@ def randperm(*args: Any, **kwargs: Any) -> Any:
         return torch.randperm(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.randperm(*args, **kwargs)
 
 
@@ -500,6 +555,8 @@ def range(*args: Any, **kwargs: Any) -> Any:
         return torch.range(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.range(*args, **kwargs)
 
 
@@ -509,6 +566,8 @@ def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.scalar_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.scalar_tensor(*args, **kwargs)
 
 
@@ -640,6 +699,10 @@ def tensor(*args: Any, **kwargs: Any) -> Any:
         kwargs["device"] = _translate(kwargs["device"])
     elif len(args) > 2:
         args = (*args[:2], _translate(args[2]), *args[3:])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
+    elif len(args) > 4:
+        args = (*args[:4], _unpinned(args[4]), *args[5:])
     return torch.tensor(*args, **kwargs)
 
 
@@ -654,6 +717,8 @@ def tril_indices(*args: Any, **kwargs: Any) -> Any:
         return torch.tril_indices(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.tril_indices(*args, **kwargs)
 
 
@@ -668,6 +733,8 @@ def triu_indices(*args: Any, **kwargs: Any) -> Any:
         return torch.triu_indices(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.triu_indices(*args, **kwargs)
 
 
@@ -681,6 +748,8 @@ def zeros(*args: Any, **kwargs: Any) -> Any:
         return torch.zeros(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.zeros(*args, **kwargs)
 
 
@@ -693,6 +762,8 @@ def zeros_like(*args: Any, **kwargs: Any) -> Any:
         return torch.zeros_like(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.zeros_like(*args, **kwargs)
 
 

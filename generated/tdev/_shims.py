@@ -29,32 +29,50 @@ SHIMS = (
     Shim(
         "torch.Tensor",
         "new_empty",
-        devices=(("device", None),),
+        devices=(
+            ("device", None),
+            ("pin_memory", None),
+        ),
     ),
     Shim(
         "torch.Tensor",
         "new_empty_strided",
-        devices=(("device", None),),
+        devices=(
+            ("device", None),
+            ("pin_memory", None),
+        ),
     ),
     Shim(
         "torch.Tensor",
         "new_full",
-        devices=(("device", None),),
+        devices=(
+            ("device", None),
+            ("pin_memory", None),
+        ),
     ),
     Shim(
         "torch.Tensor",
         "new_ones",
-        devices=(("device", None),),
+        devices=(
+            ("device", None),
+            ("pin_memory", None),
+        ),
     ),
     Shim(
         "torch.Tensor",
         "new_tensor",
-        devices=(("device", 2),),
+        devices=(
+            ("device", 2),
+            ("pin_memory", 4),
+        ),
     ),
     Shim(
         "torch.Tensor",
         "new_zeros",
-        devices=(("device", None),),
+        devices=(
+            ("device", None),
+            ("pin_memory", None),
+        ),
     ),
     Shim(
         "torch.Tensor",
@@ -439,7 +457,10 @@ SHIMS = (
     Shim(
         "torch.autograd.graph.save_on_cpu",
         "__init__",
-        devices=(("device_type", 1),),
+        devices=(
+            ("device_type", 1),
+            ("pin_memory", 0),
+        ),
     ),
     Shim(
         "torch.distributed.device_mesh.DeviceMesh",

@@ -9,11 +9,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.errors import GenerationError
-from generator.facts.model import Member, Parameter, Signature
+from generator.facts.model import Member, Method, Parameter, Signature
 from generator.plan.expressions import annotation, bind, literal_default
 from generator.plan.routes import BACKENDS, Capability, Cell
 
-__all__ = ["Arm", "Emitted", "emit_bound", "emit_routed", "emit_translated", "own_backend"]
+__all__ = [
+    "Arm",
+    "Emitted",
+    "emit_bound",
+    "emit_routed",
+    "emit_translated",
+    "own_backend",
+    "pinning",
+]
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,7 @@ def own_backend(dotted: str) -> str | None:
 
 # Parameters that torch names so are not one plain device.
 _TRANSLATORS = {
+    "pin_memory": "_unpinned",
     "device_type": "_translate_type",
     "device_types": "_translate_type",
     "device_ids": "_translate_each",
@@ -243,6 +252,14 @@ def _script(dotted: str, member: Member) -> str:
     return f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
 
 
+def pinning(member: Member | Method) -> tuple[str, ...]:
+    """The parameter that asks for page-locked memory, which torch refuses where there is no CUDA."""
+    names = {
+        parameter.name for signature in member.signatures for parameter in signature.parameters
+    }
+    return ("pin_memory",) if "pin_memory" in names else ()
+
+
 def emit_translated(
     dotted: str, member: Member, devices: tuple[str, ...], original: str
 ) -> Emitted:
@@ -252,6 +269,7 @@ def emit_translated(
     """
     name = dotted.rpartition(".")[2]
     script = _script(dotted, member)
+    devices += pinning(member)
     if member.kind == "builtin" or len(member.signatures) != 1:
         return _translated_anyhow(dotted, member, devices, script, original)
     signature = member.signatures[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Member, Method
+from generator.plan.emission import pinning
 from generator.plan.routes import Routes, ShimRoute
 
 __all__ = ["plan_shims"]
@@ -41,7 +42,7 @@ def plan_shims(
                 undecided.append(f"{dotted}({', '.join(method.undecided)})")
                 continue
             if method.devices:
-                rows.append(_row(owner, method, method.devices, ""))
+                rows.append(_row(owner, method, method.devices + pinning(method), ""))
             continue
         used.add(route.where)
         if not route.none:

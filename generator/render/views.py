@@ -75,7 +75,7 @@ def _uses(mirror: dict[str, Any]) -> dict[str, Any]:
         "match": any(len(row["arms"]) > 1 for row in rows),
         "translators": [
             name
-            for name in ("translate", "translate_each", "translate_type")
+            for name in ("translate", "translate_each", "translate_type", "unpinned")
             if f"_{name}(" in text
         ],
         "unsupported": "_unsupported(" in text,

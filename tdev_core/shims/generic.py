@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.devices import translate, translate_each, translate_type
+from tdev_core.devices import translate, translate_each, translate_type, unpinned
 
 __all__ = ["by_signature", "translating"]
 
@@ -16,6 +16,7 @@ _TRANSLATORS = {
     "device_types": translate_type,
     "device_ids": translate_each,
     "devices": translate_each,
+    "pin_memory": unpinned,
 }
 
 
@@ -35,14 +36,15 @@ def translating(
         (name, None if position is None else position + offset, _TRANSLATORS.get(name, translate))
         for name, position in devices
     ]
-    if len(plan) == 1 and plan[0][1] is None:
-        key, _, translator = plan[0]
+    if all(position is None for _, position, _ in plan):
+        named = tuple((name, translator) for name, _, translator in plan)
 
         def keyword(*args: Any, **kwargs: Any) -> Any:
             if not kwargs:
                 return original(*args)
-            if key in kwargs:
-                kwargs[key] = translator(kwargs[key])
+            for name, translator in named:
+                if name in kwargs:
+                    kwargs[name] = translator(kwargs[name])
             return original(*args, **kwargs)
 
         return keyword

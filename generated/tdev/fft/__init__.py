@@ -13,6 +13,7 @@ import torch
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.devices import unpinned as _unpinned
 
 
 def fftfreq(*args: Any, **kwargs: Any) -> Any:
@@ -24,6 +25,8 @@ def fftfreq(*args: Any, **kwargs: Any) -> Any:
         return torch.fft.fftfreq(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.fft.fftfreq(*args, **kwargs)
 
 
@@ -36,6 +39,8 @@ def rfftfreq(*args: Any, **kwargs: Any) -> Any:
         return torch.fft.rfftfreq(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.fft.rfftfreq(*args, **kwargs)
 
 

@@ -13,6 +13,7 @@ import torch
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.devices import unpinned as _unpinned
 
 
 def as_nested_tensor(
@@ -45,6 +46,7 @@ def nested_tensor(
     ``Autograd mechanics``) from ``tensor_list`` a list of tensors.
     """
     device = _translate(device)
+    pin_memory = _unpinned(pin_memory)
     return torch.nested.nested_tensor(
         tensor_list,
         dtype=dtype,

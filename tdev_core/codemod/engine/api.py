@@ -194,10 +194,10 @@ def may_concern(raw: bytes) -> bool:
     """False when no rule could change or report this file; a cheap test on its bytes.
 
     A file that says nothing of CUDA is read closely if it may make a device out of a name or a
-    number, or load a checkpoint.
+    number, load a checkpoint, or ask for page-locked memory.
     """
     # Most files that may concern a rule say so here; the long list is for the others.
-    if b"torch" in raw and (b"device" in raw or b"load" in raw):
+    if b"torch" in raw and any(word in raw for word in (b"device", b"load", b"pin_memory")):
         return True
     if any(word in raw for word in _WORDS_BYTES):
         return True

@@ -46,7 +46,13 @@ Answer = Literal["absent", "may be cuda", "not cuda"]
 
 
 def device_argument(file: File, call: Call, name: str) -> Answer:
-    """What the device parameters of the torch function ``name`` get in this call."""
+    """What the device parameters of the torch function ``name`` get in this call.
+
+    Page-locked memory counts as CUDA: stock torch makes none without it.
+    """
+    pinned = call.argument("pin_memory", None)
+    if pinned is not None and not (isinstance(pinned, cst.Name) and pinned.value == "False"):
+        return "may be cuda"
     for parameter, position in file.names.device_params[name]:
         value = call.argument(parameter, position)
         if value is None:

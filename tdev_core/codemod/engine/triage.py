@@ -27,6 +27,7 @@ Concern = Literal["no", "device", "cuda"]
 _MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
 _SETTING = re.compile(rf"({SETTINGS})\s*\.\s*\Z", re.IGNORECASE)
 _KEY = re.compile(rf"(?:{SETTINGS})(?:\[[^]\n]*\])?\[[\"'](?:\w+_)?device[\"']\]", re.IGNORECASE)
+_PINNED = re.compile(r"\bpin_memory[ \t]*=(?!=)[ \t]*(?!False\b)")
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
 _HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
@@ -59,7 +60,7 @@ def concern(source: str, style: Style = "explicit") -> Concern:
 
 
 def _makes_a_device(text: str) -> bool:
-    """Whether a device is made of what a person typed, or a checkpoint loaded.
+    """Whether a device is made of what a person typed, a checkpoint loaded, or memory pinned.
 
     ``torch.device`` itself counts where it is called or handed on, not in an annotation.
     """
@@ -70,7 +71,7 @@ def _makes_a_device(text: str) -> bool:
         names = set(_NAME.findall(given))
         roots |= names
     ours = _ours(frozenset(roots))
-    if _KEY.search(text):
+    if _KEY.search(text) or _PINNED.search(text):
         return True
     if arrives(text, ours):
         return True

@@ -13,7 +13,7 @@ from functools import lru_cache
 from tdev_core.codemod.engine.api import WORDS, Names
 
 # Parts of names and strings, besides those that make a file worth reading.
-_PARTS = ("device", "tdev", "nvidia", "current_blas_handle", "current_solver_handle")
+_PARTS = ("device", "pin_memory", "tdev", "nvidia", "current_blas_handle", "current_solver_handle")
 # Whole names, besides those of torch's functions that act on a device without saying so.
 _NAMES = ("load", "load_inline", "CppExtension")
 

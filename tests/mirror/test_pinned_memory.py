@@ -1,0 +1,64 @@
+"""Programs ask for page-locked memory wherever they make host buffers; only CUDA has it."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from programs import run  # noqa: E402
+
+BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
+
+PROGRAM = """
+import tdev as torch
+
+x = torch.ones(2)
+made = [
+    torch.empty(3, 4, pin_memory=True),
+    torch.zeros(3, dtype=torch.int64, pin_memory=True),
+    torch.tensor([1.0, 2.0], pin_memory=torch.cuda.is_available()),
+    torch.full((2,), 7, pin_memory=True, device="cpu"),
+    torch.randint(0, 9, (3,), pin_memory=True),
+    torch.zeros_like(x, pin_memory=True),
+    torch.fft.fftfreq(4, pin_memory=True),
+    torch.empty_strided((2, 2), (2, 1), pin_memory=True),
+    x.new_empty(3, pin_memory=True),
+    x.new_full((2,), 3.0, pin_memory=True, device="cpu"),
+]
+for tensor in made:
+    assert tensor.device.type == "cpu" and not tensor.is_pinned()
+assert made[3].tolist() == [7, 7] and made[9].tolist() == [3.0, 3.0]
+assert torch.zeros(2, pin_memory=True, device="cuda").device.type == torch.device("cuda").type
+try:
+    torch.zeros(2, pin_memory="yes")
+except TypeError as error:
+    assert "pin_memory" in str(error), error
+else:
+    raise AssertionError("torch refuses what is no bool")
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_buffers_are_made_and_say_that_they_are_not_pinned(backend: str) -> None:
+    run(PROGRAM, TDEV_BACKEND=backend)
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_compiled_factories(backend: str) -> None:
+    run(
+        f"""
+        import tdev as torch
+
+        @torch.compile(fullgraph=True, backend="{backend}")
+        def buffer(x):
+            return torch.zeros(3, pin_memory=True) + x.new_ones(3, pin_memory=True, device="cuda")
+
+        assert buffer(torch.ones(1)).tolist() == [1.0, 1.0, 1.0]
+        """,
+        TDEV_BACKEND="cpu",
+    )
