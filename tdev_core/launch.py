@@ -57,9 +57,10 @@ def after_torch(own: Iterable[str]) -> None:
     Args:
         own: modules of ``tdev`` that have a file of their own.
     """
-    from tdev_core import backend, mirror, report, standins
+    from tdev_core import backend, mirror, report, settings, standins
 
     try:
+        settings.check()
         match backend.current():
             case backend.Backend.SIM:
                 from tdev_core import sim

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, TypeVar
 
+from tdev_core import settings
 from tdev_core.errors import ConfigError, uncounted
 
 __all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report"]
@@ -32,7 +33,7 @@ _fallbacks: Counter[str] = Counter()
 @functools.lru_cache(maxsize=1)
 def enabled() -> bool:
     """Whether ``TDEV_REPORT`` asks for counting."""
-    return os.environ.get("TDEV_REPORT", "").strip().lower() in ("1", "true", "yes", "on")
+    return settings.flag("TDEV_REPORT")
 
 
 def counted(function: FunctionType, name: str) -> FunctionType:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tdev_core.settings import FLAGS
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -94,10 +96,10 @@ def test_another_python_is_refused_in_words(version: tuple[int, int]) -> None:
 
 
 def settings_of_the_code() -> set[str]:
-    """Every variable of ours that the library reads from the environment by its name."""
+    """Every variable of ours that the library reads from the environment."""
     sources = [path.read_text(encoding="utf-8") for path in (ROOT / "tdev_core").rglob("*.py")]
     reads = r"environ(?:\.get\(|\[)\s*\"(TDEV_\w+)\""
-    return {name for source in sources for name in re.findall(reads, source)}
+    return {name for source in sources for name in re.findall(reads, source)} | set(FLAGS)
 
 
 def test_the_guide_lists_every_setting() -> None:

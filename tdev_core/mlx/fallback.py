@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any
 
+from tdev_core import settings
 from tdev_core.errors import FallbackWarning, UnsupportedError, warn_once
 from tdev_core.mlx import runtime, storage
 from tdev_core.mlx.dtypes import to_mx
@@ -45,7 +46,7 @@ def _count(op: Any, why: str) -> None:
     counts[name] = counts.get(name, 0) + 1
     if quiet or _printing():
         return
-    if os.environ.get("TDEV_STRICT") == "1":
+    if settings.flag("TDEV_STRICT"):
         raise UnsupportedError(
             f"aten::{name} would leave device 'mlx' for the CPU: {why}. Instead: leave TDEV_STRICT unset to "
             f"let it run there, or move the tensors to the CPU yourself."

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from tdev_core import report
+from tdev_core import report, settings
 from tdev_core.backend import Backend, current
 from tdev_core.errors import uncounted
 from tdev_core.shims import after_import
@@ -72,8 +71,8 @@ _waiting: dict[str, list[Shim]] = {}
 
 
 def wanted() -> bool:
-    """Whether this process should have shims: CUDA is not native and ``TDEV_SHIMS`` is not 0."""
-    return current() is not Backend.CUDA and os.environ.get("TDEV_SHIMS", "1").strip() != "0"
+    """Whether this process should have shims: CUDA is not native and ``TDEV_SHIMS`` is not off."""
+    return current() is not Backend.CUDA and settings.flag("TDEV_SHIMS")
 
 
 def installed() -> tuple[str, ...]:

@@ -8,13 +8,13 @@ out. Moves that name the CPU stay torch's own, and modules move in place.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import torch
 
+from tdev_core import settings
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
 
@@ -41,7 +41,7 @@ _ABSENT = object()
 @lru_cache(maxsize=1)
 def moves_copy() -> bool:
     """Whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
-    return current() is Backend.CPU and os.environ.get("TDEV_CPU_ALIAS", "").strip() != "1"
+    return current() is Backend.CPU and not settings.flag("TDEV_CPU_ALIAS")
 
 
 def _names_accelerator(spec: Any) -> bool:

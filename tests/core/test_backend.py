@@ -43,6 +43,10 @@ def test_availability_can_be_set() -> None:
     [
         ("TDEV_BACKEND", "gpu", "cuda, mps, mlx, sim, cpu"),
         ("TDEV_CUDA_AVAILABLE", "maybe", "auto, true or false"),
+        ("TDEV_SHIMS", "perhaps", "1 or 0"),
+        ("TDEV_CPU_ALIAS", "perhaps", "1 or 0"),
+        ("TDEV_REPORT", "perhaps", "1 or 0"),
+        ("TDEV_STRICT", "perhaps", "1 or 0"),
     ],
 )
 def test_a_wrong_setting_ends_the_import_with_one_paragraph(
@@ -53,6 +57,12 @@ def test_a_wrong_setting_ends_the_import_with_one_paragraph(
     assert words in done.stderr and value in done.stderr
     assert "Traceback" not in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_flags_are_words_too() -> None:
+    shims = "import tdev; print(len(tdev.shims.installed()))"
+    assert run(shims, TDEV_SHIMS="false").stdout.split() == ["0"]
+    assert run(shims, TDEV_SHIMS="On").stdout == run(shims).stdout != "0\n"
 
 
 def test_a_backend_that_is_not_there_says_why(has_gpu: bool) -> None:

@@ -1,0 +1,39 @@
+"""Settings of the environment that are on or off."""
+
+from __future__ import annotations
+
+import os
+
+from tdev_core.errors import ConfigError
+
+__all__ = ["FLAGS", "check", "flag"]
+
+FLAGS = {"TDEV_SHIMS": True, "TDEV_CPU_ALIAS": False, "TDEV_REPORT": False, "TDEV_STRICT": False}
+"""Each flag with what holds where it is unset or empty."""
+
+_ON = frozenset(("1", "true", "yes", "on"))
+_OFF = frozenset(("0", "false", "no", "off"))
+
+
+def flag(name: str) -> bool:
+    """Whether the flag is on.
+
+    Raises:
+        ConfigError: it is neither on nor off.
+    """
+    text = os.environ.get(name, "").strip().lower()
+    if not text:
+        return FLAGS[name]
+    if text not in _ON | _OFF:
+        raise ConfigError(f"{name}={text!r} is not understood. Set it to 1 or 0, or unset it.")
+    return text in _ON
+
+
+def check() -> None:
+    """Read every flag once, so that a slip is told when the program starts and not halfway.
+
+    Raises:
+        ConfigError: one of them is neither on nor off.
+    """
+    for name in FLAGS:
+        flag(name)
