@@ -92,12 +92,15 @@ def _mark(module: ModuleType) -> None:
         for member in members:
             function = getattr(member, "__func__", getattr(member, "fget", member))
             if isinstance(function, FunctionType):
-                _end_graph_at(function)
+                _end_graph_at(function, own=function.__globals__ is vars(module))
 
 
-def _end_graph_at(function: Any) -> None:
+def _end_graph_at(function: Any, own: bool) -> None:
+    """``own``: the code is the module's, not that of a decorator (``contextlib``) which others use too."""
     function._torchdynamo_disable = True
     function._torchdynamo_disable_msg = "it reads or changes the process itself"
+    if not own:
+        return
     # Neither its own frame nor those of what it calls are the program's.
     action = eval_frame._FrameAction.SKIP
     strategy = eval_frame._FrameExecStrategy(action, action)

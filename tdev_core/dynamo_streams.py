@@ -121,7 +121,7 @@ def call_stream_method(original: Method) -> Method:
             return original(self, tx, name, args, kwargs)
         if name != "record_event":
             return _answered(tx, name, self.value.device_index)
-        given = [*args, *kwargs.values()]
+        given = _objects(args, kwargs)
         if given:
             index, event = given[0].user_object_index, given[0]
         else:
@@ -140,7 +140,7 @@ def call_event_method(original: Method) -> Method:
             return original(self, tx, name, args, kwargs)
         if name != "record":
             return _answered(tx, name, 0)
-        given = [*args, *kwargs.values()]
+        given = _objects(args, kwargs)
         stream = given[0] if given else tx.symbolic_stream_state.cur_stream()
         _put(tx, record_event, self.user_object_index, stream.user_object_index)
         return _constant(tx, None)
@@ -151,6 +151,11 @@ def call_event_method(original: Method) -> Method:
 _ANSWERED = frozenset(
     ("query", "record", "record_event", "synchronize", "wait", "wait_event", "wait_stream")
 )
+
+
+def _objects(args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
+    """The streams and events among the arguments; None, which stands for the default, is neither."""
+    return [v for v in (*args, *kwargs.values()) if hasattr(v, "user_object_index")]
 
 
 def _answered(tx: Any, name: str, device: int) -> Any:

@@ -104,7 +104,7 @@ def _emulated(given: Any) -> Any:
 
         return device_of_index(device_index(None))
     where = translate(given)
-    asked = given.type if isinstance(given, torch.device) else given
+    asked = str(given).partition(":")[0]
     if not isinstance(where, torch.device) or asked in ("cpu", "meta"):
         return None
     return where

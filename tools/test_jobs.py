@@ -30,7 +30,7 @@ _CHECKS: dict[str, list[str]] = {
     "lint": ["-m", "ruff", "check", "--output-format", "concise", "."],
 }
 # The longest first, so that no core is left waiting for one of them at the end.
-_FIRST = ["typecheck", "tests/parity", "tests/demo", "tests/package", "tests/mirror"]
+_FIRST = ["tests/mirror", "typecheck", "tests/parity", "tests/demo", "tests/package"]
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,27 @@ def partition(joint: Any, inputs: Any, **options: Any) -> Any:
     from torch._functorch.compile_utils import fx_graph_cse
     from torch._functorch.partitioners import default_partition
 
-    joint.graph = fx_graph_cse(joint.graph)
-    joint.recompile()
+    if not any(map(_differs_when_repeated, joint.graph.nodes)):
+        joint.graph = fx_graph_cse(joint.graph)
+        joint.recompile()
     return default_partition(joint, inputs, **options)
+
+
+def _differs_when_repeated(node: Any) -> bool:
+    """Whether torch's search would take two equal calls for one that are two.
+
+    It knows some random operators by name, but neither ``aten.uniform`` and its kin, which is what ``x.uniform_()``
+    has become here, nor operators that return nothing and are there for their effect.
+    """
+    from torch._functorch.compile_utils import get_aten_target, rand_ops
+
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        return False
+    if not schema.returns:
+        return True
+    random = torch.Tag.nondeterministic_seeded in node.target.tags
+    return random and get_aten_target(node) not in rand_ops
 
 
 def _normal_cdf(x: Any) -> Any:

@@ -62,7 +62,7 @@ def follow(kernel: Callable[..., Any]) -> Callable[..., Any]:
         else:
             return kernel(*args, **kwargs)
         ndim = a.ndim
-        if any(isinstance(b, mx.array) and b.ndim > ndim for b in args):
+        if any(isinstance(b, mx.array) and b.ndim > ndim for b in (*args, *kwargs.values())):
             return kernel(*args, **kwargs)
         r = kernel(
             *(_moved(b, ndim) for b in args), **{k: _moved(v, ndim) for k, v in kwargs.items()}

@@ -47,7 +47,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         RuntimeError: tensors on different devices, worded as torch does; whatever the CPU raises.
-        UnsupportedError: a result that is not a dense strided tensor.
+        UnsupportedError: a result that the device has no tensors for (quantized, nested).
         torch.OutOfMemoryError: a result does not fit on its device.
     """
     if forked:

@@ -138,6 +138,7 @@ def test_devices_without_code_generator(
 # -- running ------------------------------------------------------------------------------------
 
 
+@pytest.mark.inductor
 @pytest.mark.parametrize("backend", ["cudagraphs", "tensorrt", "onnxrt", "inductor"])
 def test_compiled_by_backend(backend: str) -> None:
     x = torch.randn(8, requires_grad=True)
@@ -158,11 +159,13 @@ def test_compiled_by_backend(backend: str) -> None:
     ],
     ids=str,
 )
+@pytest.mark.inductor
 def test_compiled_by_mode(options: dict[str, Any]) -> None:
     x = torch.randn(8)
     assert torch.allclose(tdev.compile(wave, **options)(x), wave(x))
 
 
+@pytest.mark.inductor
 def test_as_decorator_and_under_its_second_name() -> None:
     x = torch.randn(4)
 

@@ -102,6 +102,7 @@ def test_one_graph_holds_the_whole_function(function: Function, backend: str) ->
     stock.testing.assert_close(compiled(X), function(X))
 
 
+@pytest.mark.inductor
 def test_inductor_compiles_all_of_them_into_one_kernel() -> None:
     """One compilation for all: starting the C++ compiler is what takes the time."""
 
@@ -114,6 +115,7 @@ def test_inductor_compiles_all_of_them_into_one_kernel() -> None:
 
 
 @pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+@pytest.mark.inductor
 def test_modes_for_cuda_run(mode: str) -> None:
     code = """
         import sys, warnings

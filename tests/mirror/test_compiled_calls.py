@@ -50,11 +50,13 @@ def test_they_do_on_mlx() -> None:
     assert problems("mlx", "eager") == ""
 
 
+@pytest.mark.inductor
 def test_inductor_keeps_what_has_an_effect() -> None:
     assert problems("cpu", "inductor", *WITH_EFFECTS) == ""
 
 
 @pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.inductor
 def test_effects_happen_at_every_call(backend: str) -> None:
     code = """
         import sys

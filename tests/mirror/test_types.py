@@ -132,7 +132,7 @@ def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
             text=True,
         )
         assert "Revealed type" in done.stdout, done.stdout + done.stderr
-        found = re.findall(r"Metadata fresh for ([\w.]+)|Parsing \S+ \(([\w.]+)\)", done.stderr)
+        found = re.findall(r"Metadata fresh for ([\w.]+)|Parsing .+ \(([\w.]+)\)", done.stderr)
         read[api] = {fresh or parsed for fresh, parsed in found}
     more = read["tdev"] - read["torch"]
     assert {name for name in more if name.startswith("torch")} == set()

@@ -29,12 +29,19 @@ _ASSIGNED = re.compile(r"[ \t]*(?::([^=\r\n]*))?=(?!=)[ \t]*([^\r\n]*)")
 _ANNOTATED = re.compile(r"[ \t]*:((?:\[[^]]*\]|[^=,)\[\r\n])*)")
 # What stands before and after a name that a loop, an import, a tuple of targets and so on binds.
 _BINDER = re.compile(
-    r"(?:\b(?:for|as|import|lambda|global|nonlocal|case)\b[^:=()]*|^[ \t(]*(?:[\w.*\[\]]+,[ \t]*)*)\Z"
+    r"(?:\b(?:as|import|lambda|global|nonlocal|case)\b[^:=]*|\bfor\b(?:(?!\bin\b)[^:=])*"
+    r"|^[ \t(\[]*(?:[\w.*][\w.*\[\]\"']*,[ \t(\[]*)*)\Z"
 )
 _TARGETS = re.compile(
-    r"[ \t]*:=|(?:[ \t]*,[ \t]*[\w.*\[\]]+)*[ \t]*,?[ \t)]*(?:\bin\b|:|=(?!=)|[\r\n])"
+    r"(?:[ \t]*,[ \t]*[\w.*\[\]]+)*[ \t]*(?:[,)\]][ \t)\]]*)?(?:\bin\b|:|=(?!=)|[\r\n])"
 )
-_FUNCTION = re.compile(r"\b(?:def[ \t]+\w+[ \t]*(?:\[[^]]*\])?\(|lambda\b)")
+_NAMED = re.compile(r"[ \t]*:=")
+# In a string, as the key `"lambda"`, these words start no signature.
+_FUNCTION = re.compile(
+    r"\b(?:def[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(|lambda\b(?=[ \t*][^\r\n:]{0,500}:))"
+)
+_BODY = re.compile(r"\s*(?:->|:)")
+_LONGEST = 20_000
 _TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
 _REACH = 2000
 _BRACKET = re.compile(r"[()]")
@@ -53,14 +60,15 @@ class _Text:
             self._ends.append(self._end(found.end()))
 
     def _end(self, at: int) -> int:
+        """Where the signature ends that starts before ``at``; there, if it is none."""
         if self.text[at - 1] != "(":
             return at + max(0, self.text[at:].find(":"))
         depth = 1
-        for bracket in _BRACKET.finditer(self.text, at):
+        for bracket in _BRACKET.finditer(self.text, at, at + _LONGEST):
             depth += 1 if bracket.group() == "(" else -1
             if not depth:
-                return bracket.start()
-        return len(self.text)
+                return bracket.start() if _BODY.match(self.text, bracket.end()) else at
+        return at
 
     def in_signature(self, at: int) -> bool:
         index = bisect_right(self._starts, at) - 1
@@ -73,14 +81,16 @@ class _Text:
             letter = self.text[index]
             depth += (letter == ")") - (letter == "(")
             if depth < 0:
-                before = self.text[max(0, index - _REACH) : index]
+                if "#" in self.text[self.text.rfind("\n", 0, index) + 1 : at]:
+                    return "dict"  # the parenthesis may be in a comment
+                before = self.text[max(0, index - _REACH) : index].rstrip()
                 # What `partial(torch.zeros, …)` is given is torch's in the end.
                 return before if not before.endswith("partial") else "dict"
         return "dict"
 
     def harmless(self, value: str, deep: int = 4) -> bool:
         """Whether an expression is a real device, or a constant other than CUDA."""
-        if not deep:
+        if not deep or len(value) > _REACH:
             return False
         value = value.removesuffix(".type")
         if _PLAIN.match(value) or _MADE.match(value):
@@ -104,7 +114,7 @@ class _Text:
         for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", text):
             start, end = found.span()
             line = text.rfind("\n", 0, start) + 1
-            before = text[line:start]
+            before = text[max(line, start - _REACH) : start]
             if self.in_signature(start):
                 if before.rstrip()[-1:] not in ("=", ":", "[", "|"):  # a parameter, not a default
                     kind = _ANNOTATED.match(text, end)
@@ -113,12 +123,12 @@ class _Text:
                     bound = True
                 continue
             given = _ASSIGNED.match(text, end)
-            if given is not None and not before.strip():
+            if given is not None and before.strip()[-1:] in ("", ":", ";"):
                 value = given[2].split("  #")[0].strip().rstrip(",")
                 if not self.harmless(value, deep):
                     return False
                 bound = True
-            elif _BINDER.search(before) and _TARGETS.match(text, end):
+            elif _NAMED.match(text, end) or (_BINDER.search(before) and _TARGETS.match(text, end)):
                 return False
         return bound
 

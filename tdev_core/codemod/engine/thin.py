@@ -45,8 +45,9 @@ from tdev_core.codemod.engine.words import Words, places
 
 PLACEHOLDER = "pass"
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
-_ATTRIBUTE = re.compile(r"\.\s*([^\W\d]\w*)")
-_CALLED = re.compile(r"(?<![\w.])([^\W\d]\w*)\s*\(")
+_GAP = r"[\s\\]|#[^\n]*\n"  # what may stand between two tokens
+_ATTRIBUTE = re.compile(rf"\.(?:{_GAP})*([^\W\d]\w*)")
+_CALLED = re.compile(rf"(?<![\w.])([^\W\d]\w*)(?!\w)(?:\)|{_GAP})*\(")
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 
 # Calls that hand on a device that they are given.
@@ -120,6 +121,7 @@ class _Thinner:
         self._starts = [unit.start for unit in self._layout.units]
         self._tainted: set[str] = set()
         self._todo: list[tuple[Unit, bool]] = []
+        self._to_spread: set[Unit] = set()
 
     def cuts(self) -> list[Span]:
         """The spans of the runs of statements that go."""
@@ -140,15 +142,18 @@ class _Thinner:
 
     def _hit(self, place: int) -> None:
         index = bisect.bisect_right(self._starts, place) - 1
-        if index >= 0 and place < self._layout.units[index].end:
-            self._todo.append((self._layout.units[index], True))
+        if index < 0 or place >= self._layout.units[index].end:
+            return
+        unit = self._layout.units[index]
+        if unit not in self._to_spread:
+            self._to_spread.add(unit)
+            self._todo.append((unit, True))
 
     def _settle(self) -> None:
-        spread: set[Unit] = set()
         while self._todo:
             unit, matters = self._todo.pop()
-            if matters and unit not in spread:
-                spread.add(unit)
+            if matters:  # again for each name in it that turns out to hold a device
+                self._to_spread.discard(unit)
                 self._spread(unit)
             if unit.kept:
                 continue
@@ -179,24 +184,37 @@ class _Thinner:
         node = unit.node
         if isinstance(node, ast.If):
             self._spread_if(unit)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        self._spread_names(node, unit.function)
+        if isinstance(node, ast.Match):
+            self._spread_below(node, unit.function)
+        if ":=" in self._source[unit.start : unit.end]:
+            for below in ast.walk(node):
+                if isinstance(below, ast.NamedExpr):
+                    self._spread_assign(below.target, below.value)
+
+    def _spread_below(self, node: ast.AST, function: str | None) -> None:
+        """The same for the statements in one that is a unit with all its blocks."""
+        for below in ast.iter_child_nodes(node):
+            if isinstance(below, (ast.stmt, ast.match_case, ast.ExceptHandler)):
+                self._spread_names(below, function)
+                own = below.name if isinstance(below, FUNCTIONS) else function
+                self._spread_below(below, own)
+
+    def _spread_names(self, node: ast.AST, function: str | None) -> None:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             for name in self._words.imported(node):
                 self._taint(name)
         elif isinstance(node, FUNCTIONS):
             self._spread_def(node)
         elif isinstance(node, ast.Return):
-            if unit.function is not None and node.value is not None and self._holds(node.value):
-                self._taint(unit.function)
+            if function is not None and node.value is not None and self._holds(node.value):
+                self._taint(function)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             for target in targets:
                 self._spread_assign(target, node.value)
         elif isinstance(node, LOOPS) and isinstance(node.iter, (ast.Tuple, ast.List, ast.Set)):
             self._spread_assign(node.target, None)
-        if ":=" in self._source[unit.start : unit.end]:
-            for below in ast.walk(node):
-                if isinstance(below, ast.NamedExpr):
-                    self._spread_assign(below.target, below.value)
 
     def _spread_if(self, unit: Unit | None) -> None:
         """The tests beside one that matters may ask for another accelerator."""

@@ -25,14 +25,19 @@ Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
 
 _MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
-_SETTING = re.compile(rf"({SETTINGS})\s*\.\s*\Z", re.IGNORECASE)
-_KEY = re.compile(rf"(?:{SETTINGS})(?:\[[^]\n]*\])?\[[\"'](?:\w+_)?device[\"']\]", re.IGNORECASE)
+_MAKER["Generator"] = re.compile(r"Generator(?=\s*\(\s*[^\s)])")
+_SETTING = re.compile(rf"({SETTINGS})(?:\[[^][\n]*\])*\s*\.\s*(?:\w+_)?\Z", re.IGNORECASE)
+_KEY = re.compile(
+    rf"(?:{SETTINGS})\s*(?:\[[^][\n]*\]\s*)*\[\s*[\"'](?:\w+_)?device[\"']", re.IGNORECASE
+)
 _PINNED = re.compile(r"\bpin_memory[ \t]*=(?!=)[ \t]*(?!False\b)")
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
 _HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
 _ALIAS = re.compile(r"torch(?:\.\w+)*[ \t]+as[ \t]+(\w+)")
-_FROM = re.compile(r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\([^)]*\)|[^\n\r;]*)")
+_FROM = re.compile(
+    r"from[ \t]+torch[\w.]*[ \t]+import[ \t]*(\((?:#[^\n\r]*|[^)#])*\)|(?:\\\r?\n|[^\n\r;])*)"
+)
 _NAME = re.compile(r"\w+")
 _REACH = 80
 """How many characters before a name are looked at for what it belongs to."""
