@@ -172,8 +172,11 @@ def lazy_init() -> None:
 def is_in_bad_fork() -> bool:
     """``torch.cuda._is_in_bad_fork``: whether the device cannot be used because the process was forked.
 
-    A forked child can use the CPU and the simulated device. Metal cannot be used after a fork.
+    A forked child can use the CPU, and no other device that its parent has used.
     """
+    from tdev_core.accelerator import accelerator
     from tdev_core.backend import Backend, current
 
-    return bool(torch.mps._is_in_bad_fork()) if current() is Backend.MPS else False
+    if current() is Backend.MPS:
+        return bool(torch.mps._is_in_bad_fork())
+    return bool(getattr(accelerator(), "in_bad_fork", lambda: False)())

@@ -97,7 +97,8 @@ def join() -> None:
     same = group is not None and (group.rank(), group.size()) == (rank, size)
     # Only some ranks may have been launched by MLX: they must all do the same.
     votes = torch.tensor([int(same), int(group is not None and group.size() > 1)])
-    if torch.device("cpu") not in torch.distributed.group.WORLD._device_types:
+    world: Any = torch.distributed.group.WORLD
+    if torch.device("cpu") not in world._device_types:
         votes = votes.to("mlx")  # as with "cuda:nccl"
     torch.distributed.all_reduce(votes, torch.distributed.ReduceOp.MIN)
     if bool(votes[0]):

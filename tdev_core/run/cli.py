@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import islice
+from itertools import islice, pairwise
 from types import ModuleType
 
 from tdev_core.run import failing, mainmodule, state
@@ -94,7 +94,7 @@ def _run(request: Request) -> int:
     compiler = state.set_up(set_up)
     mainmodule.set_first_path_entry(entry)
     sys.argv[:] = [request.target, *request.arguments]
-    if "pytest" in sys.argv:
+    if _starts_pytest(request):
         _load_pytest_plugin()
     try:
         if script is None:
@@ -118,6 +118,13 @@ def _of_script(request: Request) -> tuple[str, ...]:
     """Where the script lies that a debugger, a profiler or a launcher is given to run."""
     given = (word for word in request.arguments if word.endswith(".py") and os.path.isfile(word))
     return tuple(mainmodule.first_path_entry(script) for script in islice(given, 1))
+
+
+def _starts_pytest(request: Request) -> bool:
+    """Whether the module to run is pytest, or is given it: ``-m coverage run -m pytest``."""
+    if request.is_module and request.target == "pytest":
+        return True
+    return ("-m", "pytest") in pairwise(request.arguments)
 
 
 def _load_pytest_plugin() -> None:

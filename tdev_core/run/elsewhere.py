@@ -64,7 +64,9 @@ def install(roots: Roots, compiler: compiling.Compiler) -> None:
 
 def _file_of(source: Any, filename: Any, roots: Roots) -> tuple[str, bytes] | None:
     """The path and bytes of the program's file whose whole text ``source`` is, else None."""
-    if not isinstance(source, (str, bytes, bytearray)) or not isinstance(filename, (str, bytes)):
+    if not isinstance(source, (str, bytes, bytearray)) or not isinstance(
+        filename, (str, bytes, os.PathLike)
+    ):
         return None
     path = os.fsdecode(filename)
     if path.startswith("<") or not os.path.isfile(path) or not roots.cover(path):

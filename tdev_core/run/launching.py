@@ -28,7 +28,8 @@ def install(roots: Roots, runner: Sequence[str]) -> None:
         return
 
     def __init__(self: Any, args: Any, *rest: Any, **more: Any) -> None:
-        if not rest and not more.get("shell") and more.get("executable") is None:
+        plainly = not rest and not more.get("shell") and more.get("executable") is None
+        if plainly and _finds_the_same(more.get("env")):
             args = through(args, runner, roots, more.get("cwd"))
         plain(self, args, *rest, **more)
 
@@ -40,7 +41,7 @@ def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = Non
     """The command ``args`` with ``runner`` in it, or as it is where it runs nothing of the program.
 
     Options of the interpreter stay before the runner. ``-c``, ``-`` and an interpreter that is told
-    to ignore its environment (``-E``, ``-I``) are left alone.
+    to ignore its environment or ``site-packages`` (``-E``, ``-I``, ``-S``) are left alone.
     """
     if not isinstance(args, (list, tuple)) or not args:
         return args
@@ -53,7 +54,7 @@ def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = Non
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         word = words[at]
-        if word == "-" or (_LETTERS.match(word) and set("cEIm") & set(word)):
+        if word == "-" or (_LETTERS.match(word) and set("cEISm") & set(word)):
             return args
         at += 2 if word in _WITH_VALUE else 1
 
@@ -64,6 +65,17 @@ def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = Non
     if not _runs(words[at:], ours):
         return args
     return [*args[:at], *runner, *args[at:]]
+
+
+def _finds_the_same(environment: Any) -> bool:
+    """Whether a child with these variables finds the runner wherever this process did."""
+    if environment is None:
+        return True
+    ours, theirs = (
+        str(variables.get("PYTHONPATH") or "").split(os.pathsep)
+        for variables in (os.environ, environment)
+    )
+    return set(filter(None, ours)) <= set(theirs)
 
 
 def _runs(words: Sequence[str], ours: Callable[[str], bool]) -> bool:

@@ -178,6 +178,24 @@ def test_prefilter(raw: bytes, answer: bool) -> None:
         ('import torch\nx = """cuda"""\n', "cuda"),
         ("import numpy, torch\nx = numpy.load(p)\n", "no"),
         ("import torch\nx = (torch.cuda\n", "cuda"),
+        # words in strings and comments that look like code
+        ("import torch\na = c['lambda']\nx = torch.ones(3, device=device)\nif x: pass\n", "device"),
+        ("import torch\na = 'def g('\nx = torch.ones(3, device=device)\n", "device"),
+        ("import torch\nx = torch.ones(  # (\n    3, device=device)\n", "device"),
+        ("from torch import (\n    nn,  # (a)\n    ones,\n)\nx = ones(3, device=d)\n", "device"),
+        ("from torch import nn, \\\n    ones\nx = ones(3, device=d)\n", "device"),
+        # ways to bind a name that was a device's before
+        ("import torch\nd = x.device\nif n: d = m\ny = torch.ones(3, device=d)\n", "device"),
+        ("import torch\nd = x.device\nif (d := m): pass\ny = torch.ones(3, device=d)\n", "device"),
+        ("import torch\nd = x.device\n[a, d] = m\ny = torch.ones(3, device=d)\n", "device"),
+        (
+            "import torch\nd = x.device\nfor a, (d, b) in m: pass\ny = torch.ones(3, device=d)\n",
+            "device",
+        ),
+        ("import torch\nx = torch.ones (3, device=device)\n", "device"),
+        ("import torch\nx = torch.Generator(name)\n", "device"),
+        ("import torch\nx.to(args.train_device)\n", "device"),
+        ("import torch\nx.to(cfg['train'].device)\n", "device"),
     ],
 )
 def test_triage(source: str, answer: Concern) -> None:

@@ -297,13 +297,24 @@ NEEDED = {
         "def f(n):\n    y = torch.ones(1)\n    for y in n:\n        print(n, SIZES)\n"
         "    return y.is_cuda\n"
     ),
+    "match": (
+        "def f(n):\n    match n:\n        case 1:\n            where = 'cuda'\n"
+        "    print(n, SIZES)\n    return other.build(where)\n"
+    ),
+    "word before what it holds": (
+        "W = 'cuda'\n\n\ndef f(device, where=W):\n    print(SIZES)\n    other.build(where, n=1)\n"
+    ),
+    "space in a call": (
+        "def make(n):\n    print(n, SIZES)\n    return torch.ones(n)\n\n\n"
+        "def g():\n    return make \\\n        (3).is_cuda\n"
+    ),
 }
 
 
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_a_rule_looks_up_stays(name: str, style: Style) -> None:
-    head = "import other\n" if name == "docstring" else "import torch\n"
+    head = "import other\n" if name == "docstring" else "import other\nimport torch\n"
     _agree(head + "\nSIZES = {'small': 1, 'large': 2}\n\n\n" + NEEDED[name], style)
 
 

@@ -163,3 +163,26 @@ def test_a_launcher_that_connects_nothing_leaves_gloo(tmp_path: Path) -> None:
     for rank in (0, 1):
         assert len(found[rank]["told"]) == 1 and "gloo carries" in found[rank]["told"][0]
         assert found[rank]["carried"] == {}
+
+
+@pytest.mark.parametrize("backend", ["nccl", "cuda:nccl", "cuda:nccl,cpu:gloo"])
+def test_a_group_for_the_device_alone_begins(backend: str) -> None:
+    """The ranks vote on who carries the collectives; a group without a CPU backend can, too."""
+    program = f"""
+import tdev as torch
+store = torch.distributed.HashStore()
+torch.distributed.init_process_group("{backend}", store=store, rank=0, world_size=1)
+x = torch.ones(2, device="cuda")
+torch.distributed.all_reduce(x)
+assert x.tolist() == [1.0, 1.0] and x.device.type == "mlx"
+torch.distributed.destroy_process_group()
+"""
+    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path, "TDEV_BACKEND": "mlx", "GLOO_SOCKET_IFNAME": "lo"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]

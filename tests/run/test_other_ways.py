@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -66,12 +67,16 @@ def test_code_that_is_loaded_by_path(app: Path, run: Run) -> None:
         "print(m.SourceFileLoader('two', path).load_module().said)\n"
         "exec(compile(open(path).read(), path, 'exec'))\n"
         "print(said)\n"
+        "del said\n"
+        "import pathlib\n"
+        "exec(compile(pathlib.Path(path).read_text(), pathlib.Path(path), 'exec'))\n"
+        "print(said)\n"
         "exec(compile('import torch; said = torch.cuda.synchronize()', path, 'exec'))\n"
         "print(said)\n"
     )
     done = run("../app/main.py")
     # What is compiled under a file's name, but is not its text, is nobody's file.
-    assert done.stdout.splitlines() == ["mirrored"] * 3 + ["not mirrored"], done.stderr
+    assert done.stdout.splitlines() == ["mirrored"] * 4 + ["not mirrored"], done.stderr
     assert not list(app.rglob("__pycache__"))
 
 
@@ -124,7 +129,7 @@ def test_which_commands_go_through_the_runner(app: Path, monkeypatch: pytest.Mon
     assert not goes_through("main.py", directory=str(app.parent))
     assert not goes_through(str(outside)) and not goes_through()
     assert not goes_through("-m", "tdev", "run", "main.py")
-    for option in ("-I", "-E", "-c", "-Ic"):
+    for option in ("-I", "-E", "-S", "-c", "-Ic"):
         assert not goes_through(option, "main.py")
     assert launching.through("python main.py", runner, roots) == "python main.py"
     assert launching.through(["/bin/sh", "main.py"], runner, roots) == ["/bin/sh", "main.py"]
@@ -143,3 +148,19 @@ def test_roots_where_case_does_not_count(app: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("os.path.normcase", str.lower)
     roots = Roots([str(app).upper()])
     assert roots.cover(str(app / "Main.py")) and not roots.cover(str(app) + "s.py")
+
+
+def test_an_argument_that_says_pytest_is_an_argument(app: Path, run: Run) -> None:
+    (app / "main.py").write_text("import os\nprint(os.environ.get('PYTEST_PLUGINS'))\n")
+    assert run(str(app / "main.py"), "pytest").stdout.split() == ["None"]
+
+
+def test_a_child_that_could_not_find_the_runner_runs_plainly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/somewhere")
+    assert launching._finds_the_same(None)
+    assert launching._finds_the_same({"PYTHONPATH": "/more:/somewhere".replace(":", os.pathsep)})
+    assert not launching._finds_the_same({"PATH": "/bin"})
+    monkeypatch.delenv("PYTHONPATH")
+    assert launching._finds_the_same({"PATH": "/bin"})

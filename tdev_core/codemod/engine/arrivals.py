@@ -41,7 +41,6 @@ _FUNCTION = re.compile(
     r"\b(?:def[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(|lambda\b(?=[ \t*][^\r\n:]{0,500}:))"
 )
 _BODY = re.compile(r"\s*(?:->|:)")
-_LONGEST = 20_000
 _TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
 _REACH = 2000
 _BRACKET = re.compile(r"[()]")
@@ -55,6 +54,13 @@ class _Text:
         self._known: dict[str, bool] = {}
         self._starts: list[int] = []
         self._ends: list[int] = []
+        self._closed: dict[int, int] = {}
+        opened: list[int] = []
+        for bracket in _BRACKET.finditer(text):
+            if bracket.group() == "(":
+                opened.append(bracket.start())
+            elif opened:
+                self._closed[opened.pop()] = bracket.start()
         for found in _FUNCTION.finditer(text):
             self._starts.append(found.start())
             self._ends.append(self._end(found.end()))
@@ -63,12 +69,8 @@ class _Text:
         """Where the signature ends that starts before ``at``; there, if it is none."""
         if self.text[at - 1] != "(":
             return at + max(0, self.text[at:].find(":"))
-        depth = 1
-        for bracket in _BRACKET.finditer(self.text, at, at + _LONGEST):
-            depth += 1 if bracket.group() == "(" else -1
-            if not depth:
-                return bracket.start() if _BODY.match(self.text, bracket.end()) else at
-        return at
+        end = self._closed.get(at - 1)
+        return end if end is not None and _BODY.match(self.text, end + 1) else at
 
     def in_signature(self, at: int) -> bool:
         index = bisect_right(self._starts, at) - 1
