@@ -56,7 +56,6 @@ def test_inductor_keeps_what_has_an_effect() -> None:
 
 
 @pytest.mark.parametrize("backend", ["cpu", "sim"])
-@pytest.mark.inductor
 def test_effects_happen_at_every_call(backend: str) -> None:
     code = """
         import sys
@@ -81,8 +80,8 @@ def test_effects_happen_at_every_call(backend: str) -> None:
             times = []
             for _ in range(3):
                 held = torch.zeros(1 << 20, device="cuda")
+                before = torch.cuda.max_memory_allocated()  # on the CPU a peak is what was read
                 del held
-                before = torch.cuda.max_memory_allocated()
                 y, made_here = compiled(x)
                 assert torch.cuda.max_memory_allocated() < before
                 assert isinstance(made_here, torch.cuda.Event), made_here
