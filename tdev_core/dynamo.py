@@ -2,7 +2,9 @@
 
 Four things can be said of a function that the compiler meets while it traces a program:
 
-* *constant*: its answer stays the same for the life of the process, so it is asked once;
+* *constant*: it is asked once, while the program is compiled. Its answer stays the same for the life of
+  the process, but for what means the current device where ``sim`` has several: that device is in
+  the graph, as Inductor has it on CUDA;
 * *opaque*: it reads or changes the process (counters, clocks, locks, the C library), so the graph ends
   there, as it does at torch's own ``torch.cuda.memory_allocated``, and it is called for real;
 * *effect*: it returns nothing and becomes an operator of the graph, :mod:`tdev_core.dynamo_effects`;

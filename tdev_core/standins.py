@@ -16,6 +16,7 @@ import torch
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index, translate
+from tdev_core.queues import device_type_number
 
 __all__ = ["Event", "Generator", "Stream", "device"]
 
@@ -126,7 +127,10 @@ class _StreamMeta(_StandIn):
         from tdev_core.stream_objects import Stream
 
         if "stream_id" in kwargs:
-            if kwargs.get("device_type") == _PRIVATE and current() in (Backend.SIM, Backend.MLX):
+            if (
+                current() in (Backend.SIM, Backend.MLX)
+                and kwargs.get("device_type") == device_type_number()
+            ):
                 return Stream(**kwargs)
             return cls.real(*args, **kwargs)
         where = _emulated(args[0] if args else kwargs.get("device"))
@@ -134,9 +138,6 @@ class _StreamMeta(_StandIn):
             return Stream(where, kwargs.get("priority", 0))
         return _real(cls, args, kwargs)
 
-
-_PRIVATE = 20
-"""``c10::DeviceType::PrivateUse1``."""
 
 _EVENT_OPTIONS = {"enable_timing", "blocking", "interprocess"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.errors import UnsupportedError
+from tdev_core.errors import unsupported
 from tdev_core.mlx import derive, dispatch, fallback, runtime, table
 from tdev_core.mlx.lazy import torch
 from tdev_core.mlx.registry import OPERATORS, Row
@@ -49,9 +49,10 @@ def register() -> None:
 
 
 def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:
-    raise UnsupportedError(
-        f"{operator.name()} is not supported on the 'mlx' backend: MLX has no sparse tensors. Instead: make the "
-        "sparse tensor on the CPU, or use a dense one."
+    unsupported(
+        operator.name(),
+        "MLX has no sparse tensors",
+        "make the sparse tensor on the CPU, or use a dense one",
     )
 
 

@@ -113,5 +113,5 @@ def install(kernel: Callable[[OpOverload], Callable[..., Any]], boxed: Callable[
 
 
 def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
-    """Whether ``tensor.data = source`` may be: both of one layout, on the CPU or the device."""
+    """Whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
     return tensor.layout == source.layout

@@ -121,7 +121,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
                 continue
             kind: Any = value.__class__
             if kind is tuple or kind is list:
-                found += [item for item in value if _is_node(item.__class__)]  # type: ignore
+                found += [item for item in value if _is_node(item.__class__)]  # type: ignore[attr-defined]
             elif _is_node(kind):
                 found.append(value)
     return found
