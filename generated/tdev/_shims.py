@@ -774,13 +774,13 @@ SHIMS = (
     ),
     Shim(
         "torch.optim.optimizer.Optimizer",
-        "__init__",
-        factory="tdev_core.shims.optimizers:optimizer_init",
+        "add_param_group",
+        factory="tdev_core.shims.optimizers:optimizer_settled",
     ),
     Shim(
         "torch.optim.optimizer.Optimizer",
         "load_state_dict",
-        factory="tdev_core.shims.optimizers:optimizer_load",
+        factory="tdev_core.shims.optimizers:optimizer_settled",
     ),
     Shim(
         "torch.optim.swa_utils.AveragedModel",

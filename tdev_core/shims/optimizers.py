@@ -9,37 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from tdev_core.backend import Backend, current
 
-__all__ = ["optimizer_init", "optimizer_load"]
+__all__ = ["optimizer_settled"]
 
 Method = Callable[..., None]
 
 
-def _settle(optimizer: Any) -> None:
-    if current() in (Backend.CPU, Backend.MPS):
-        for group in optimizer.param_groups:
-            if group.get("capturable"):
-                group["capturable"] = False
-        if optimizer.defaults.get("capturable"):
-            optimizer.defaults["capturable"] = False
+def optimizer_settled(original: Method) -> Method:
+    """A method that gives an optimizer its options, without ``capturable`` where torch refuses it.
 
+    ``add_param_group``, which the constructor calls too, and ``load_state_dict``, because what was
+    saved on CUDA may be capturable.
+    """
 
-def optimizer_init(original: Method) -> Method:
-    """``Optimizer.__init__``, without ``capturable`` where torch refuses it."""
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+    def settled(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
-        _settle(self)
+        if current() in (Backend.CPU, Backend.MPS):
+            for options in (*self.param_groups, self.defaults):
+                _settle(options)
 
-    return __init__
+    return settled
 
 
-def optimizer_load(original: Method) -> Method:
-    """``Optimizer.load_state_dict``: what was saved on CUDA may be capturable."""
-
-    def load_state_dict(self: Any, *args: Any, **kwargs: Any) -> None:
-        original(self, *args, **kwargs)
-        _settle(self)
-
-    return load_state_dict
+def _settle(options: dict[str, Any]) -> None:
+    if not options.get("capturable"):
+        return
+    options["capturable"] = False
+    if isinstance(options.get("lr"), torch.Tensor) and options.get("foreach"):
+        options["foreach"] = (
+            False  # torch's foreach steps take such a rate from capturable ones only
+        )

@@ -47,6 +47,17 @@ def test_a_capturable_optimizer_steps(name: str) -> None:
     assert trained(capturable=True) == trained()
 
 
+@pytest.mark.skipif(current() is not Backend.CPU, reason="torch refuses capturable on the CPU")
+def test_a_capturable_group_that_comes_later_and_a_rate_that_is_a_tensor() -> None:
+    first, later = (stock.ones(2, requires_grad=True) for _ in range(2))
+    rate = stock.tensor(0.1)
+    optimizer = torch.optim.Adam([first], lr=rate, foreach=True, capturable=True)
+    optimizer.add_param_group({"params": [later], "lr": 0.1, "capturable": True})
+    (first.sum() + later.sum()).backward()
+    optimizer.step()
+    assert first.tolist() == pytest.approx([0.9, 0.9]) == later.tolist()
+
+
 def test_what_is_private_to_torch_and_listed_is_there() -> None:
     """The generator's facts are about what is public: it cannot know that these exist."""
     private = [row for row in catalog()["shims"] if "._" in row["owner"].rpartition(".")[0]]
