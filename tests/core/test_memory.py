@@ -151,16 +151,20 @@ def test_a_forked_child_goes_on_counting():
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
+        torch.set_num_threads(1)  # OpenMP's threads do not survive a fork: a team would wait for them
         before = memory.allocated()
         tensor = torch.ones(16 * MIB, dtype=torch.uint8)
         grown = memory.allocated() - before
         names = [thread.name for thread in threading.enumerate()]
         os.write(writer, f"{grown} {names.count('tdev-memory-sampler')}".encode())
         os._exit(tensor.numel() and 0)
+    os.close(writer)  # so that reading ends when the child does, however it does
+    with open(reader, "rb") as answer:
+        said = answer.read()
     _, status = os.waitpid(child, 0)
-    grown, samplers = os.read(reader, 100).split()
-    assert status == 0 and int(grown) >= 16 * MIB and int(samplers) == 1
-    os.close(reader), os.close(writer)
+    assert status == 0, said
+    grown, samplers = map(int, said.split())
+    assert grown >= 16 * MIB and samplers == 1
 
 
 def test_stats_have_torchs_full_key_set():
