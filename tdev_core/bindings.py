@@ -1,4 +1,4 @@
-"""Functions of ``torch._C`` that exist only in CUDA builds, for frameworks that reach past ``torch.cuda``.
+"""Underscored functions of ``torch._C`` and ``torch.cuda``, for frameworks that reach past what is public.
 
 Schedulers, profilers and extensions call ``torch._C._cuda_getDevice()`` and its kin because they are quicker than the
 public functions. ``tdev._C`` answers them as ``tdev.cuda`` does; everything else in it is ``torch._C``'s, and
@@ -9,9 +9,14 @@ Source: ``torch/csrc/cuda/Module.cpp`` and the public functions of ``torch.cuda`
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, NoReturn
 
-from tdev_core.errors import unsupported
+import torch
+
+from tdev_core.backend import Backend, current
+from tdev_core.devices import device_index
+from tdev_core.errors import UnsupportedError, unsupported
 
 __all__ = ["NAMES"]
 
@@ -37,9 +42,13 @@ NAMES = {
     "_cuda_resetAccumulatedMemoryStats": "tdev_core.memory:reset_accumulated",
     "_cuda_resetPeakMemoryStats": "tdev_core.memory:reset_peak",
     "_cuda_setStream": "tdev_core.bindings:set_stream",
+    "_cuda_sleep": "tdev_core.bindings:sleep",
     "_cuda_synchronize": "tdev_core.streams:synchronize",
 }
 """Name in ``torch._C`` to ``module:attribute`` of what answers for it."""
+
+
+_CPU = torch.device("cpu")
 
 
 def exchange_device(device: int) -> int:
@@ -85,6 +94,77 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
     known = default.stream_id == stream_id
     streams.set_stream(
         default if known else streams.Stream(stream_id=stream_id, device_index=device_index)
+    )
+
+
+def set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
+    """``torch.cuda._set_stream_by_id``, which names its arguments so."""
+    set_stream(stream_id, device_index, device_type)
+
+
+def sleep(cycles: int) -> None:
+    """``torch.cuda._sleep``: wait for ``cycles`` of the clock, taken as 1 GHz where the system tells none.
+
+    Programs use it for work of a known length, to see what overlaps with it. Nothing here overlaps, so it
+    takes its time before it returns.
+    """
+    from tdev_core import sensors
+
+    try:
+        megahertz = sensors.clock_rate()
+    except UnsupportedError:
+        megahertz = 1000
+    time.sleep(cycles / (megahertz * 1e6))
+
+
+def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """``torch.cuda._get_device_index``: the accelerator's index that ``device`` means.
+
+    Args:
+        device: an int, which is handed back; a device or its string; ``torch.cuda.device(i)``; or None.
+        optional: whether None, and a device without index, mean the current one.
+        allow_cpu: whether the CPU, for which the answer is -1, may be asked for. On the ``cpu`` backend, where
+            the accelerator's tensors lie on the CPU too, only the word ``"cpu"`` is answered so.
+
+    Raises:
+        ValueError: the device is of another type, or none is named and ``optional`` is False.
+    """
+    if isinstance(device, int):
+        return device
+    index = getattr(device, "idx", None)
+    if isinstance(index, int):
+        return index
+    if allow_cpu and (device == "cpu" or (device == _CPU and current() is not Backend.CPU)):
+        return -1
+    if device is None and not optional:
+        raise ValueError(
+            "Expected a torch.device with a specified index or an integer, but got: None"
+        )
+    return device_index(device)
+
+
+def get_generator(device: Any) -> torch.Generator:
+    """``torch.cuda._get_generator``: the default generator of ``device``."""
+    from tdev_core import rng
+
+    return rng.default_generators[device_index(device)]
+
+
+def get_rng_state_offset(device: Any = "cuda") -> int:
+    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    _no_offset("_get_rng_state_offset")
+
+
+def set_rng_state_offset(offset: int, device: Any = "cuda") -> None:
+    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    _no_offset("_set_rng_state_offset")
+
+
+def _no_offset(name: str) -> NoReturn:
+    unsupported(
+        f"torch.cuda.{name}",
+        "this generator's state is not a seed and a number of steps",
+        "keep and restore the whole state: torch.cuda.get_rng_state() and set_rng_state()",
     )
 
 

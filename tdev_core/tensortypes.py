@@ -10,6 +10,7 @@ Source: ``torch/csrc/tensor/python_tensor.cpp``; ``torch.cuda`` legacy storages.
 from __future__ import annotations
 
 import copyreg
+import threading
 from typing import Any
 
 import torch
@@ -158,9 +159,15 @@ LongStorage = StorageType("LongStorage", torch.int64)
 ShortStorage = StorageType("ShortStorage", torch.int16)
 
 
+# The default device that a tensor type has set: torch keeps it by thread, and so does this.
+_set_by_type = threading.local()
+
+
 def set_default_tensor_type(t: Any) -> None:
     """``torch.set_default_tensor_type``: a type of the accelerator sets the default dtype, and the
-    accelerator as the device of new tensors.
+    accelerator as the device of new tensors; a type of the CPU takes both back.
+
+    A device that ``set_default_device`` has set stays, as in torch, where it goes before the type's.
 
     Args:
         t: a tensor type, or its name (``"torch.cuda.FloatTensor"``).
@@ -169,9 +176,19 @@ def set_default_tensor_type(t: Any) -> None:
         t = _find("TensorType", t.rpartition(".")[2])
     elif getattr(t, "__module__", "") == "torch.cuda" and not isinstance(t, TensorType):
         t = _find("TensorType", t.__name__)
+    before = _default_device()
+    by_type = before is None or before is getattr(_set_by_type, "context", None)
     if not isinstance(t, TensorType):
         torch.set_default_tensor_type(t)
+        if by_type:
+            torch.set_default_device(None)
         return
     torch.set_default_dtype(t.dtype)
-    if current() is not Backend.CPU:
+    if by_type and current() is not Backend.CPU:
         torch.set_default_device(device_type())
+        _set_by_type.context = _default_device()
+
+
+def _default_device() -> Any:
+    """What `torch.set_default_device` left for this thread, or None."""
+    return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
 
 BINDINGS = """
+import time
 import torch as stock
 import tdev as torch
 from torch import _C as before
@@ -37,6 +38,9 @@ assert c._cuda_memoryStats(0)["allocated_bytes"]["all"]["current"] > 0
 assert c._cuda_isCurrentStreamCapturing() is False and c._cuda_isInBadFork() is False
 c._cuda_resetPeakMemoryStats(0)
 c._cuda_synchronize()
+start = time.perf_counter()
+torch.cuda._sleep(20_000_000)  # a hundredth of a second at 2 GHz; at 10 GHz still two thousandths
+assert time.perf_counter() - start >= 0.002 and c._cuda_sleep(1) is None
 c._cuda_emptyCache()
 c._cuda_ipc_collect()
 assert c._cuda_getCompiledVersion() == 0 and c._cuda_getArchFlags() is None
@@ -46,6 +50,25 @@ except NotImplementedError as error:
     assert "OutOfMemoryError" in str(error)
 else:
     raise AssertionError("an observer that is never called")
+index = torch.cuda._get_device_index
+assert index(0) == 0 == index("cuda:0") == index(None, optional=True) == index(torch.cuda.device(0))
+assert index(x.device) == 0 and index("cpu", allow_cpu=True) == -1
+for wrong in (None, "meta"):
+    try:
+        index(wrong)
+    except ValueError:
+        continue
+    raise AssertionError(f"{wrong} has an index")
+assert torch.cuda._get_generator(torch.device("cuda")) is torch.cuda.default_generators[0]
+torch.cuda._set_stream_by_id(s.stream_id, s.device_index, s.device_type)
+assert torch.cuda.current_stream() == s
+for offset in (torch.cuda._get_rng_state_offset, lambda: torch.cuda._set_rng_state_offset(4)):
+    try:
+        offset()
+    except NotImplementedError as error:
+        assert "get_rng_state()" in str(error)
+    else:
+        raise AssertionError("an offset that nothing has")
 assert c._nn is before._nn and c.Generator is before.Generator
 try:
     c._cuda_getDevise

@@ -48,10 +48,16 @@ ShortStorage: Any
 ShortTensor: Any
 StreamContext: Any
 _exchange_device: Any
+_get_device_index: Any
+_get_generator: Any
+_get_rng_state_offset: Any
 _is_in_bad_fork: Any
 _lazy_call: Any
 _lazy_init: Any
 _maybe_exchange_device: Any
+_set_rng_state_offset: Any
+_set_stream_by_id: Any
+_sleep: Any
 default_generators: Any
 device: Any
 device_of: Any
@@ -82,10 +88,16 @@ match _current():
         ShortTensor = vars(torch.cuda)["ShortTensor"]
         StreamContext = torch.cuda.StreamContext
         _exchange_device = torch.cuda._exchange_device
+        _get_device_index = torch.cuda._get_device_index
+        _get_generator = torch.cuda._get_generator
+        _get_rng_state_offset = torch.cuda._get_rng_state_offset
         _is_in_bad_fork = torch.cuda._is_in_bad_fork
         _lazy_call = torch.cuda._lazy_call
         _lazy_init = torch.cuda._lazy_init
         _maybe_exchange_device = torch.cuda._maybe_exchange_device
+        _set_rng_state_offset = torch.cuda._set_rng_state_offset
+        _set_stream_by_id = torch.cuda._set_stream_by_id
+        _sleep = torch.cuda._sleep
         default_generators = torch.cuda.default_generators
         device = torch.cuda.device
         device_of = torch.cuda.device_of
@@ -115,10 +127,16 @@ match _current():
         ShortTensor = _tensortypes.ShortTensor
         StreamContext = _streams.StreamContext
         _exchange_device = _bindings.exchange_device
+        _get_device_index = _bindings.get_device_index
+        _get_generator = _bindings.get_generator
+        _get_rng_state_offset = _bindings.get_rng_state_offset
         _is_in_bad_fork = _cudart.is_in_bad_fork
         _lazy_call = _cudart.lazy_call
         _lazy_init = _cudart.lazy_init
         _maybe_exchange_device = _bindings.exchange_device
+        _set_rng_state_offset = _bindings.set_rng_state_offset
+        _set_stream_by_id = _bindings.set_stream_by_id
+        _sleep = _bindings.sleep
         default_generators = _rng.default_generators
         device = _properties.device
         device_of = _properties.device_of
@@ -575,10 +593,16 @@ _mirror.adopt(
         "ShortTensor",
         "StreamContext",
         "_exchange_device",
+        "_get_device_index",
+        "_get_generator",
+        "_get_rng_state_offset",
         "_is_in_bad_fork",
         "_lazy_call",
         "_lazy_init",
         "_maybe_exchange_device",
+        "_set_rng_state_offset",
+        "_set_stream_by_id",
+        "_sleep",
         "can_device_access_peer",
         "check_error",
         "clock_rate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from tdev_core import tensortypes
 from tdev_core.errors import UnsupportedError
 
 
@@ -414,3 +416,27 @@ def test_inference_mode() -> None:
         x[0] += 1
         assert x.tolist() == [3, 2] and x.is_inference()
         assert nn.LSTM(2, 2, device="sim")(x.view(1, 1, 2))[0].device.type == "sim"
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["by name", "by type"])
+def test_a_default_tensor_type_of_the_cpu_takes_back_the_accelerators(named: bool) -> None:
+    there: Any = tensortypes.DoubleTensor
+    here: Any = torch.FloatTensor
+    if named:
+        there, here = "torch.cuda.DoubleTensor", "torch.FloatTensor"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates the function
+        try:
+            for _ in range(2):
+                tensortypes.set_default_tensor_type(there)
+                made = torch.zeros(1)
+                assert made.device.type == "sim" and made.dtype is torch.float64
+                tensortypes.set_default_tensor_type(here)
+                made = torch.zeros(1)
+                assert made.device.type == "cpu" and made.dtype is torch.float32
+            torch.set_default_device("sim")
+            tensortypes.set_default_tensor_type(here)
+            assert torch.zeros(1).device.type == "sim"  # what was asked for goes before the type
+        finally:
+            torch.set_default_device(None)
+            torch.set_default_tensor_type(torch.FloatTensor)
