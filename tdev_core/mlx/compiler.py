@@ -241,7 +241,8 @@ def _apply(node: Any, env: dict[Any, Any]) -> Any:
 
 
 def _array(value: Any) -> Any:
-    return storage.resolve(value) if isinstance(value, torch.Tensor) else value
+    # Tracing has found that the devices fit: what lies on the CPU is a number or an index.
+    return storage.resolve(storage.here(value)) if isinstance(value, torch.Tensor) else value
 
 
 def _tensor(value: Any) -> Any:

@@ -121,6 +121,27 @@ def _has_lists(op: Any) -> bool:
     return False
 
 
+def bringing_indices(op: Any, call: Kernel) -> Kernel:
+    """``call``, with CPU tensors among its indices taken to the device: torch lets indices lie on either side.
+
+    Source: ``make_info`` in ``aten/src/ATen/native/TensorAdvancedIndexingUtils.h``.
+    """
+    kinds = [str(a.type) for a in op._schema.arguments]
+    if "List[Optional[Tensor]]" not in kinds:
+        return call
+    place = kinds.index("List[Optional[Tensor]]")
+    name = op._schema.arguments[place].name
+
+    def brought(*args: Any, **kwargs: Any) -> Any:
+        if name in kwargs:
+            kwargs[name] = storage.all_here(kwargs[name])
+        else:
+            args = (*args[:place], storage.all_here(args[place]), *args[place + 1 :])
+        return call(*args, **kwargs)
+
+    return brought
+
+
 def reason(error: Exception) -> str:
     """Why a kernel gave up, for the warning."""
     return str(error) if isinstance(error, Decline) else f"{type(error).__name__}: {error}"

@@ -3,7 +3,7 @@
 MLX streams belong to threads and torch runs backward on threads of its own; therefore the process has one
 thread-unsafe stream, which every thread adopts at its first operation.  MLX lets go of the GIL while it evaluates
 and does not expect a second thread to evaluate meanwhile, least of all an array of the same graph: that crashes
-the process.  Two rules keep it out of that state.  Whatever makes MLX evaluate holds `lock`: kernels take numbers
+the process.  Two rules keep it out of that state.  Whatever makes MLX evaluate holds `lock` (`evaluating`): kernels take numbers
 off the device with `item` and `values`, never with an array's own methods.  And a thread hands in only the results
 that it computed itself; others' are evaluated by their own thread, or by the one that reads them.
 
@@ -19,7 +19,7 @@ from typing import Any
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.mlx import dtypes
-from tdev_core.mlx.lazy import mx
+from tdev_core.mlx.lazy import mx, torch
 
 __all__ = [
     "PENDING_LIMIT",
@@ -46,6 +46,21 @@ on_cpu = False
 """Whether MLX computes on the CPU, as it does on Linux; set by `start`."""
 
 lock = threading.RLock()
+
+
+class _Evaluating:
+    """Holds `lock`, and gives MLX's refusal to allocate the name under which programs catch it."""
+
+    def __enter__(self) -> None:
+        lock.acquire()
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        lock.release()
+        if isinstance(error, RuntimeError) and "malloc" in str(error):
+            raise torch.OutOfMemoryError(f"mlx out of memory. {error}") from error
+
+
+evaluating = _Evaluating()
 
 
 class _Local(threading.local):
@@ -113,25 +128,25 @@ def drain() -> None:
     arrays = [a for a in (ref() for ref in pending) if a is not None]
     pending.clear()
     if arrays:
-        with lock:
+        with evaluating:
             mx.async_eval(arrays)
 
 
 def evaluate(*arrays: Any) -> None:
     """Compute `arrays` now."""
-    with lock:
+    with evaluating:
         mx.eval(*arrays)
 
 
 def item(a: Any) -> Any:
     """The number in an array of one element."""
-    with lock:
+    with evaluating:
         return a.item()
 
 
 def values(a: Any) -> Any:
     """The numbers in an array, as (nested) lists."""
-    with lock:
+    with evaluating:
         return a.tolist()
 
 
@@ -148,5 +163,5 @@ def synchronize() -> None:
     """Return when all work queued so far is done; results that other threads have not handed in stay lazy."""
     ready()
     drain()
-    with lock:
+    with evaluating:
         mx.synchronize(_stream)

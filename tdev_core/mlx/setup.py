@@ -93,6 +93,7 @@ def _implement(name: str, kernel: Any) -> None:
     if name in registered:
         return
     registered.add(name)
+    kernel = dispatch.bringing_indices(_operator(*name.split(".", 1)), kernel)
     torch_api.implement(f"aten::{name}".removesuffix(".default"), kernel)
 
 

@@ -310,6 +310,16 @@ def _foreign(t: torch.Tensor) -> Any:
     )
 
 
+def here(t: torch.Tensor) -> torch.Tensor:
+    """`t`, on the device if it lies on the CPU and has dimensions (without any `read` takes it as it is)."""
+    return t.to("mlx") if t.dim() and t.device.type == "cpu" else t
+
+
+def all_here(tensors: Any) -> list[torch.Tensor | None]:
+    """`here` for each of a list that may hold None."""
+    return [t if t is None else here(t) for t in tensors]
+
+
 def _number(t: torch.Tensor) -> Any:
     raise Decline(f"a {t.dtype} tensor on the CPU takes part")
 

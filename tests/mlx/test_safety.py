@@ -7,12 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 
 from tdev_core.errors import FallbackWarning, UnsupportedError
+from tdev_core.mlx import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -82,6 +84,60 @@ def test_tensors_on_different_devices_do_not_mix() -> None:
         with pytest.raises(RuntimeError, match="same device"):
             call()
     assert (a * torch.tensor(2.0)).tolist() == [2.0, 2.0, 2.0]
+
+
+def _write(x: torch.Tensor, where: torch.Tensor) -> torch.Tensor:
+    x = x.clone()
+    x[where] = 9.0
+    return x
+
+
+@pytest.mark.parametrize(
+    "where", [torch.tensor([2, 0]), torch.tensor([True, False, True])], ids=["places", "mask"]
+)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, where: x[where],
+        lambda x, where: x[:, where],
+        lambda x, where: torch.ops.aten.index(x, indices=[None, where]),
+        lambda x, where: x.index_put((where,), x[0], accumulate=True),
+        _write,
+    ],
+    ids=["index", "second", "named", "put", "write"],
+)
+@pytest.mark.parametrize("compiled", [False, True], ids=["eager", "compiled"])
+def test_indices_may_lie_on_the_cpu(call: Any, where: torch.Tensor, compiled: bool) -> None:
+    if compiled and where.dtype is torch.bool:
+        pytest.skip("how many places a mask has is not known while a graph is traced")
+    x = torch.arange(9.0).view(3, 3)
+    torch._dynamo.reset()
+    run = torch.compile(call, backend="mlx", fullgraph=True) if compiled else call
+    found = run(x.to("mlx"), where)
+    assert found.device.type == "mlx" and torch.equal(found.cpu(), call(x, where))
+
+
+def test_what_is_written_at_such_indices_lies_on_the_device() -> None:
+    x = torch.zeros(3, device="mlx")
+    with pytest.raises(RuntimeError, match="same device"):
+        x.index_put_((torch.tensor([0, 1]),), torch.ones(2))
+    assert x.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("make", [torch.empty, torch.rand])
+def test_more_than_there_is_raises_torchs_error(make: Callable[..., torch.Tensor]) -> None:
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate 4194304.00 GiB"):
+        make(1 << 25, 1 << 25, device="mlx")
+
+
+def test_mlxs_own_refusal_has_torchs_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*arrays: object) -> None:
+        raise RuntimeError("[metal::malloc] Attempting to allocate 68719476736 bytes")
+
+    monkeypatch.setattr(runtime.mx, "eval", refuse)
+    with pytest.raises(torch.OutOfMemoryError, match="mlx out of memory.*68719476736 bytes"):
+        runtime.evaluate(runtime.mx.ones(1))
+    assert runtime.lock.acquire(timeout=0) and not runtime.lock.release()
 
 
 def test_there_is_one_device() -> None:

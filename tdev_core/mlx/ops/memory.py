@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
 from typing import Any
 
+from tdev_core.errors import unsupported
 from tdev_core.mlx import storage
 from tdev_core.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
 from tdev_core.mlx.lazy import mx, torch
@@ -11,6 +14,8 @@ from tdev_core.mlx.registry import Decline, op
 from tdev_core.mlx.storage import new, read, resolve, wrap, wrap_host, write
 
 Tensor = Any
+
+_INT32 = 2**31 - 1
 
 
 def _strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...] | None:
@@ -42,6 +47,7 @@ def allocate(shape: Any, dtype: Any, strides: tuple[int, ...] | None = None) -> 
     dtype = dtype or torch.get_default_dtype()
     if dtype.is_complex and dtype.itemsize == 4 or dtype.is_signed is None:
         raise RuntimeError(f"{dtype} tensors are not supported on device 'mlx'")
+    _check_size(math.prod(shape) * dtype.itemsize, shape)
     t = new(shape, dtype, strides)
     s = t.untyped_storage()
     mlx = to_mx.get(dtype)
@@ -51,6 +57,28 @@ def allocate(shape: Any, dtype: Any, strides: tuple[int, ...] | None = None) -> 
     else:
         s._mx = mx.zeros((s.nbytes() // dtype.itemsize,) if strides else shape, dtype=mlx)  # type: ignore[attr-defined]
     return t
+
+
+def _check_size(nbytes: int, shape: tuple[int, ...]) -> None:
+    # MLX's allocator on Linux does not look at what the system answers, and crashes when the array is written.
+    if nbytes > _capacity():
+        raise torch.OutOfMemoryError(
+            f"mlx out of memory. Tried to allocate {nbytes / 2**30:.2f} GiB. "
+            f"The device has a total capacity of {_capacity() / 2**30:.2f} GiB."
+        )
+    if nbytes > _INT32 and max(shape) > _INT32:
+        unsupported(
+            f"a dimension of {max(shape):,} elements",
+            "MLX counts the elements of a dimension in 32 bits",
+            "use more dimensions, or keep the tensor on the CPU",
+        )
+
+
+@lru_cache(maxsize=1)
+def _capacity() -> int:
+    from tdev_core.mlx.accelerator import MlxAccelerator
+
+    return MlxAccelerator().total(0)
 
 
 def _strided_layout(layout: Any) -> None:
