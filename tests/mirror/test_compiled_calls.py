@@ -39,10 +39,10 @@ def problems(backend: str, compiler: str, *names: str) -> str:
     return run(PROGRAM, table, compiler, *names, TDEV_BACKEND=backend)
 
 
-@pytest.mark.parametrize("compiler", ["eager", "aot_eager"])
+# What dynamo traces for "eager", it traces for "aot_eager" too, which then makes the graph functional.
 @pytest.mark.parametrize("backend", ["cpu", "sim"])
-def test_compiled_functions_do_what_they_do_uncompiled(backend: str, compiler: str) -> None:
-    assert problems(backend, compiler) == ""
+def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
+    assert problems(backend, "aot_eager") == ""
 
 
 def test_they_do_on_mlx() -> None:
