@@ -46,6 +46,12 @@ ROUTED = (
     "torch.load",  # torch.html: without map_location, to where it was saved from
     "torch.jit.load",  # the same
     "torch.hub.load_state_dict_from_url",  # the same
+    "torch.export.load",  # export.html: where the weights and the graph were when it was saved
+    "torch.nn.parallel.data_parallel",  # nn.functional.html: on GPUs, as are its parts
+    "torch.nn.parallel.gather",
+    "torch.nn.parallel.parallel_apply",
+    "torch.nn.parallel.replicate",
+    "torch.nn.parallel.scatter",
     "torch.is_autocast_enabled",  # without arguments: CUDA's
     "torch.random.fork_rng",  # random.html: device_type="cuda"
     "torch.set_autocast_enabled",  # without a device type: CUDA's

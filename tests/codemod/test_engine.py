@@ -176,6 +176,10 @@ def test_prefilter(raw: bytes, answer: bool) -> None:
         ("# cuda\nimport torch\n", "no"),
         ('"""torch.device(x) is cuda"""\nimport torch\n', "no"),
         ('import torch\nx = """cuda"""\n', "cuda"),
+        ('import torch\n\n\ndef f(\n    x,\n) -> int:  # why\n    r"""cuda"""\n', "no"),
+        ('# why\n\n"""cuda"""\nimport torch\n', "no"),
+        ('import torch\nf(\n    """cuda"""\n)\n', "cuda"),
+        ('import torch\nx = {1:\n    """cuda"""}\n', "cuda"),
         ("import numpy, torch\nx = numpy.load(p)\n", "no"),
         ("import torch\nx = (torch.cuda\n", "cuda"),
         # words in strings and comments that look like code

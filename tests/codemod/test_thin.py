@@ -8,12 +8,14 @@ statements that depend on each other, and over the sources of the installed torc
 from __future__ import annotations
 
 import ast
+import gc
 import hashlib
 import importlib.util
 import os
 from pathlib import Path
 from typing import Any
 
+import libcst as cst
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,6 +31,7 @@ from tdev_core.codemod.engine.api import (
 )
 from tdev_core.codemod.engine.thin import thin
 from tdev_core.codemod.engine.tree import Tree
+from tdev_core.codemod.engine.words import of_an_object
 
 NAMES = Names.load()
 CASES = Path(__file__).parent / "cases"
@@ -146,6 +149,25 @@ LINES = st.sampled_from(
         "é = 'ü'; x.cuda()",
         "assert x.is_cuda  # why",
         "while n:\n{i}    break",
+        "# says nothing of it",
+        "x = make(n, torch.ones(n))",
+        "x = y.view(n).to(other.device)",
+        "x = n if n > 2 else torch.zeros(1)",
+        "x = n or torch.zeros(1)",
+        "other = str(where)",
+        "y = next(x.parameters())",
+        "x, y = n[0], torch.ones(1)",
+        "given = {'map_location': where}",
+        "x = torch.load(n, **given)",
+        "x.to(y.device)",
+        "x = torch.zeros(n, device=x.device)",
+        "x = torch.zeros(n, device=n.cfg.device)",
+        "y = map(n, type=torch.device)",
+        "from os import path, sep as n, name",
+        "from torch import (nn, # (\n{i}    zeros as make,\n{i})",
+        "def g(self, x: 'torch.Tensor' = None, *, where=('cpu'), n: int = 3):\n{i}    return x.is_cuda",
+        "def f(x, n: (int) = (1), *y, **where):\n{i}    return n",
+        "@n.x(x)\n{i}class A(n.x, y=n):\n{i}    x = 1\n{i}    x = torch.ones(1)",
     ]
 )
 
@@ -225,8 +247,8 @@ def test_what_stays() -> None:
     thinned = thin(SOURCE, NAMES)
     assert thinned is not None
     assert thinned.text == (
-        "import torch\n\npass\n\n\ndef run(x, n):\n"
-        '    """Moves it."""\n    pass\n    where = "cuda"\n    pass\n    return x.to(where)\n'
+        "import torch\n\npass\ndef run(x, n):\n"
+        '    """Moves it."""\n    pass\n    where = "cuda"\n    return x.to(where)\n'
     )
 
 
@@ -304,6 +326,49 @@ NEEDED = {
     "word before what it holds": (
         "W = 'cuda'\n\n\ndef f(device, where=W):\n    print(SIZES)\n    other.build(where, n=1)\n"
     ),
+    "parameter": (
+        "def f(n, y: torch.Tensor, other: int = 3, *, x: 'torch.Tensor' = None):\n"
+        "    print(n, SIZES)\n    return y.is_cuda or x.is_cuda\n"
+    ),
+    "class attribute": (
+        "class A:\n    y = torch.ones(1)\n\n    def g(self):\n"
+        "        print(SIZES, SIZES)\n        return self.y.is_cuda\n"
+    ),
+    "function among arguments": (
+        "def f(n):\n    y = torch.ones(n, out=n.made(SIZES))\n    return y.is_cuda\n"
+    ),
+    "choice": "def f(n):\n    y = torch.ones(1) if n.y else torch.ones(2)\n    return y.is_cuda\n",
+    "second choice": "def f(n):\n    y = torch.ones(1) or n.y(SIZES)\n    return y.is_cuda\n",
+    "unpacked": "def f(n):\n    x, y = n.x(SIZES), torch.ones(2)\n    return y.is_cuda\n",
+    "next": "def f(n):\n    y = next(n.parameters())\n    print(n)\n    return y.is_cuda\n",
+    "named expression": (
+        "def f(n):\n    if (y := torch.ones(1)) is n:\n        print(SIZES)\n    return y.is_cuda\n"
+    ),
+    "method": (
+        "class A:\n    def cuda(self, n):\n        print(n, SIZES)\n\n"
+        "    def g(self):\n        return self.cuda()\n"
+    ),
+    "settings": "def f(n, args):\n    print(n, SIZES)\n    n.to(args.device)\n",
+    "setting by key": "def f(n, cfg):\n    print(n, SIZES)\n    n.to(cfg[0].device)\n",
+    "own device": (
+        "class A:\n    def __init__(self, n):\n        self.device = n\n        print(SIZES, n)\n\n"
+        "    def g(self):\n        return torch.ones(1, device=self.device)\n"
+    ),
+    "module of a device": (
+        "import torch as th\n\n\ndef f(add):\n    print(SIZES)\n    add('--on', type=th.device)\n"
+    ),
+    "place of a checkpoint": (
+        "def f(n, where):\n    given = {'map_location': where}\n    print(n, SIZES)\n"
+        "    return torch.load(n, **given)\n"
+    ),
+    "no neighbours": (
+        "def f(n):\n    if torch.cuda.is_available():\n        print(n)\n    print(n, SIZES)\n"
+        "    if n.mps.is_available():\n        n.cuda()\n"
+    ),
+    "imported name": (
+        "from other import build, Sizes, pick\n\n\ndef f(n):\n    print(n, SIZES)\n"
+        "    return build(n, where='cuda')\n"
+    ),
     "space in a call": (
         "def make(n):\n    print(n, SIZES)\n    return torch.ones(n)\n\n\n"
         "def g():\n    return make \\\n        (3).is_cuda\n"
@@ -323,6 +388,97 @@ def test_an_import_that_left_out_text_uses_stays() -> None:
     result = _said(source, "explicit", False)
     assert "import torch\n" in result.code and "import tdev\n" in result.code
     assert _agree(source, "explicit")
+
+
+SHORT = """import torch
+from elsewhere import Unused, build, Other
+from torch import Tensor
+
+
+@wraps(one, two)
+def run(x: Tensor, unused: int = 3, *, n=(2), last: int = 4) -> list[int]:
+    # Why this is so.
+    size = build(x, len(x) + 1)[2]
+    y = torch.ones(build(size), n).view(size * n)
+    print(size)
+
+    for i in range(size):
+        if i > size and y:
+            y.cuda()
+    # And this.
+    return [y, size]
+"""
+
+
+def test_what_stays_of_a_statement() -> None:
+    thinned = thin(SHORT, NAMES)
+    assert thinned is not None
+    assert thinned.text == """import torch
+from elsewhere import Other
+from torch import Tensor
+@...
+def run(unused=None, *, last=None) -> ...:
+    # Why this is so.
+    pass
+    y = torch.ones().view()
+    for i in ...:
+        if ...:
+            y.cuda()
+    # And this.
+    pass
+"""
+    assert _agree(SHORT, "explicit")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("x.device", True),
+        ("x.to(y.device, n)", True),
+        ("f(device=x.y[0].device)", True),
+        ("f(device=x.device.type)", False),
+        ("f(device=x.device if n else y)", False),
+        ("self.device", False),
+        ("self.x.device", True),
+        ("args.device", False),
+        ("self.train_cfg.device", False),
+        ("cfg[0].device", False),
+        ("torch.device", False),
+        ("x.device(n)", False),
+        ("x.device = y", False),
+        ("x.devices", False),
+        ("x.f().device", False),
+        ("f(device=device)", False),
+        ("device: str", False),
+    ],
+)
+def test_the_device_of_an_object(text: str, answer: bool) -> None:
+    assert of_an_object(text, text.index("device"), {"torch"}) is answer
+
+
+def test_docstrings_in_left_out_text_ask_for_nothing() -> None:
+    source = (
+        "import torch\n\n\ndef f(x):\n    torch.cuda.init()\n\n\ndef g(x):\n"
+        '    """As torch does it."""\n    return x + 1\n'
+    )
+    assert _said(source, "explicit", False).code.startswith("import tdev\n")
+    assert _agree(source, "explicit")
+
+
+def test_a_tree_goes_without_the_collector() -> None:
+    def count() -> int:
+        return sum(isinstance(thing, (cst.CSTNode, ast.stmt)) for thing in gc.get_objects())
+
+    _said(SOURCE, "explicit", False)
+    gc.collect()
+    gc.disable()
+    try:
+        before = count()
+        for whole in (False, True):
+            _said(SOURCE, "explicit", whole)
+        assert count() == before
+    finally:
+        gc.enable()
 
 
 def test_strings_in_left_out_text_ask_for_the_whole() -> None:

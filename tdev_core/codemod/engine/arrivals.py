@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.api import SETTINGS
 
 # A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
 _GIVEN = re.compile(
-    r"""\b(?:device|device_type)(?:[ \t]*=(?!=)|["'][ \t]*:)[ \t\r\n]*([^\s,)}](?:[^(),}\r\n]|\([^()\r\n]*\))*)"""
+    r"""device(?<!\wdevice)(?:_type)?(?:[ \t]*=(?!=)|["'][ \t]*:)[ \t\r\n]*([^\s,)}](?:[^(),}\r\n]|\([^()\r\n]*\))*)"""
 )
 _PLAIN = re.compile(r"""(?:None|True|False|["'](?:cpu|meta|mps|xpu)["'])\Z""")
 _CHOICE = re.compile(r"(.+?)[ \t]+if[ \t].*[ \t]else[ \t]+(.+)\Z")
@@ -36,10 +36,10 @@ _TARGETS = re.compile(
     r"(?:[ \t]*,[ \t]*[\w.*\[\]]+)*[ \t]*(?:[,)\]][ \t)\]]*)?(?:\bin\b|:|=(?!=)|[\r\n])"
 )
 _NAMED = re.compile(r"[ \t]*:=")
-# In a string, as the key `"lambda"`, these words start no signature.
-_FUNCTION = re.compile(
-    r"\b(?:def[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(|lambda\b(?=[ \t*][^\r\n:]{0,500}:))"
-)
+# Two patterns, each with a word at its start: that is looked for many times faster than either.
+_FUNCTION = re.compile(r"def(?<!\wdef)[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(")
+# In a string, as the key `"lambda"`, it starts no signature.
+_LAMBDA = re.compile(r"lambda(?<!\wlambda)\b(?=[ \t*][^\r\n:]{0,500}:)")
 _BODY = re.compile(r"\s*(?:->|:)")
 _TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
 _REACH = 2000
@@ -52,25 +52,21 @@ class _Text:
     def __init__(self, text: str) -> None:
         self.text = text
         self._known: dict[str, bool] = {}
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        self._closed: dict[int, int] = {}
-        opened: list[int] = []
-        for bracket in _BRACKET.finditer(text):
-            if bracket.group() == "(":
-                opened.append(bracket.start())
-            elif opened:
-                self._closed[opened.pop()] = bracket.start()
-        for found in _FUNCTION.finditer(text):
-            self._starts.append(found.start())
-            self._ends.append(self._end(found.end()))
+        heads = [f.span() for pattern in (_FUNCTION, _LAMBDA) for f in pattern.finditer(text)]
+        heads.sort()
+        self._starts = [start for start, _ in heads]
+        self._ends = [self._end(end) for _, end in heads]
 
     def _end(self, at: int) -> int:
         """Where the signature ends that starts before ``at``; there, if it is none."""
         if self.text[at - 1] != "(":
             return at + max(0, self.text[at:].find(":"))
-        end = self._closed.get(at - 1)
-        return end if end is not None and _BODY.match(self.text, end + 1) else at
+        depth = 1
+        for bracket in _BRACKET.finditer(self.text, at):
+            depth += 1 if bracket.group() == "(" else -1
+            if not depth:
+                return bracket.start() if _BODY.match(self.text, bracket.end()) else at
+        return at
 
     def in_signature(self, at: int) -> bool:
         index = bisect_right(self._starts, at) - 1

@@ -40,4 +40,6 @@ def _rules(source: str, names: Names, options: Options, filename: str, whole: bo
         rule(file)
     if options.annotate:
         annotate(file)
-    return file.result()
+    result = file.result()
+    file.scopes.forget()
+    return result

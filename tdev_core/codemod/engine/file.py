@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule
+from tdev_core.codemod.engine.bindings import Binding
 from tdev_core.codemod.engine.flow import Flow
 from tdev_core.codemod.engine.resolve import Reference, Resolver
-from tdev_core.codemod.engine.scopes import Binding, Scopes
+from tdev_core.codemod.engine.scopes import Scopes
 from tdev_core.codemod.engine.tree import Span, Tree
 
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
+from tdev_core.codemod.engine.bindings import Binding, Scope
 from tdev_core.codemod.engine.kinds import (
     MAY_BE_CUDA,
     NOT_TENSORS,
@@ -27,7 +28,6 @@ from tdev_core.codemod.engine.literals import (
     is_typed_device,
     names_cuda,
 )
-from tdev_core.codemod.engine.scopes import Binding, Scope
 from tdev_core.codemod.engine.tree import dotted, string_value
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tdev_core.codemod.engine.api import Names
-from tdev_core.codemod.engine.scopes import Binding, Scope, Scopes
+from tdev_core.codemod.engine.bindings import Binding, Scope
+from tdev_core.codemod.engine.scopes import Scopes
 from tdev_core.codemod.engine.tree import Tree, dotted
 
 

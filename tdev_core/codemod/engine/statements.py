@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 Span = tuple[int, int]
-_DEF = re.compile(r"(?:async\s+)?def\s+\w+")
+_NAME = re.compile(r"\w+")
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
@@ -30,13 +31,16 @@ class Scope:
 
 
 class Unit:
-    """A statement without blocks, or the header of one with blocks."""
+    """A statement without blocks, the header of one with blocks, or what a parameter says.
 
-    __slots__ = ("node", "start", "end", "texts", "parent", "scope", "function", "kept")
+    That is its annotation and its default: its name stays with the header.
+    """
+
+    __slots__ = ("node", "start", "end", "texts", "parent", "scope", "function", "kept", "whole")
 
     def __init__(
         self,
-        node: ast.stmt | ast.ExceptHandler,
+        node: ast.stmt | ast.ExceptHandler | ast.arg,
         span: Span,
         texts: tuple[Span, ...],
         parent: Unit | None,
@@ -51,13 +55,16 @@ class Unit:
         self.scope = scope
         self.function = function
         self.kept = False
+        self.whole = False
+        """Whether nothing of what is kept may go."""
 
 
 class Layout:
     """The units of a file, in source order, each waiting for a mention of what it binds."""
 
     def __init__(self, source: str, tree: ast.Module) -> None:
-        self._source = source
+        self.source = source
+        self.walrus = ":=" in source
         self._lines = [0, *(m.end() for m in re.finditer("\n", source))]
         self._ascii = source.isascii()
         self.file = Scope()
@@ -69,6 +76,8 @@ class Layout:
         self.beside: dict[ast.AST, list[ast.stmt]] = {}
         """The ``if`` statements next to one in the same block."""
         self.imported: set[str] = set()
+        """The names that some import binds to something of torch's or tdev's."""
+        self.defaults: dict[ast.arg, ast.expr] = {}
         self._block(tree.body, None, self.file, None)
         self.units.sort(key=lambda unit: unit.start)
 
@@ -76,7 +85,7 @@ class Layout:
         start = self._lines[line - 1]
         if self._ascii:
             return start + column
-        text = self._source[start : start + column]
+        text = self.source[start : start + column]
         if text.isascii():
             return start + column
         return start + len(text.encode()[:column].decode())
@@ -86,11 +95,14 @@ class Layout:
         if not decorators:
             return self.offset(node.lineno, node.col_offset)
         first = self.offset(decorators[0].lineno, decorators[0].col_offset)
-        return self._source.rindex("@", 0, first)
+        return self.source.rindex("@", 0, first)
 
-    def end(self, node: ast.stmt | ast.expr) -> int:
+    def end(self, node: ast.stmt | ast.expr | ast.arg | ast.alias) -> int:
         assert node.end_lineno is not None and node.end_col_offset is not None
         return self.offset(node.end_lineno, node.end_col_offset)
+
+    def span(self, node: ast.stmt | ast.expr | ast.alias) -> Span:
+        return self.offset(node.lineno, node.col_offset), self.end(node)
 
     def _block(
         self, body: list[ast.stmt], parent: Unit | None, scope: Scope, function: str | None
@@ -127,17 +139,38 @@ class Layout:
         scope: Scope,
         function: str | None,
     ) -> None:
-        own = self.offset(node.lineno, node.col_offset)
-        found = _DEF.match(self._source, own)
-        after = found.end() if found else own
-        unit = self._add(
-            Unit(node, head, ((head[0], own), (after, head[1])), parent, scope, function)
-        )
+        texts: list[Span] = []
+        if node.decorator_list:
+            texts.append((head[0], self.offset(node.lineno, node.col_offset)))
+        if node.returns is not None:
+            texts.append(self.span(node.returns))
+        unit = self._add(Unit(node, head, tuple(texts), parent, scope, function))
         inner = scope
         if scope is self.file:
             inner = Scope()
             self.functions.append(inner)
+        for argument, default in parameters(node.args):
+            self._parameter(argument, default, unit, inner)
         self._block(node.body, unit, inner, node.name)
+
+    def _parameter(
+        self, node: ast.arg, default: ast.expr | None, parent: Unit, inner: Scope
+    ) -> None:
+        if default is None and node.annotation is None:
+            return
+        named = _NAME.match(self.source, self.offset(node.lineno, node.col_offset))
+        assert named is not None
+        start, end = named.end(), self.end(node if default is None else default)
+        while self.source.count("(", start, end) > self.source.count(")", start, end):
+            # A parenthesis around a default is no part of it.
+            end = self.source.index(")", end) + 1
+        span = start, end
+        if default is not None:
+            self.defaults[node] = default
+        unit = Unit(node, span, (span,), parent, parent.scope, parent.function)
+        self.units.append(unit)
+        self.unit_of[node] = unit
+        inner.waiting.setdefault(node.arg, []).append(unit)
 
     def _add(self, unit: Unit) -> Unit:
         self.units.append(unit)
@@ -145,24 +178,26 @@ class Layout:
         for name in self._bound(unit.node):
             unit.scope.waiting.setdefault(name, []).append(unit)
         if isinstance(unit.node, (ast.Import, ast.ImportFrom)):
-            self.imported.update(a.asname or a.name.partition(".")[0] for a in unit.node.names)
-        for name in _own_attributes(unit.node):
+            unit.texts = ()
+            self.imported.update(_from_torch(unit.node))
+        for name in _own_attributes(unit):
             self.attributes.waiting.setdefault(name, []).append(unit)
         if isinstance(unit.node, ast.Return) and unit.function is not None:
             self.calls.waiting.setdefault(unit.function, []).append(unit)
         return unit
 
-    def _bound(self, node: ast.stmt | ast.ExceptHandler) -> set[str]:
+    def _bound(self, node: ast.stmt | ast.ExceptHandler | ast.arg) -> set[str]:
         """The names that a statement, or a header, binds."""
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             return {node.name}
         found: set[str] = set()
+        if isinstance(node, ast.arg):
+            return found
         if isinstance(node, ast.ExceptHandler):
             return {node.name} if node.name else found
         for target in _targets(node):
             _names_in(target, found)
-        unit_text = self._source[self._start(node) : self._head_end(node)]
-        if ":=" in unit_text:
+        if self.walrus and ":=" in self.source[self._start(node) : self._head_end(node)]:
             for below in ast.walk(node):
                 if isinstance(below, ast.NamedExpr):
                     _names_in(below.target, found)
@@ -180,6 +215,36 @@ def only_if(body: list[ast.stmt]) -> bool:
 
 def is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
+
+
+def below(*nodes: ast.AST) -> Iterator[ast.AST]:
+    """The nodes and all below them, parents first; three times as fast as :func:`ast.walk`."""
+    stack = [*nodes]
+    while stack:
+        node = stack.pop()
+        yield node
+        for value in node.__dict__.values():
+            if isinstance(value, list):
+                stack += [part for part in value if isinstance(part, ast.AST)]
+            elif isinstance(value, ast.AST):
+                stack.append(value)
+
+
+def _from_torch(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The names that an import binds to something of torch's or tdev's."""
+    for alias in node.names:
+        package = alias.name if isinstance(node, ast.Import) else node.module or ""
+        if package.partition(".")[0] in ("torch", "tdev"):
+            yield alias.asname or alias.name.partition(".")[0]
+
+
+def is_prose(node: ast.AST) -> bool:
+    """Whether a statement is a string, in which no rule looks for anything."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )
 
 
 def _targets(node: ast.stmt) -> list[ast.expr]:
@@ -202,14 +267,32 @@ def _names_in(target: ast.expr, found: set[str]) -> None:
         _names_in(target.value, found)
 
 
-def _own_attributes(node: ast.stmt | ast.ExceptHandler) -> list[str]:
-    """The attributes of ``self`` or ``cls`` that an assignment sets."""
-    if not isinstance(node, (ast.Assign, ast.AnnAssign)):
+def _own_attributes(unit: Unit) -> list[str]:
+    """The attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
+    if not isinstance(unit.node, (ast.Assign, ast.AnnAssign)):
         return []
-    return [
-        target.attr
-        for target in _targets(node)
-        if isinstance(target, ast.Attribute)
-        and isinstance(target.value, ast.Name)
-        and target.value.id in ("self", "cls")
-    ]
+    home = unit.parent
+    while home is not None and not isinstance(home.node, (*FUNCTIONS, ast.ClassDef)):
+        home = home.parent
+    in_class = home is not None and isinstance(home.node, ast.ClassDef)
+    found = []
+    for target in _targets(unit.node):
+        if isinstance(target, ast.Name) and in_class:
+            found.append(target.id)
+        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+            if target.value.id in ("self", "cls"):
+                found.append(target.attr)
+    return found
+
+
+def parameters(node: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
+    """The parameters in order, each with its default."""
+    plain = [*node.posonlyargs, *node.args]
+    defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
+    found = list(zip(plain, defaults, strict=True))
+    if node.vararg is not None:
+        found.append((node.vararg, None))
+    found += zip(node.kwonlyargs, node.kw_defaults, strict=True)
+    if node.kwarg is not None:
+        found.append((node.kwarg, None))
+    return found

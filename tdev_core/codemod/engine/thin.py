@@ -1,15 +1,16 @@
-"""Leaves out of a file, before libcst parses it, the statements that no rule can see.
+"""Leaves out of a file, before libcst parses it, what no rule can see.
 
 libcst takes twenty times as long over a file as Python's own parser, and a thousand bytes of memory
 for each byte of it, while a file that names CUDA does so in one statement of ten. So Python's
-parser says where the statements are, and each run of statements that cannot matter becomes one
-``pass``. The engine's tree puts every node at its place in the whole text, so that rules, edits and
-findings know nothing of it.
+parser says where the statements are. Each run of statements that cannot matter becomes one ``pass``
+or nothing, and of a statement that only binds a name no more stays than says of which kind it is
+(:mod:`.skeleton`). The engine's tree puts every node at its place in the whole text, so that rules,
+edits and findings know nothing of it.
 
 A statement stays if
 
 - it holds a word that a rule starts from (:mod:`.words`), or the name of something that holds a
-  device or a name of torch;
+  device or a name of torch (:mod:`.holders`): then all of it stays;
 - it gives a meaning to a name, or to an attribute of ``self``, that text which stays mentions, or
   it is a ``return`` of a function that such text calls;
 - it is an import, a ``global``, or of a kind that is not known here;
@@ -29,42 +30,41 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tdev_core.codemod.engine.api import Names, WholeTextNeeded
+from tdev_core.codemod.engine.holders import Holders
+from tdev_core.codemod.engine.skeleton import Hole, imported, parameter, skeleton
 from tdev_core.codemod.engine.statements import (
     BLOCKS,
     FUNCTIONS,
     LEAVES,
-    LOOPS,
     Layout,
     Scope,
-    Span,
     Unit,
+    below,
     is_docstring,
+    is_prose,
     only_if,
 )
-from tdev_core.codemod.engine.words import Words, places
+from tdev_core.codemod.engine.words import Words, of_an_object, places
 
 PLACEHOLDER = "pass"
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_IDENTIFIER = re.compile(r"(?<![.\w])[^\W\d]\w*")
 _GAP = r"[\s\\]|#[^\n]*\n"  # what may stand between two tokens
 _ATTRIBUTE = re.compile(rf"\.(?:{_GAP})*([^\W\d]\w*)")
 _CALLED = re.compile(rf"(?<![\w.])([^\W\d]\w*)(?!\w)(?:\)|{_GAP})*\(")
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 
-# Calls that hand on a device that they are given.
-_HANDS_ON = frozenset({"str", "dict", "format", "getattr", "partial"})
-_HOLDERS = (
-    *(ast.IfExp, ast.BoolOp, ast.BinOp, ast.NamedExpr, ast.JoinedStr, ast.FormattedValue),
-    *(ast.Dict, ast.Tuple, ast.List, ast.Set, ast.Starred, ast.Subscript),
-)
+_MAY_GO = (*BLOCKS, *LEAVES, ast.ExceptHandler, ast.arg)
+
+Cut = tuple[int, int, str]
 
 
 @dataclass(frozen=True)
 class Thinned:
-    """A shorter text, and the spans of the whole one for which a ``pass`` stands in it."""
+    """A shorter text, the spans of the whole one that are not in it, and what stands there."""
 
     text: str
-    cuts: tuple[Span, ...]
-    left_out: tuple[ast.stmt, ...]
+    cuts: tuple[Cut, ...]
+    left_out: tuple[ast.AST, ...]
 
     def uses(self, name: str) -> bool:
         """Whether a statement that was left out uses ``name``, which none of them binds.
@@ -72,18 +72,23 @@ class Thinned:
         Raises :class:`WholeTextNeeded` where that cannot be said without the scopes of the whole
         text, or where only a string holds the name.
         """
-        used = False
-        for statement in self.left_out:
-            for node in ast.walk(statement):
-                if isinstance(node, ast.Name) and node.id == name:
+        used = said = False
+        prose: set[ast.AST] = set()
+        for node in below(*self.left_out):
+            if isinstance(node, ast.Name):
+                if node.id == name:
                     if not isinstance(node.ctx, ast.Load):
                         raise WholeTextNeeded
                     used = True
-                elif isinstance(node, ast.arg) and node.arg == name:
-                    raise WholeTextNeeded
-                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                    if name in node.value and not used:
-                        raise WholeTextNeeded
+            elif isinstance(node, ast.Constant):
+                if isinstance(node.value, str) and name in node.value and node not in prose:
+                    said = True
+            elif isinstance(node, ast.Expr):
+                prose.add(node.value)
+            elif isinstance(node, ast.arg) and node.arg == name:
+                raise WholeTextNeeded
+        if said and not used:
+            raise WholeTextNeeded
         return used
 
 
@@ -105,49 +110,63 @@ def thin(source: str, names: Names) -> Thinned | None:
     if not cuts:
         return None
     pieces, at = [], 0
-    for start, end in cuts:
-        pieces += [source[at:start], PLACEHOLDER]
+    for start, end, text in cuts:
+        pieces += [source[at:start], text]
         at = end
     return Thinned("".join([*pieces, source[at:]]), tuple(cuts), tuple(thinner.left_out))
 
 
 class _Thinner:
     def __init__(self, source: str, names: Names, tree: ast.Module) -> None:
-        self.left_out: list[ast.stmt] = []
+        self.left_out: list[ast.AST] = []
         self._source = source
         self._tree = tree
         self._words = Words.of(names)
         self._layout = Layout(source, tree)
         self._starts = [unit.start for unit in self._layout.units]
-        self._tainted: set[str] = set()
+        self._holders = Holders(self._words, self._layout)
+        self._holes: dict[Unit, list[Hole]] = {}
         self._todo: list[tuple[Unit, bool]] = []
         self._to_spread: set[Unit] = set()
+        self._cuts: list[Cut] = []
 
-    def cuts(self) -> list[Span]:
-        """The spans of the runs of statements that go."""
+    def cuts(self) -> list[Cut]:
+        """The spans that go: runs of statements, and parts of others."""
         for place in self._words.places(self._source):
-            self._hit(place)
+            if not of_an_object(self._source, place, self._layout.imported):
+                self._hit(place)
         for unit in self._layout.units:
-            if not isinstance(unit.node, (*BLOCKS, *LEAVES, ast.ExceptHandler)):
+            if not isinstance(unit.node, _MAY_GO):
                 self._todo.append((unit, False))
         # Rules look these up where no text mentions them, for a name that stands for torch or tdev.
         for scope in (self._layout.file, *self._layout.functions):
             self._live(scope, self._layout.imported)
         self._settle()
-        found: list[Span] = []
-        self._runs(self._tree.body, found)
-        return found
+        self._runs(self._tree.body)
+        for holes in self._holes.values():
+            self._punch(holes)
+        self._shorten_lists()
+        for scope in (self._layout.file, *self._layout.functions):
+            scope.waiting.clear()  # a cycle, which would stay until the collector comes
+        return sorted(self._cuts)
 
     # -- what stays ---------------------------------------------------------------------------
 
     def _hit(self, place: int) -> None:
         index = bisect.bisect_right(self._starts, place) - 1
-        if index < 0 or place >= self._layout.units[index].end:
+        unit = self._layout.units[index] if index >= 0 else None
+        while unit is not None and place >= unit.end:
+            unit = unit.parent
+        if unit is None or unit in self._to_spread or is_prose(unit.node):
             return
-        unit = self._layout.units[index]
-        if unit not in self._to_spread:
-            self._to_spread.add(unit)
-            self._todo.append((unit, True))
+        if isinstance(unit.node, FUNCTIONS):
+            if not any(start <= place < end for start, end in unit.texts):
+                # In a name: that of the function may be asked for, a parameter's own says nothing.
+                if "(" not in self._source[unit.start : place]:
+                    self._todo.append((unit, False))
+                return
+        self._to_spread.add(unit)
+        self._todo.append((unit, True))
 
     def _settle(self) -> None:
         while self._todo:
@@ -155,15 +174,28 @@ class _Thinner:
             if matters:  # again for each name in it that turns out to hold a device
                 self._to_spread.discard(unit)
                 self._spread(unit)
-            if unit.kept:
+            if unit.whole or (unit.kept and not matters):
                 continue
-            unit.kept = True
-            if unit.parent is not None and not unit.parent.kept:
-                self._todo.append((unit.parent, False))
-            if isinstance(unit.node, ast.If) and only_if(unit.node.orelse):
-                self._todo.append((self._layout.unit_of[unit.node.orelse[0]], False))
-            for start, end in unit.texts:
-                self._mention(self._source[start:end], unit.scope)
+            if not unit.kept:
+                unit.kept = True
+                self._keep_around(unit)
+            left = None if matters else skeleton(unit, self._layout)
+            if left is None:
+                unit.whole = True
+                self._holes.pop(unit, None)
+                for start, end in unit.texts:
+                    self._mention(self._source[start:end], unit.scope)
+            else:
+                self._holes[unit] = left.holes
+                for start, end in left.read:
+                    self._mention(self._source[start:end], unit.scope)
+
+    def _keep_around(self, unit: Unit) -> None:
+        """What has to stay for a statement to be where it is."""
+        if unit.parent is not None and not unit.parent.kept:
+            self._todo.append((unit.parent, False))
+        if isinstance(unit.node, ast.If) and only_if(unit.node.orelse):
+            self._todo.append((self._layout.unit_of[unit.node.orelse[0]], False))
 
     def _mention(self, text: str, scope: Scope) -> None:
         names = _IDENTIFIER.findall(text)
@@ -181,40 +213,11 @@ class _Thinner:
 
     def _spread(self, unit: Unit) -> None:
         """What a statement that holds a rule's word makes matter besides."""
-        node = unit.node
-        if isinstance(node, ast.If):
+        if isinstance(unit.node, ast.If):
             self._spread_if(unit)
-        self._spread_names(node, unit.function)
-        if isinstance(node, ast.Match):
-            self._spread_below(node, unit.function)
-        if ":=" in self._source[unit.start : unit.end]:
-            for below in ast.walk(node):
-                if isinstance(below, ast.NamedExpr):
-                    self._spread_assign(below.target, below.value)
-
-    def _spread_below(self, node: ast.AST, function: str | None) -> None:
-        """The same for the statements in one that is a unit with all its blocks."""
-        for below in ast.iter_child_nodes(node):
-            if isinstance(below, (ast.stmt, ast.match_case, ast.ExceptHandler)):
-                self._spread_names(below, function)
-                own = below.name if isinstance(below, FUNCTIONS) else function
-                self._spread_below(below, own)
-
-    def _spread_names(self, node: ast.AST, function: str | None) -> None:
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            for name in self._words.imported(node):
-                self._taint(name)
-        elif isinstance(node, FUNCTIONS):
-            self._spread_def(node)
-        elif isinstance(node, ast.Return):
-            if function is not None and node.value is not None and self._holds(node.value):
-                self._taint(function)
-        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            for target in targets:
-                self._spread_assign(target, node.value)
-        elif isinstance(node, LOOPS) and isinstance(node.iter, (ast.Tuple, ast.List, ast.Set)):
-            self._spread_assign(node.target, None)
+        for name in self._holders.learn(unit):
+            for place in places(self._source, name):
+                self._hit(place)
 
     def _spread_if(self, unit: Unit | None) -> None:
         """The tests beside one that matters may ask for another accelerator."""
@@ -225,97 +228,81 @@ class _Thinner:
             head = above.node if above is not None else None
             unit = above if isinstance(head, ast.If) and only_if(head.orelse) else None
 
-    def _spread_def(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        arguments = node.args
-        given = [*arguments.posonlyargs, *arguments.args]
-        pairs: list[tuple[ast.arg, ast.expr | None]] = [
-            *zip(reversed(given), reversed(arguments.defaults), strict=False)
-        ]
-        pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        for argument, default in pairs:
-            if default is not None and self._holds(default):
-                self._taint(argument.arg)
+    # -- what goes ------------------------------------------------------------------------------
 
-    def _spread_assign(self, target: ast.expr, value: ast.expr | None) -> None:
-        if isinstance(target, (ast.Tuple, ast.List)):
-            parts: list[ast.expr | None] = [value] * len(target.elts)
-            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
-                parts = list(value.elts)
-            for one, part in zip(target.elts, parts, strict=True):
-                self._spread_assign(one, part)
-        elif value is None or self._holds(value):
-            if isinstance(target, ast.Name):
-                self._taint(target.id)
-            elif isinstance(target, ast.Attribute):
-                self._taint(target.attr)
-
-    def _holds(self, node: ast.expr) -> bool:
-        """Whether a value may be a name of CUDA, or something of torch's that a rule looks for."""
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, str) and self._words.says(node.value)
-        if isinstance(node, ast.Name):
-            return self._says(node.id)
-        if isinstance(node, ast.Attribute):
-            return self._says(node.attr) or self._holds(node.value)
-        if isinstance(node, ast.Call):
-            if isinstance(node.func, ast.Name):
-                if node.func.id not in _HANDS_ON:
-                    return self._says(node.func.id)
-            elif not isinstance(node.func, ast.Attribute):
-                return False
-            elif node.func.attr not in _HANDS_ON:
-                return node.func.attr != "cuda" and self._says(node.func.attr)
-        elif not isinstance(node, _HOLDERS):
-            return False
-        return any(self._holds(part) for part in _parts(node))
-
-    def _says(self, name: str) -> bool:
-        return name in self._tainted or self._words.says(name)
-
-    def _taint(self, name: str) -> None:
-        if self._says(name):
-            return
-        self._tainted.add(name)
-        for place in places(self._source, name):
-            self._hit(place)
-
-    # -- the runs that go -----------------------------------------------------------------------
-
-    def _runs(self, body: list[ast.stmt], found: list[Span]) -> None:
-        run: list[ast.stmt] = []
+    def _runs(self, body: list[ast.stmt]) -> None:
         units = [self._layout.unit_of[node] for node in body]
         if units and is_docstring(body[0]):
             # What is put at the start of a block goes below it.
             units[0].kept = any(unit.kept for unit in units)
+        run: list[ast.stmt] = []
+        before: ast.stmt | None = None
         for node, unit in zip(body, units, strict=True):
             if not unit.kept:
                 run.append(node)
                 continue
-            self._cut(run, found)
-            run = []
+            if not self._close(before, run, unit):
+                self._cut(run)
+                self._gap(run[-1] if run else before, unit)
+            run, before = [], node
             if not isinstance(node, BLOCKS):
                 continue
-            self._runs(node.body, found)
+            self._runs(node.body)
             for handler in getattr(node, "handlers", ()):
-                self._runs(handler.body, found)
-            self._runs(getattr(node, "orelse", []), found)
-            self._runs(getattr(node, "finalbody", []), found)
-        self._cut(run, found)
+                self._runs(handler.body)
+            self._runs(getattr(node, "orelse", []))
+            self._runs(getattr(node, "finalbody", []))
+        self._cut(run)
 
-    def _cut(self, run: list[ast.stmt], found: list[Span]) -> None:
+    def _cut(self, run: list[ast.stmt]) -> None:
         if run:
             start, end = self._layout.unit_of[run[0]].start, self._layout.end(run[-1])
             if end - start > 2 * len(PLACEHOLDER):
-                found.append((start, end))
+                self._cuts.append((start, end, PLACEHOLDER))
                 self.left_out += run
 
+    def _close(self, before: ast.stmt | None, run: list[ast.stmt], after: Unit) -> bool:
+        """Take a run out with nothing in its place, where that makes no difference to a rule.
 
-def _parts(node: ast.AST) -> list[ast.expr]:
-    """The expressions directly in one."""
-    found: list[ast.expr] = []
-    for below in ast.iter_child_nodes(node):
-        if isinstance(below, ast.expr):
-            found.append(below)
-        elif isinstance(below, ast.keyword):
-            found.append(below.value)
-    return found
+        It does at the start and at the end of a block, and where two tests would become neighbours.
+        """
+        if not run or before is None or is_docstring(before) or after.parent is None:
+            return False
+        if isinstance(before, ast.If) and isinstance(after.node, ast.If):
+            return False
+        start = self._layout.unit_of[run[0]].start
+        if self._source[self._source.rfind("\n", 0, start) + 1 : start].strip():
+            return False  # on the line of the statement before it
+        self._cuts.append((start, after.start, ""))
+        self.left_out += run
+        return True
+
+    def _gap(self, before: ast.stmt | None, after: Unit) -> None:
+        """Take out the lines between two statements of a block: comments, and empty ones."""
+        if before is None:
+            return
+        start = self._source.find("\n", self._layout.end(before), after.start) + 1
+        end = self._source.rfind("\n", start, after.start) + 1
+        if 0 < start < end:
+            self._cuts.append((start, end, ""))
+
+    def _shorten_lists(self) -> None:
+        """Parameters and imported names that nothing mentions."""
+        for unit in self._layout.units:
+            node = unit.node
+            if isinstance(node, ast.arg):
+                if not unit.kept and unit.parent is not None and unit.parent.kept:
+                    self._punch([parameter(node, self._layout)])
+            elif isinstance(node, ast.ImportFrom) and not self._special(unit, node):
+                self._punch(imported(node, unit.scope.live, self._layout))
+
+    def _special(self, unit: Unit, node: ast.ImportFrom) -> bool:
+        """Whether a rule may look at an import's names by themselves."""
+        package = (node.module or "").partition(".")[0]
+        text = self._source[unit.start : unit.end]
+        return package in ("torch", "tdev", "numba") or self._words.says(text)
+
+    def _punch(self, holes: Iterable[Hole]) -> None:
+        for hole in holes:
+            self._cuts.append((hole.start, hole.end, hole.text))
+            self.left_out += hole.nodes

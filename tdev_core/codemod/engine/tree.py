@@ -24,7 +24,7 @@ import libcst as cst
 from libcst._nodes.internal import CodegenState
 
 from tdev_core.codemod.engine.api import Names, SyntaxError_
-from tdev_core.codemod.engine.thin import PLACEHOLDER, thin
+from tdev_core.codemod.engine.thin import Cut, thin
 
 Span = tuple[int, int]
 
@@ -240,14 +240,16 @@ class Tree:
         return current
 
 
-def _widen(offsets: list[int], cuts: tuple[Span, ...]) -> None:
+def _widen(offsets: list[int], cuts: tuple[Cut, ...]) -> None:
     """Turn ascending offsets of a thinned text into those of the whole one."""
     shift, at = 0, 0
-    for start, end in cuts:
-        after = bisect.bisect_right(offsets, start - shift, at)
+    for start, end, text in cuts:
+        # Where nothing stands for a span, what followed it follows it again.
+        find = bisect.bisect_right if text else bisect.bisect_left
+        after = find(offsets, start - shift, at)
         if shift:
             offsets[at:after] = [offset + shift for offset in offsets[at:after]]
-        shift, at = shift + end - start - len(PLACEHOLDER), after
+        shift, at = shift + end - start - len(text), after
     if shift:
         offsets[at:] = [offset + shift for offset in offsets[at:]]
 

@@ -27,10 +27,10 @@ Concern = Literal["no", "device", "cuda"]
 _MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
 _MAKER["Generator"] = re.compile(r"Generator(?=\s*\(\s*[^\s)])")
 _SETTING = re.compile(rf"({SETTINGS})(?:\[[^][\n]*\])*\s*\.\s*(?:\w+_)?\Z", re.IGNORECASE)
-_KEY = re.compile(
-    rf"(?:{SETTINGS})\s*(?:\[[^][\n]*\]\s*)*\[\s*[\"'](?:\w+_)?device[\"']", re.IGNORECASE
-)
-_PINNED = re.compile(r"\bpin_memory[ \t]*=(?!=)[ \t]*(?!False\b)")
+# Patterns that start with the rarest thing in them: what stands before it is asked afterwards.
+_KEY = re.compile(r"device[\"']", re.IGNORECASE)
+_KEY_OF = re.compile(rf"(?:{SETTINGS})\s*(?:\[[^][\n]*\]\s*)*\[\s*[\"'](?:\w+_)?\Z", re.IGNORECASE)
+_PINNED = re.compile(r"pin_memory(?<!\wpin_memory)[ \t]*=(?!=)[ \t]*(?!False\b)")
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
 _CALLED = re.compile(r"""\s*\((?!\s*["'](?:cpu|meta|mps)["']\s*[,)])""")
 _HANDED = re.compile(r"(\b(type|converter|factory)\s*=|\b(map|partial)\s*\()[\w.\s]*\Z")
@@ -50,13 +50,17 @@ _PROSE = re.compile(
     r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'",
     re.DOTALL,
 )
+_HEADER_ABOVE = re.compile(
+    r"\n[ \t]*(?:(?:async[ \t]+)?(?:def|class)[ \t][^\n]*|\)[ \t]*(?:->[^\n]*)?):[ \t]*(?:#[^\n]*)?\s*\Z"
+)
+_COMMENTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*")
 
 
 def concern(source: str, style: Style = "explicit") -> Concern:
     """What the rules of this style could change or report in this file."""
     mentioned = mentions(source)
     # The accelerator target knows generic spellings only for what names CUDA.
-    if not mentioned and (style == "accelerator" or not _makes_a_device(source)):
+    if not mentioned and style == "accelerator":
         return "no"
     code = _PROSE.sub(_without_prose, source)
     if mentioned and (mentions(code) or _mentioned_in_code(source)):
@@ -76,7 +80,7 @@ def _makes_a_device(text: str) -> bool:
         names = set(_NAME.findall(given))
         roots |= names
     ours = _ours(frozenset(roots))
-    if _KEY.search(text) or _PINNED.search(text):
+    if _PINNED.search(text) or _of_settings(text):
         return True
     if arrives(text, ours):
         return True
@@ -94,6 +98,15 @@ def _makes_a_device(text: str) -> bool:
     return False
 
 
+def _of_settings(text: str) -> bool:
+    """Whether a device is read out of a mapping that holds what a person typed."""
+    for found in _KEY.finditer(text):
+        start = found.start()
+        if _KEY_OF.search(text[max(0, start - _REACH) : start]):
+            return True
+    return False
+
+
 @lru_cache(maxsize=1024)
 def _ours(roots: frozenset[str]) -> re.Pattern[str]:
     """Matches text that ends in a name of torch: ``th.device``, or ``load`` that was imported."""
@@ -106,8 +119,21 @@ def _without_prose(found: re.Match[str]) -> str:
     return "" if text[0] == "#" or text[:3] in ('"""', "'''") else text
 
 
+def _docstring(source: str, start: int) -> bool:
+    """Whether a string that starts here is certainly one: below a header, or first in the file."""
+    line = source.rfind("\n", 0, start) + 1
+    if source[line:start].strip() not in ("", "r"):
+        return False
+    if _HEADER_ABOVE.search(source, max(0, line - _REACH * 4), line):
+        return True
+    return _COMMENTS.fullmatch(source, 0, line) is not None
+
+
 def _mentioned_in_code(source: str) -> bool:
     """Python's own answer; True for what it cannot parse, which then goes on to the rules."""
+    strings = (f for f in _PROSE.finditer(source) if f.group()[0] != "#" and mentions(f.group()))
+    if all(_docstring(source, found.start()) for found in strings):
+        return False
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -7,13 +7,22 @@ this one): the test that compares thinned files with whole ones finds a word tha
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Container, Iterator
 from functools import lru_cache
 
-from tdev_core.codemod.engine.api import WORDS, Names
+from tdev_core.codemod.engine.api import SETTINGS, WORDS, Names
 
 # Parts of names and strings, besides those that make a file worth reading.
-_PARTS = ("device", "pin_memory", "tdev", "nvidia", "current_blas_handle", "current_solver_handle")
+_PARTS = (
+    "device",
+    "map_location",
+    "pin_memory",
+    "tdev",
+    "nvidia",
+    "current_blas_handle",
+    "current_solver_handle",
+)
 # Whole names, besides those of torch's functions that act on a device without saying so.
 _NAMES = ("load", "load_inline", "CppExtension")
 
@@ -60,6 +69,38 @@ class Words:
                     yield alias.asname
                 elif base and alias.name != "*":
                     yield alias.name
+
+
+def of_an_object(text: str, at: int, torch: Container[str]) -> bool:
+    """Whether the word here is only that of an object's own device, which is a real one.
+
+    So it is in ``x.device`` and ``device=x.device``, unless ``x`` is ``self`` (it may be set to
+    anything), holds settings, or is one of the names under which the file knows ``torch``.
+    """
+    if text[at : at + 6] != "device" or _MORE.match(text, at + 6):
+        return False
+    if text[at - 1 : at] == ".":
+        start = at - 1
+        while start and (text[start - 1].isalnum() or text[start - 1] in "_.[]"):
+            start -= 1
+        found = _OWN.match(text, start)
+        if found is None or found.end() != at + 6:
+            return False
+    else:
+        found = _GIVEN.match(text, at + 6)
+        if found is None:
+            return False
+    base = _INDEX.sub("", found[1])
+    root, last = base.partition(".")[0], base.rpartition(".")[2]
+    return base not in ("self", "cls") and root not in torch and not _SETTINGS.search(last)
+
+
+_MORE = re.compile(r"\w|\s*\(|\s*:|\s*=\s*[^\s\w=]")
+_CHAIN = r"([A-Za-z_][\w.]*(?:\[\w*\][\w.]*)*)\.device(?!\w|\s*[(:]|\s*=[^=])"
+_OWN = re.compile(_CHAIN)
+_GIVEN = re.compile(rf"[ \t]*=[ \t]*{_CHAIN}(?=[ \t]*[,)\r\n])")
+_INDEX = re.compile(r"\[\w*\]")
+_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 
 
 def places(text: str, name: str) -> Iterator[int]:

@@ -31,6 +31,7 @@ _STREAM_USERS = re.compile(
     r"cuda_stream|CUDAGraph|cuda\.graph\b|ExternalStream|default_stream|StreamContext|"
     r"make_graphed_callables|record_event|get_stream_from_external"
 )
+_SAYS_CUDA = re.compile(r"(?<![.\w])cuda(?!\.?\w)", re.IGNORECASE)
 _STREAMS = ("torch.cuda.Stream", "torch.cuda.Event")
 
 
@@ -79,6 +80,9 @@ def _reference(file: File, found: Reference, streams_stay: bool) -> None:
         if decides_beside_other_arms(file, found.node):
             file.find(ARMS, found.node, f"{known} chooses between backends; left as it is")
             return
+        if _asserts_cuda(file, found.node):
+            file.find(GAP, found.node, "an assertion that says it is about CUDA; left as it is")
+            return
         if _guards_a_gap(file, found.node):
             file.find(GAP, found.node, f"{known} guards names that only CUDA has; left as it is")
             return
@@ -125,6 +129,19 @@ def _guards_a_gap(file: File, node: cst.CSTNode) -> bool:
                 file.tree.module,
             )
             return _has_gap(file, home)
+        below = parent
+    return False
+
+
+def _asserts_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Whether this is the test of an assertion whose message would be wrong of another accelerator."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Assert):
+            said = file.tree.text(parent.msg) if parent.msg is not None else ""
+            return below is parent.test and _SAYS_CUDA.search(said) is not None
+        if isinstance(parent, cst.BaseSmallStatement):
+            return False
         below = parent
     return False
 

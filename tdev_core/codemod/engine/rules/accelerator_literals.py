@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import is_device_word
+from tdev_core.codemod.engine.literals import in_default, is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms
 from tdev_core.codemod.engine.tree import string_value
@@ -182,7 +182,9 @@ def _argument(file: File, node: cst.BaseExpression, arg: cst.Arg, current: str |
     if what == "device_type" or name.endswith(("GradScaler", "autocast")):
         file.find(GAP, node, "a device type has to be that of the device at hand: device.type")
     elif string_value(node) == "cuda" and not (name == "torch.device" and len(call.args) > 1):
-        if name == "torch.device":
+        if name == "torch.device" and in_default(file.tree, call):
+            file.find(GAP, node, "a default is decided at import; ask where it is used")
+        elif name == "torch.device":
             file.replace_node(ACCELERATOR, call, current)
         else:
             file.replace_node(ACCELERATOR, node, current)

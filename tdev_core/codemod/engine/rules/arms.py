@@ -110,6 +110,8 @@ _CUDA_ONLY = re.compile(
 )
 
 
+# What is asked for by a variable or a function of this name has been written for CUDA.
+_KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
@@ -124,7 +126,8 @@ def guards_extension(file: File, node: cst.CSTNode) -> bool:
 def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
     """Whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
 
-    An ``assert`` guards the function it stands in; ``HAS_TRITON and …`` is one question.
+    An ``assert`` guards the function it stands in; ``HAS_TRITON and …`` is one question. An answer
+    that is kept or returned decides about what its variable or its function is called for.
     """
     tree = file.tree
     below: cst.CSTNode = node
@@ -143,9 +146,23 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             home = next((p for p in tree.ancestors(parent) if isinstance(p, cst.FunctionDef)), None)
             return home is not None and only.search(tree.text(home.body)) is not None
         if isinstance(parent, cst.BaseSmallStatement):
-            return False
+            return only is _CUDA_ONLY and _KERNEL_NAME.search(_said_by(file, parent)) is not None
         below = parent
     return False
+
+
+def _said_by(file: File, node: cst.CSTNode) -> str:
+    """The names of the variables that keep an answer, and of the function that they stand in."""
+    if isinstance(node, cst.Assign):
+        names = [file.tree.text(target.target) for target in node.targets]
+    elif isinstance(node, cst.AnnAssign):
+        names = [file.tree.text(node.target)]
+    elif isinstance(node, cst.Return):
+        names = []
+    else:
+        return ""
+    home = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
+    return " ".join([*names, home.name.value if home is not None else ""])
 
 
 def _block_text(file: File, node: cst.If) -> str:

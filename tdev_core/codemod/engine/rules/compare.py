@@ -36,7 +36,8 @@ COMPARISON = rule(
     that has arms for other accelerators are reported and left.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
-    left and reported: it has to stay true on CUDA alone.
+    left and reported: it has to stay true on CUDA alone. So is one whose answer is kept or returned
+    under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`).
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.bindings import Binding
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
-from tdev_core.codemod.engine.scopes import Binding
 from tdev_core.codemod.engine.tree import dotted
 
 
