@@ -1,22 +1,26 @@
 """Training steps on device ``mlx`` against the same model written by hand in MLX, in one run.
 
-    python benchmarks/bench_mlx.py            # ratios, dispatch overhead, memory
+    python benchmarks/bench_mlx.py            # ratios and dispatch overhead
     python benchmarks/bench_mlx.py --steps 30 --repeat 7
+    python benchmarks/bench_mlx.py --memory   # memory over 500 steps, nothing else
 
-Prints the median over rounds of the time ratio tdev / MLX (the two take turns, so that a busy machine slows both), the
-overhead of one operator in microseconds, and the growth of memory over 500 steps.  Numbers of two runs do not compare.
+Prints the median over rounds of the time ratio tdev / MLX (the two take turns, so that a busy machine slows both) and the
+overhead of one operator in microseconds.  Numbers of two runs do not compare.  For memory each side trains in a process of its
+own: MLX counts for the whole process, so that a second model would be counted with the first.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -31,18 +35,32 @@ mx: Any = importlib.import_module("mlx.core")
 mnn: Any = importlib.import_module("mlx.nn")
 mopt: Any = importlib.import_module("mlx.optimizers")
 
-VOCABULARY, WIDTH, LAYERS, HEADS, LENGTH, BATCH = 512, 256, 4, 8, 32, 4
+LAYERS, HEADS, VOCABULARY = 4, 8, 512
+
+
+class Size(NamedTuple):
+    """Of the GPT and its batch of tokens, and of the batch of images for the ResNet."""
+
+    width: int
+    length: int
+    batch: int
+    images: int
+
+
+TIMED = Size(width=256, length=32, batch=4, images=16)
+# 500 steps must end within minutes on two cores, and the activations must outweigh the parameters, which cannot differ.
+REMEMBERED = Size(width=64, length=64, batch=4, images=8)
 
 
 # --- by hand ------------------------------------------------------------------------------------------
 
 
 class MlxBlock(mnn.Module):  # type: ignore[misc]
-    def __init__(self) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.norm1, self.norm2 = mnn.LayerNorm(WIDTH), mnn.LayerNorm(WIDTH)
-        self.qkv, self.out = mnn.Linear(WIDTH, 3 * WIDTH), mnn.Linear(WIDTH, WIDTH)
-        self.up, self.down = mnn.Linear(WIDTH, 4 * WIDTH), mnn.Linear(4 * WIDTH, WIDTH)
+        self.norm1, self.norm2 = mnn.LayerNorm(width), mnn.LayerNorm(width)
+        self.qkv, self.out = mnn.Linear(width, 3 * width), mnn.Linear(width, width)
+        self.up, self.down = mnn.Linear(width, 4 * width), mnn.Linear(4 * width, width)
 
     def __call__(self, x: Any) -> Any:
         b, t, d = x.shape
@@ -55,11 +73,13 @@ class MlxBlock(mnn.Module):  # type: ignore[misc]
 
 
 class MlxGPT(mnn.Module):  # type: ignore[misc]
-    def __init__(self) -> None:
+    def __init__(self, size: Size) -> None:
         super().__init__()
-        self.tokens, self.places = mnn.Embedding(VOCABULARY, WIDTH), mnn.Embedding(LENGTH, WIDTH)
-        self.blocks = [MlxBlock() for _ in range(LAYERS)]
-        self.norm = mnn.LayerNorm(WIDTH)
+        width = size.width
+        self.tokens = mnn.Embedding(VOCABULARY, width)
+        self.places = mnn.Embedding(size.length, width)
+        self.blocks = [MlxBlock(width) for _ in range(LAYERS)]
+        self.norm = mnn.LayerNorm(width)
 
     def __call__(self, i: Any) -> Any:
         x = self.tokens(i) + self.places(mx.arange(i.shape[1]))
@@ -200,63 +220,106 @@ def overhead() -> float:
         return statistics.median(once(f) - once(g) for f, g in pairs)
 
 
-def memory(step: Callable[[], None], steps: int = 500) -> tuple[int, int]:
-    """Peak bytes over the first 50 steps and over the last 50."""
-    peaks = []
-    for i in range(steps):
-        if i in (0, steps - 50):
+def prepared(who: str, model: str, compiled: bool, size: Size) -> Callable[[], None]:
+    """A training step of `model`, through torch (``tdev``) or by hand (``MLX``), on the same data."""
+    from tests.mlx.models import GPT
+
+    torch.manual_seed(0)
+    tokens = torch.randint(0, VOCABULARY, (size.batch, size.length))
+    images, classes = torch.randn(size.images, 3, 32, 32), torch.randint(0, 10, (size.images,))
+    if who == "tdev" and model == "GPT":
+        i = tokens.to("mlx")
+        net: torch.nn.Module = GPT(VOCABULARY, size.width, LAYERS, HEADS, size.length)
+        return torch_step(net.to("mlx"), i, i, compiled)
+    if who == "tdev":
+        return torch_step(ResNet().to("mlx"), images.to("mlx"), classes.to("mlx"), compiled)
+    if model == "GPT":
+        i = mx.array(tokens.numpy())
+        return mlx_step(MlxGPT(size), i, i, compiled)
+    x = mx.array(images.permute(0, 2, 3, 1).contiguous().numpy())
+    return mlx_step(MlxResNet(), x, mx.array(classes.numpy()), compiled)
+
+
+def resident() -> int:
+    """Bytes of this process in memory, whoever allocated them."""
+    import psutil
+
+    return int(psutil.Process().memory_info().rss)
+
+
+def memory(step: Callable[[], None], steps: int) -> dict[str, int]:
+    """Trains; MLX's peak bytes over the first and the last 50 steps, and the bytes resident after each.
+
+    Not counted as resident is what the process held before the first step: torch and its libraries.
+    """
+    before, found = resident(), dict[str, int]()
+    for i in range(1, steps + 1):
+        if i in (1, steps - 49):
             mx.reset_peak_memory()
         step()
-        if i in (49, steps - 1):
-            peaks.append(int(mx.get_peak_memory()))
-    return peaks[0], peaks[1]
+        if i in (50, steps):
+            which = "first" if i == 50 else "last"
+            found |= {
+                f"peak_{which}": int(mx.get_peak_memory()),
+                f"resident_{which}": resident() - before,
+            }
+    return found
+
+
+def report_memory(steps: int) -> None:
+    """Each side in its own process, one line each: what MLX allocated, and the growth of the process."""
+    print(f"memory over {steps} steps, MiB, in the first and the last 50 of them; {REMEMBERED}")
+    for model in ("GPT", "ResNet"):
+        for compiled in (False, True):
+            kind, sides = "compiled" if compiled else "eager", dict[str, dict[str, float]]()
+            for who in ("MLX", "tdev"):
+                command = [sys.executable, __file__, "--trained-steps", str(steps)]
+                answer = subprocess.run(
+                    [*command, "--side", f"{who}/{model}/{kind}"], capture_output=True, text=True
+                )
+                if answer.returncode:
+                    raise SystemExit(f"{who} {model} {kind} failed:\n{answer.stderr}")
+                found = json.loads(answer.stdout.splitlines()[-1])
+                sides[who] = f = {k: v / 2**20 for k, v in found.items()}
+                print(
+                    f"{model:<7} {kind:<9} {who:<5} MLX's peak {f['peak_first']:7.1f} then {f['peak_last']:7.1f}"
+                    f"   process {f['resident_first']:+7.1f} then {f['resident_last']:+7.1f}",
+                    flush=True,
+                )
+            r = sides["tdev"]["peak_last"] / sides["MLX"]["peak_last"]
+            print(f"{model:<7} {kind:<9} tdev / MLX {r:.2f} x", flush=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument(
-        "--memory", action="store_true", help="also run 500 steps and report memory"
-    )
+    parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
+    parser.add_argument("--trained-steps", type=int, default=500, help="steps for --memory")
+    parser.add_argument("--side", help=argparse.SUPPRESS)  # one process of --memory
     options = parser.parse_args()
+    if options.memory:
+        report_memory(options.trained_steps)
+        return 0
     tdev_core.mlx.activate()
-    from tests.mlx.models import GPT
-
+    if options.side:
+        who, model, kind = options.side.split("/")
+        step = prepared(who, model, kind == "compiled", REMEMBERED)
+        print(json.dumps(memory(step, options.trained_steps)))
+        return 0
     print(
         f"torch {torch.__version__}, mlx {importlib.metadata.version('mlx')}, {mx.default_device()}"
     )
     print(f"dispatch overhead: {overhead():.2f} us for one operator (median of 12)")
-    torch.manual_seed(0)
-    tokens = torch.randint(0, VOCABULARY, (BATCH, LENGTH))
-    images, classes = torch.randn(16, 3, 32, 32), torch.randint(0, 10, (16,))
     for name in ("GPT", "ResNet"):
         for compiled in (False, True):
-            if name == "GPT":
-                ours = torch_step(
-                    GPT(VOCABULARY, WIDTH, LAYERS, HEADS, LENGTH).to("mlx"),
-                    tokens.to("mlx"),
-                    tokens.to("mlx"),
-                    compiled,
-                )
-                i = mx.array(tokens.numpy())
-                theirs = mlx_step(MlxGPT(), i, i, compiled)
-            else:
-                ours = torch_step(ResNet().to("mlx"), images.to("mlx"), classes.to("mlx"), compiled)
-                x = mx.array(images.permute(0, 2, 3, 1).contiguous().numpy())
-                theirs = mlx_step(MlxResNet(), x, mx.array(classes.numpy()), compiled)
+            ours, theirs = (prepared(who, name, compiled, TIMED) for who in ("tdev", "MLX"))
             r, a, b = ratio(ours, theirs, options.steps, options.repeat)
             kind = "compiled" if compiled else "eager"
             print(
                 f"{name:<7} {kind:<9} {r:5.2f} x   (tdev {a:.1f} ms, MLX {b:.1f} ms for a step)",
                 flush=True,
             )
-            if options.memory and name == "GPT":
-                for who, step in (("MLX", theirs), ("tdev", ours)):
-                    first, last = memory(step)
-                    print(
-                        f"  memory {who:<5} peak {first / 2**20:.1f} MiB in steps 1-50, {last / 2**20:.1f} MiB in steps 451-500"
-                    )
     return 0
 
 

@@ -3,8 +3,7 @@
 Four things can be said of a function that the compiler meets while it traces a program:
 
 * *constant*: it is asked once, while the program is compiled. Its answer stays the same for the life of
-  the process, but for what means the current device where ``sim`` has several: that device is in
-  the graph, as Inductor has it on CUDA;
+  the process, but for what means the current device: :mod:`tdev_core.dynamo_devices`;
 * *opaque*: it reads or changes the process (counters, clocks, locks, the C library), so the graph ends
   there, as it does at torch's own ``torch.cuda.memory_allocated``, and it is called for real;
 * *effect*: it returns nothing and becomes an operator of the graph, :mod:`tdev_core.dynamo_effects`;
@@ -18,14 +17,12 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
-from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
 from torch._C._dynamo import eval_frame
 
-from tdev_core.shims.after_import import call_after_import
+from tdev_core.shims.after_import import call_when_imported
 
 __all__ = ["prepare"]
 
@@ -59,21 +56,14 @@ _OPAQUE: dict[str, tuple[str, ...]] = {
 }
 
 _COMPILER = "torch._dynamo"
-_TAUGHT = ("tdev_core.dynamo_effects", "tdev_core.dynamo_streams")
+_TAUGHT = tuple(f"tdev_core.dynamo_{part}" for part in ("effects", "streams", "devices"))
 
 
 @functools.cache  # a program may reload tdev
 def prepare() -> None:
     """Have the compiler take tdev for what it is, once it is used."""
-    _each({*_CONSTANT, *_OPAQUE}, _mark)
-    _each({_COMPILER}, _teach)
-
-
-def _each(names: set[str], callback: Callable[[ModuleType], None]) -> None:
-    """Call ``callback(module)`` for each of the modules, for some of them once they are imported."""
-    for name in names & sys.modules.keys():
-        callback(sys.modules[name])
-    call_after_import(names - sys.modules.keys(), callback)
+    call_when_imported({*_CONSTANT, *_OPAQUE}, _mark)
+    call_when_imported({_COMPILER}, _teach)
 
 
 def _teach(compiler: ModuleType) -> None:

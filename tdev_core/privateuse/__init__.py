@@ -22,6 +22,7 @@ How a device is built on it::
 * ``streams``        ``Stream`` and ``Event`` for a device that runs each operator to its end before it returns.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
 * ``compiling``      which compiler serves where TorchInductor is asked for.
+* ``recomputing``    the draws that a compiled backward pass makes once more.
 * ``process_group``  the ``torch.distributed`` backend that copies through gloo.
 
 Nothing is imported here, so that importing this package costs nothing.

@@ -10,7 +10,6 @@ Source: ``torch/_inductor/compile_fx.py``, which every way to Inductor goes thro
 from __future__ import annotations
 
 import functools
-import sys
 from types import ModuleType
 from typing import Any
 
@@ -18,7 +17,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from tdev_core.errors import DeviceWarning, warn_once
-from tdev_core.shims.after_import import call_after_import
+from tdev_core.shims.after_import import call_when_imported
 
 __all__ = ["install"]
 
@@ -27,10 +26,7 @@ _INDUCTOR = "torch._inductor.compile_fx"
 
 def install(name: str, compiler: str) -> None:
     """Have ``compiler``, a registered backend of ``torch.compile``, take Inductor's graphs on ``name``."""
-    if _INDUCTOR in sys.modules:
-        _route(sys.modules[_INDUCTOR], name, compiler)
-    else:
-        call_after_import({_INDUCTOR}, lambda module: _route(module, name, compiler))
+    call_when_imported({_INDUCTOR}, lambda module: _route(module, name, compiler))
 
 
 def _route(module: ModuleType, name: str, compiler: str) -> None:

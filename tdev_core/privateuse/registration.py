@@ -8,7 +8,15 @@ import torch
 
 from tdev_core.accelerator import Accelerator
 from tdev_core.errors import ConfigError
-from tdev_core.privateuse import autocast, compiling, serialization, storages, streams, torch_api
+from tdev_core.privateuse import (
+    autocast,
+    compiling,
+    recomputing,
+    serialization,
+    storages,
+    streams,
+    torch_api,
+)
 from tdev_core.privateuse.module import DeviceModule
 
 __all__ = ["DeviceSpec", "register", "registered"]
@@ -72,4 +80,5 @@ def register(spec: DeviceSpec) -> DeviceModule:
     storages.install(spec.name, spec.storages)
     serialization.install(spec.name, spec.storages, spec.accelerator)
     compiling.install(spec.name, spec.compiler)
+    recomputing.install(spec.name)
     return module

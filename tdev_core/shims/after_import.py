@@ -9,7 +9,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
 
-__all__ = ["call_after_import", "watch"]
+__all__ = ["call_after_import", "call_when_imported", "watch"]
 
 
 class _Watcher(MetaPathFinder):
@@ -78,3 +78,11 @@ def call_after_import(names: Iterable[str], callback: Callable[[ModuleType], Non
     watcher.names, watcher.callback = set(names), told
     if watcher.names:
         sys.meta_path.insert(0, watcher)
+
+
+def call_when_imported(names: Iterable[str], callback: Callable[[ModuleType], None]) -> None:
+    """Call ``callback(module)`` for each of ``names``: now where it is imported, else once it has been."""
+    wanted = set(names)
+    for name in wanted & sys.modules.keys():
+        callback(sys.modules[name])
+    call_after_import(wanted - sys.modules.keys(), callback)

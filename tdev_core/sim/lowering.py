@@ -89,6 +89,8 @@ class Call:
         if value.layout is torch.strided:
             return self._dense(value)
         alias = sparse.rebuilt(value, self._dense, _CPU)
+        if self.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
+            alias.requires_grad_()
         self.sparse.append((value, alias))
         return alias
 

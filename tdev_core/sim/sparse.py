@@ -16,13 +16,16 @@ from torch._ops import OpOverload
 from tdev_core.errors import UnsupportedError
 from tdev_core.privateuse import torch_api
 
-__all__ = ["assign", "has", "install", "rebuilt"]
+__all__ = ["READS_REQUIRES_GRAD", "assign", "has", "install", "rebuilt"]
 
 _aten: Any = torch.ops.aten
 _BY_ROWS = (torch.sparse_csr, torch.sparse_bsr)
 _COMPRESSED = (*_BY_ROWS, torch.sparse_csc, torch.sparse_bsc)
 KEYS = (("SparsePrivateUse1", "SparseCPU"), ("SparseCsrPrivateUse1", "SparseCsrCPU"))
 """The device's dispatch keys for COO and for the compressed layouts, and the CPU's."""
+READS_REQUIRES_GRAD = frozenset({"aten::_sparse_mm_reduce_impl"})
+"""Operators whose CPU kernel keeps what backward needs only if an argument requires grad; without it backward
+reads past an empty tensor and crashes."""
 
 
 def has(tensor: torch.Tensor) -> bool:

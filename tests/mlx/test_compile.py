@@ -8,6 +8,7 @@ import sys
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from tests.mlx.test_safety import script
 
@@ -77,6 +78,17 @@ def test_random_operators_draw_anew_on_every_call() -> None:
     c = f(x)  # type: ignore[operator]
     assert not torch.equal(a, b) and torch.equal(a, c)
     assert set(a.tolist()) == {0.0, 4.0} and 350 < (a == 0).sum().item() < 650
+
+
+def test_a_checkpoint_drops_out_the_same_twice() -> None:
+    def dropped(x: Tensor) -> Tensor:
+        return torch.nn.functional.dropout(x.sin(), 0.5).square()
+
+    x = torch.full((64,), 1.0, device="mlx", requires_grad=True)
+    y = compiled(lambda x: checkpoint(dropped, x, use_reentrant=False))(x)  # type: ignore[operator]
+    y.sum().backward()
+    assert x.grad is not None and 10 < (y == 0).sum().item() < 54
+    assert torch.equal(x.grad == 0, y == 0)
 
 
 def test_an_operator_without_a_kernel_runs_between_the_parts(fallbacks: dict[str, int]) -> None:

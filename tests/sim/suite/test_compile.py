@@ -10,6 +10,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 
 def test_modes_do_not_see_our_own_calls() -> None:
@@ -92,6 +93,27 @@ def test_compiled_training_is_the_eager_one(backend: str) -> None:
         torch.testing.assert_close(other, eager)
 
 
+@pytest.mark.parametrize("index", [0, 1])
+def test_a_compiled_checkpoint_drops_out_the_same_twice(index: int) -> None:
+    """The backward graph draws again, from the state that the forward graph's draw started from."""
+    torch._dynamo.reset()
+
+    def dropped(x: torch.Tensor) -> torch.Tensor:
+        return F.dropout(x.sin(), 0.5).square()
+
+    def step(x: torch.Tensor) -> torch.Tensor:
+        return checkpoint(dropped, x, use_reentrant=False)
+
+    x = torch.full((64,), 1.0, device=f"sim:{index}", requires_grad=True)
+    y = torch.compile(step, backend="aot_eager", fullgraph=True)(x)
+    torch.rand(5, device=x.device)  # the generator has moved on when backward begins
+    before = torch.sim.get_rng_state(index)  # type: ignore[attr-defined]
+    y.sum().backward()
+    assert torch.equal(before, torch.sim.get_rng_state(index))  # type: ignore[attr-defined]
+    assert x.grad is not None and 10 < (y == 0).sum().item() < 54
+    assert torch.equal(x.grad == 0, y == 0)
+
+
 _PLAIN = """
 import warnings
 import torch, tdev_core.sim
@@ -111,6 +133,31 @@ def test_inductor_gives_way_with_one_warning() -> None:
         [sys.executable, "-c", _PLAIN], capture_output=True, text=True, timeout=300
     )
     assert done.stdout == "[1.0, 1.0, 1.0] sim:0 1 True\n", done.stderr[-2000:]
+
+
+_CURRENT = """
+import torch, tdev
+compiled = 0
+def counting(graph, inputs):
+    global compiled
+    compiled += 1
+    return graph.forward
+@torch.compile(backend=counting)
+def made(x):
+    moved = x.to(tdev.device("cuda"))
+    return moved.device.index, tdev.zeros(2, device="cuda").device.index
+for index in (0, 1, 0, 1):
+    with tdev.cuda.device(index):
+        print(*made(torch.ones(2)), end=" ")
+print(compiled)
+"""
+
+
+def test_another_current_device_is_compiled_for() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _CURRENT], capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout == "0 0 1 1 0 0 1 1 2\n", done.stderr[-2000:]
 
 
 def test_graphs_without_the_device_stay_inductors() -> None:

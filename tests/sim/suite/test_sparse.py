@@ -143,3 +143,17 @@ def test_embedding_with_sparse_gradients(kind: str) -> None:
         return table.weight.detach()
 
     assert bits.difference(trained("cpu"), trained("sim")) is None
+
+
+@pytest.mark.parametrize("reduce", ["sum", "mean", "amax", "amin"])
+def test_gradients_of_a_reduced_product(reduce: str) -> None:
+    """For a maximum backward needs to know which element it was, which the kernel keeps only on demand."""
+    found = []
+    for device in ("cpu", "sim"):
+        a = torch.tensor([[1.0, 0, 2], [0, 3, 0]]).to_sparse_csr().to(device).requires_grad_()
+        b = torch.tensor([[1.0, -2], [3, 4], [-5, 6]]).to(device).requires_grad_()
+        out = torch.sparse.mm(a, b, reduce)
+        out.square().sum().backward()
+        assert a.grad is not None and b.grad is not None
+        found.append([x.cpu() for x in (out, a.grad.values(), b.grad)])
+    assert all(map(torch.equal, *found))

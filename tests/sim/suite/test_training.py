@@ -38,7 +38,7 @@ class Tagger(nn.Module):
     def __init__(self, kind: type[nn.RNNBase]) -> None:
         super().__init__()
         self.embed = nn.Embedding(11, 8)
-        self.rnn = kind(8, 12, 2, batch_first=True, bidirectional=True, dropout=0.2)  # type: ignore
+        self.rnn = kind(8, 12, 2, batch_first=True, bidirectional=True, dropout=0.2)  # type: ignore[arg-type]
         self.head = nn.Linear(24, 11)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
