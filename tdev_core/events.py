@@ -49,7 +49,7 @@ def _tick() -> int:
     return now
 
 
-class _Detached:
+class _Detached(torch.Event):
     """Base of :class:`Event` where torch has real CUDA events; see ``streams._Detached``."""
 
     @property  # type: ignore[misc]
@@ -99,10 +99,7 @@ class Event(_Base):
                 "an event cannot be both interprocess and timed (CUDA refuses this combination); "
                 "drop enable_timing=True or interprocess=True"
             )
-        if has_cuda_classes():
-            self = object.__new__(cls)
-        else:
-            self = torch.Event.__new__(cls, "cpu")
+        self = torch.Event.__new__(cls, "cpu")
         self._timed = bool(enable_timing)
         self._shared = bool(interprocess)
         self._recorded = None

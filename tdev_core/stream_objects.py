@@ -24,7 +24,7 @@ __all__ = ["ExternalStream", "Stream"]
 _numbers = itertools.count(1)
 
 
-class _Detached:
+class _Detached(torch.Stream):
     """Base of :class:`Stream` in a build of torch with real CUDA streams.
 
     There, ``torch.cuda.Stream.__new__`` starts the CUDA driver, and no other ``__new__`` may create
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 elif has_cuda_classes():
     _Base = _Detached
 else:
-    # Without CUDA the bases are Python classes that only refuse to be created; torch.Stream brings
-    # the C layout that operators with a Stream argument expect.
+    # Without CUDA the bases are Python classes that only refuse to be created. In both builds
+    # torch.Stream brings the C layout that operators with a Stream argument expect.
     _Base = type("_StreamBase", (torch.cuda.Stream, torch.Stream), {"__doc__": None})
 
 
@@ -82,12 +82,9 @@ class Stream(_Base):
         if number is None:
             number = next(_numbers)
         kind = queues.device_type_number()
-        if has_cuda_classes():
-            self = object.__new__(cls)
-        else:
-            self = torch.Stream.__new__(
-                cls, stream_id=int(number), device_index=index, device_type=kind
-            )
+        self = torch.Stream.__new__(
+            cls, stream_id=int(number), device_index=index, device_type=kind
+        )
         self._facts = (int(number), index, kind)
         return self
 

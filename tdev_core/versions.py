@@ -20,8 +20,12 @@ _IMPORTED = re.compile(r"^(?:from|    ).*\bas (\w+),?$", re.MULTILINE)
 
 
 def differs(generated_from: str) -> bool:
-    """Whether the installed torch is another release than the one the mirror was generated from."""
-    return torch.__version__.partition("+")[0] != generated_from
+    """Whether the installed torch is another release than the one the mirror was generated from.
+
+    An empty ``generated_from`` is that of a module which is not generated: an alias that answers a
+    few names itself. Nothing that it lacks is another torch's.
+    """
+    return bool(generated_from) and torch.__version__.partition("+")[0] != generated_from
 
 
 def lost_message(dotted: str, generated_from: str) -> str:

@@ -1,7 +1,7 @@
-"""What was seen to depend on the build of torch (CPU or CUDA), put into one form for all builds.
+"""What was seen to depend on the build of torch or on the Python, put into one form for all.
 
-Seen by comparing torch 2.13.0's CPU build with its CUDA build on a machine without a GPU. What is
-dropped or fixed here is told in ``Facts.differences``.
+Seen by comparing torch 2.13.0's CPU build with its CUDA build on a machine without a GPU, and Python
+3.11 with 3.13. What is dropped or fixed here is told in ``Facts.differences``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ __all__ = ["same_members", "same_modules"]
 
 # A class of the CUDA build, exported wherever torch.distributed exports its process groups.
 _CUDA_ONLY = frozenset({"ProcessGroupNCCL"})
-# None in a CPU build, a number or a duration in a CUDA build.
+# None in a CPU build, a number or a duration in a CUDA build; a function until Python 3.12, then a class.
 _KINDS: dict[str, MemberKind] = {
     "torch.backends.cudnn.benchmark_limit": "flag",
     "torch.distributed.constants.default_pg_nccl_timeout": "instance",
+    "torch.distributed.optim.optimizer.Lock": "builtin",
 }
 
 

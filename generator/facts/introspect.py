@@ -136,9 +136,14 @@ class _Builder:
         if found.kind != "class" or found.helper or not isinstance(found.value, type):
             return ()
         bases = []
-        for base in found.value.__mro__[1:]:
+        ancestors = found.value.__mro__[1:]
+        # Private bases differ between builds (torch._C._CudaStreamBase or a dummy of it), and with
+        # them what they are derived from.
+        hidden = {above for base in ancestors if _is_private_c(base) for above in base.__mro__}
+        for base in ancestors:
             path = f"{base.__module__}.{base.__qualname__}"
-            # Private bases differ between builds (torch._C._CudaStreamBase or a dummy of it).
+            if base in hidden:
+                continue
             if is_torch(base) and self.origins.canonical.get(self.origins.resolve(path)):
                 bases.append(self.origins.resolve(path))
         return tuple(bases)
@@ -176,6 +181,11 @@ class _Builder:
             name = self.builtins.operator_name(found.value)
             return (name,) if name else ()
         return self.calls.operators(found.value) if found.kind == "function" else ()
+
+
+def _is_private_c(cls: type) -> bool:
+    """Whether this is one of torch's C++ classes that no program names, or stands in for one."""
+    return cls.__module__ in ("torch._C", "torch._utils") and cls.__name__.startswith("_")
 
 
 def _says_nothing(signature: Signature) -> bool:

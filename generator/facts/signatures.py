@@ -48,6 +48,12 @@ def unwrap(value: object) -> types.FunctionType | None:
     return None
 
 
+def _only_warns(constructor: object) -> bool:
+    """Whether this ``__new__`` is what ``@deprecated`` puts around ``object``'s own."""
+    wrapper = constructor.__func__ if isinstance(constructor, staticmethod) else constructor
+    return getattr(wrapper, "__wrapped__", None) is object.__new__
+
+
 class Reader:
     """Reads signatures; remembers which file each code object came from."""
 
@@ -150,6 +156,8 @@ class Reader:
                     continue
                 if not is_torch(base):
                     return ()
+                if _only_warns(made):
+                    continue
                 function = unwrap(made)
                 if function is None:
                     return base
@@ -159,6 +167,8 @@ class Reader:
         return ()
 
     def _inspected(self, value: object, bound: bool) -> tuple[Signature, ...]:
+        if isinstance(value, types.BuiltinFunctionType) and not value.__doc__:
+            return ()  # Python 3.13 makes parameters up from the number that C says
         try:
             live = inspect.signature(value, follow_wrapped=False)  # type: ignore[arg-type]
         except (TypeError, ValueError, AttributeError, RuntimeError):

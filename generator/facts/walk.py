@@ -30,7 +30,8 @@ from generator.facts.origins import ROOTS
 Progress = Callable[[str, int, int], None]  # stage, done, total (0 where it is not known)
 
 # numpy is no declared requirement of torch, but without it torch itself is a different library.
-_ALSO = ("numpy", "_distutils_hack", "pkg_resources")
+# distutils left the standard library with Python 3.12; from then on setuptools lends its own.
+_ALSO = ("numpy", "_distutils_hack", "distutils", "pkg_resources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,26 +58,31 @@ def requirements(distribution: str = "torch") -> frozenset[str]:
     """Top-level packages that a distribution needs, directly or not, as import names."""
     found: set[str] = set()
     queue, seen = [distribution], set()
-    providers: dict[str, set[str]] = {}
-    for package, owners in importlib.metadata.packages_distributions().items():
-        for owner in owners:
-            providers.setdefault(_canonical(owner), set()).add(package)
     while queue:
         name = _canonical(queue.pop())
         if name in seen:
             continue
         seen.add(name)
-        found |= providers.get(name, set())
         try:
-            lines = importlib.metadata.requires(name) or []
+            needed = importlib.metadata.distribution(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+        found |= _packages(needed)
         queue += [
             re.split(r"[\s<>=!~;\[(]", line, maxsplit=1)[0]
-            for line in lines
+            for line in needed.requires or []
             if "extra ==" not in line and "extra==" not in line
         ]
     return frozenset(found) | _vendored()
+
+
+def _packages(distribution: importlib.metadata.Distribution) -> set[str]:
+    """Its import names: as it lists them, or by its files, which Python 3.10 does not look at."""
+    listed = distribution.read_text("top_level.txt")
+    if listed:
+        return set(listed.split())
+    files = [path for path in distribution.files or () if path.suffix == ".py"]
+    return {path.parts[0] if len(path.parts) > 1 else path.stem for path in files}
 
 
 def _vendored() -> frozenset[str]:

@@ -151,7 +151,9 @@ def test_a_forked_child_goes_on_counting():
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        torch.set_num_threads(1)  # OpenMP's threads do not survive a fork: a team would wait for them
+        torch.set_num_threads(
+            1
+        )  # OpenMP's threads do not survive a fork: a team would wait for them
         before = memory.allocated()
         tensor = torch.ones(16 * MIB, dtype=torch.uint8)
         grown = memory.allocated() - before

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from tdev_core import events, queues, streams
+from tdev_core.builds import has_cuda_classes
 from tdev_core.errors import DeviceWarning
 
 
@@ -26,7 +27,8 @@ def test_a_stream_is_an_instance_of_torchs_classes():
     assert isinstance(stream, torch.cuda.Stream)
     assert isinstance(stream, torch.Stream)
     assert isinstance(streams.current_stream(), torch.cuda.Stream)
-    assert issubclass(streams.Stream, torch.cuda.Stream)
+    # Real CUDA streams cannot be made without a driver, nor can what is derived from them.
+    assert issubclass(streams.Stream, torch.Stream if has_cuda_classes() else torch.cuda.Stream)
 
 
 def test_users_subclass_it():

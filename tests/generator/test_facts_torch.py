@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -287,4 +288,22 @@ def test_a_module_that_attributes_do_not_lead_to_is_marked(facts: Facts) -> None
 def test_torch_requires_no_optional_package() -> None:
     allowed = requirements()
     assert {"torch", "sympy", "networkx", "jinja2", "filelock"} <= allowed
-    assert not {"tensorboard", "pytest", "libcst", "triton"} & allowed
+    assert not {"tensorboard", "pytest", "libcst"} & allowed
+    declared = "triton" in " ".join(importlib.metadata.requires("torch") or [])  # a build for CUDA
+    assert ("triton" in allowed) is declared
+
+
+def test_no_python_and_no_build_says_more_than_another(by_path: dict[str, Member]) -> None:
+    """Each of these was seen to differ between Python 3.11 and 3.13, or a CPU build and a CUDA build."""
+    # @deprecated puts a constructor around object's own that tells nothing of the parameters.
+    for path in ("torch.nn.NLLLoss2d", "torch.cuda.amp.autocast", "torch.cpu.amp.autocast"):
+        (signature,) = by_path[path].signatures
+        assert {"weight", "enabled"} & {item.name for item in signature.parameters}, path
+    # Builtins without a text get made-up parameters from Python 3.13.
+    assert by_path["torch.set_autocast_ipu_dtype"].signatures == ()
+    # What a CUDA build derives its streams from, a CPU build does not have.
+    assert by_path["torch.cuda.Stream"].bases == by_path["torch.cuda.Event"].bases == ()
+    assert by_path["torch.cuda.ExternalStream"].bases == ("torch.cuda.streams.Stream",)
+    assert by_path["torch.distributed.optim.optimizer.Lock"].kind == "builtin"
+    # From Python 3.12 these can be imported only by way of setuptools, which torch requires.
+    assert {"torch.utils.cpp_extension.load", "torch.utils.benchmark.Timer"} <= by_path.keys()

@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
 X = stock.ones(2)
+NO_CUDA = "CUDA|NVIDIA"  # not compiled in, or without a driver
 
 
 def factories(x: torch.Tensor) -> torch.Tensor:
@@ -99,7 +100,7 @@ def test_a_file_that_names_cuda_is_loaded() -> None:
     buffer = io.BytesIO()
     stock.jit.save(stock.jit.script(Holder()), buffer)
     buffer.seek(0)
-    with pytest.raises(Exception, match="CUDA"):
+    with pytest.raises(Exception, match=NO_CUDA):
         stock.jit.load(buffer)(X)
     buffer.seek(0)
     loaded = torch.jit.load(buffer)
@@ -187,7 +188,7 @@ def test_annotations_with_a_union_of_none() -> None:
 
 def test_what_is_scripted_by_torch_itself_is_left_alone() -> None:
     """Other libraries in the process are not translated."""
-    with pytest.raises(Exception, match="CUDA"):
+    with pytest.raises(Exception, match=NO_CUDA):
         stock.jit.script(inner)(X)
 
 
@@ -259,7 +260,7 @@ class TestNamesThatAreKnownAtRunTime:
         buffer = io.BytesIO()
         stock.jit.save(stock.jit.script(NamedByTorch()), buffer)
         buffer.seek(0)
-        with pytest.raises(Exception, match="CUDA"):
+        with pytest.raises(Exception, match=NO_CUDA):
             stock.jit.load(buffer)(X, "cuda")
         buffer.seek(0)
         assert torch.jit.load(buffer)(X, "cuda").tolist() == [1, 1]

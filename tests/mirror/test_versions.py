@@ -139,3 +139,22 @@ def test_on_the_right_torch_nothing_is_looked_up() -> None:
         assert versions.known_names.cache_info().currsize == 0
     """
     run(code)
+
+
+def test_an_alias_that_is_not_generated_blames_no_other_torch() -> None:
+    """``tdev._C`` answers some names itself; what goes wrong with one is told as it is."""
+    code = """
+        import tdev
+        from tdev_core import bindings, versions
+        assert not versions.differs("")
+        name = next(iter(bindings.NAMES))
+        module, _, attribute = bindings.NAMES[name].partition(":")
+        import importlib
+        delattr(importlib.import_module(module), attribute)
+        try:
+            getattr(tdev._C, name)
+        except ImportError as error:
+            print(error)
+    """
+    text = run(code, TDEV_BACKEND="cpu")
+    assert "could not be loaded" in text and "generated from" not in text
