@@ -72,6 +72,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def upgrade(session: nox.Session) -> None:
     """Regenerate against the torch that is installed and report what changed; 1 asks for a person."""
+    python(session, "-m", "generator.composites")
     python(session, "-m", "generator.upgrade")
 
 

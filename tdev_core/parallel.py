@@ -1,7 +1,8 @@
-"""``torch.nn.parallel``'s functions for single-process data parallelism, on hosts with one device.
+"""``torch.nn.parallel``'s functions for single-process data parallelism, without CUDA.
 
-torch's own need CUDA's copy engines. With one device the split, the replicas and the joining keep
-their meaning and lose only the speed: each replica still sees its share of the batch.
+torch's own need CUDA's copy engines. The split, the replicas and the joining keep their meaning and lose
+only the speed: each replica sees its share of the batch, on its own device where there are several
+(``sim``), else on the one that all share.
 
 Source: ``torch.nn.parallel`` documentation and the behaviour of its functions on CUDA.
 """
@@ -13,10 +14,19 @@ from typing import Any, TypeVar
 
 import torch
 
-from tdev_core.devices import translate
+from tdev_core import properties
+from tdev_core.devices import device_index, translate
 from tdev_core.distributed import is_own_cpu
 
-__all__ = ["data_parallel", "gather", "parallel_apply", "replicate", "scatter"]
+__all__ = [
+    "data_parallel",
+    "device_indices",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+    "scatter_kwargs",
+]
 
 M = TypeVar("M", bound=torch.nn.Module)
 
@@ -49,6 +59,20 @@ def scatter(inputs: Any, target_gpus: Sequence[int | torch.device], dim: int = 0
     return split(inputs)
 
 
+def scatter_kwargs(
+    inputs: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+    target_gpus: Sequence[int | torch.device],
+    dim: int = 0,
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+    """:func:`scatter` of positional and keyword arguments; as many of the one as of the other."""
+    given = list(scatter(inputs, target_gpus, dim)) if inputs else []
+    named = list(scatter(kwargs, target_gpus, dim)) if kwargs else []
+    given += [()] * (len(named) - len(given))
+    named += [{} for _ in range(len(given) - len(named))]
+    return tuple(given), tuple(named)
+
+
 def gather(outputs: Sequence[Any], target_device: int | torch.device, dim: int = 0) -> Any:
     """Join what replicas returned along ``dim``, on ``target_device`` (-1 is the CPU).
 
@@ -79,7 +103,7 @@ def gather(outputs: Sequence[Any], target_device: int | torch.device, dim: int =
 
 
 def replicate(network: M, devices: Sequence[int | torch.device], detach: bool = False) -> list[M]:
-    """One replica of ``network`` for each device; the first shares the network's storage.
+    """One replica of ``network`` on each device; the first shares the network's storage.
 
     Gradients of all replicas reach the network's parameters, unless ``detach``. What a replica other
     than the first writes into its buffers is lost, as on CUDA.
@@ -93,17 +117,25 @@ def replicate(network: M, devices: Sequence[int | torch.device], detach: bool = 
         raise RuntimeError(
             "Cannot replicate network where python modules are children of ScriptModule"
         )
-    return [_replica(network, index, detach) for index in range(len(devices))]
+    return [
+        _replica(network, _device(device), shared=number == 0, detach=detach)
+        for number, device in enumerate(devices)
+    ]
 
 
-def _replica(network: M, index: int, detach: bool) -> M:
+def _replica(network: M, device: torch.device, shared: bool, detach: bool) -> M:
     copies: dict[torch.Tensor, torch.Tensor] = {}
 
     def copy(tensor: torch.Tensor, keep_graph: bool) -> torch.Tensor:
         if tensor not in copies:
             source = tensor if keep_graph else tensor.detach()
             # A view is no Parameter and no leaf, and yet the same memory.
-            copies[tensor] = source.view_as(source) if index == 0 else source.clone()
+            same = source.device.type == "cpu" or source.get_device() == (device.index or 0)
+            copies[tensor] = (
+                source.view_as(source)
+                if shared and same
+                else source.clone() if same else source.to(device)
+            )
         return copies[tensor]
 
     modules: dict[torch.nn.Module, Any] = {
@@ -134,7 +166,7 @@ def parallel_apply(
     kwargs_tup: Sequence[dict[str, Any]] | None = None,
     devices: Sequence[int | torch.device | None] | None = None,
 ) -> list[Any]:
-    """Call each module with its inputs, one after the other: they share one device.
+    """Call each module with its inputs, one after the other, while its device is the current one.
 
     Raises:
         AssertionError: sequences of different lengths.
@@ -146,10 +178,20 @@ def parallel_apply(
                 f"{len(others)}"
             )
     keywords = kwargs_tup if kwargs_tup is not None else [{}] * len(modules)
-    return [
-        module(*(given if isinstance(given, (list, tuple)) else (given,)), **kwargs)
-        for module, given, kwargs in zip(modules, inputs, keywords, strict=True)
-    ]
+    places = devices if devices is not None else [None] * len(modules)
+    results = []
+    for module, given, kwargs, place in zip(modules, inputs, keywords, places, strict=True):
+        with properties.device(_where(given) if place is None else _device(place)):
+            arguments = given if isinstance(given, (list, tuple)) else (given,)
+            results.append(module(*arguments, **kwargs))
+    return results
+
+
+def _where(given: Any) -> Any:
+    """The device of the first tensor among a replica's inputs; -1, which changes nothing, without one."""
+    tensors = (x for x in torch.utils._pytree.tree_leaves(given) if isinstance(x, torch.Tensor))
+    found = next(tensors, None)
+    return -1 if found is None or found.is_cpu else found.device
 
 
 def data_parallel(
@@ -160,18 +202,44 @@ def data_parallel(
     dim: int = 0,
     module_kwargs: dict[str, Any] | None = None,
 ) -> Any:
-    """Call ``module`` with the inputs on the one device; the result lies on ``output_device``.
+    """Call ``module`` with the inputs, shared out among the devices; the result lies on ``output_device``.
 
-    One replica, however many ids are named: several of them would share the device.
+    One replica for each device that the host has, however many ids are named.
+
+    Raises:
+        RuntimeError: there are several devices and the module is not on the first of them.
     """
-    device = translate(0)
     if not isinstance(inputs, tuple):
         inputs = () if inputs is None else (inputs,)
+    indices = device_indices(device_ids)
+    device = translate(indices[0])
+    if len(indices) > 1:
+        for tensor in (*module.parameters(), *module.buffers()):
+            if tensor.device != device:
+                raise RuntimeError(
+                    f"module must have its parameters and buffers on device {device} (device_ids[0]) "
+                    f"but found one of them on device: {tensor.device}"
+                )
+        shares, words = scatter_kwargs(inputs, module_kwargs, indices, dim)
+        used = indices[: max(len(shares), 1)]
+        replicas = replicate(module, used, not torch.is_grad_enabled())
+        outputs = parallel_apply(replicas, shares or [()], words or [{}], used)
+        return gather(outputs, indices[0] if output_device is None else output_device, dim)
     ((*given,),) = scatter(inputs, [device], dim) or [()] if inputs else [()]
     keywords = scatter(module_kwargs, [device], dim)[0] if module_kwargs else {}
     result = module(*given, **keywords)
     target = device if output_device is None else _device(output_device)
     return result if target == device else gather([result], target, dim)
+
+
+def device_indices(device_ids: Sequence[Any] | None) -> list[int]:
+    """The distinct devices that ``device_ids`` name here, in that order; all there are for None."""
+    count = properties.device_count()
+    if count < 2:
+        return [0]
+    if not device_ids:
+        return list(range(count))
+    return list(dict.fromkeys(device_index(device) for device in device_ids))
 
 
 def _device(target: int | torch.device) -> torch.device:

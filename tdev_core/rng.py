@@ -32,6 +32,7 @@ __all__ = [
     "reseed_cuda",
     "seed",
     "seed_all",
+    "set_device_states",
     "set_rng_state",
     "set_rng_state_all",
 ]
@@ -155,6 +156,23 @@ def set_rng_state_all(new_states: Iterable[torch.Tensor]) -> None:
     for index, state in enumerate(new_states):
         if index < _count():
             set_rng_state(state, index)
+
+
+def set_device_states(
+    devices: Iterable[Any], states: Iterable[torch.Tensor], *, device_type: str | None = None
+) -> None:
+    """Restore states of :func:`get_rng_state`, one for each of ``devices``.
+
+    ``device_type`` is the accelerator's by default; devices of another type are torch's affair.
+
+    Source: ``torch.utils.checkpoint.set_device_states``.
+    """
+    kind = current().value if device_type is None else torch.device(device_type).type
+    if kind != current().value and not is_foreign(kind):
+        torch.utils.checkpoint.set_device_states(devices, states, device_type=kind)
+        return
+    for device, state in zip(devices, states, strict=False):
+        set_rng_state(state, device)
 
 
 class _Generators(Sequence[torch.Generator]):

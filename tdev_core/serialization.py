@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
 from typing import Any
 
 import torch
 
 from tdev_core.devices import ACCELERATORS, translate
 
-__all__ = ["map_location"]
+__all__ = ["map_location", "translated_tags"]
 
 Storage = Any
 Locate = Callable[[Storage, str], Any]
@@ -40,6 +43,8 @@ def _by_tag(storage: Storage, tag: str) -> Any:
     if tag.partition(":")[0] not in ACCELERATORS:
         return None
     target = translate(tag)
+    if str(target) == tag:
+        return None
     if target.type == "cpu":
         return storage  # torch reads every storage into host memory first
     return torch.serialization.default_restore_location(storage, str(target))
@@ -66,3 +71,31 @@ def _restored(storage: Storage, tag: str) -> Any:
     if result is None:
         return torch.serialization.default_restore_location(storage, tag)
     return result
+
+
+_translating = ContextVar("translating", default=False)
+
+
+@contextmanager
+def translated_tags() -> Iterator[None]:
+    """Inside, in this thread, loads that torch makes itself and without a ``map_location`` restore
+    storages as :func:`map_location` of None does.
+
+    Source: ``torch.serialization.register_package`` documentation.
+    """
+    _registered()
+    token = _translating.set(True)
+    try:
+        yield
+    finally:
+        _translating.reset(token)
+
+
+@cache
+def _registered() -> None:
+    # Before CUDA's (20), which raises. Two of one priority would be compared, and functions cannot be.
+    torch.serialization.register_package(19, lambda storage: None, _while_translating)
+
+
+def _while_translating(storage: Storage, tag: str) -> Any:
+    return _by_tag(storage, tag) if _translating.get() else None

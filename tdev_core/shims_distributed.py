@@ -13,12 +13,23 @@ from typing import Any
 
 import torch
 
+from tdev_core import parallel, properties
 from tdev_core.backend import Backend, current
-from tdev_core.devices import translate
+from tdev_core.devices import device_index, translate
 from tdev_core.distributed import is_own_cpu
 from tdev_core.distributed_mesh import mesh_device_type, mesh_override, remember_mesh
 
-__all__ = ["data_parallel_forward", "data_parallel_init", "ddp_init", "fsdp_init", "mesh_init"]
+__all__ = [
+    "data_parallel_apply",
+    "data_parallel_forward",
+    "data_parallel_gather",
+    "data_parallel_init",
+    "data_parallel_replicate",
+    "data_parallel_scatter",
+    "ddp_init",
+    "fsdp_init",
+    "mesh_init",
+]
 
 Method = Callable[..., Any]
 
@@ -59,9 +70,9 @@ def _own_devices(device_ids: Any) -> list[Any] | None:
 
 
 def data_parallel_init(original: Method) -> Method:
-    """``DataParallel.__init__``: one replica, on the host's one device.
+    """``DataParallel.__init__``: one replica for each device, and one where the host has one device.
 
-    torch does the same where it finds no accelerator or MPS, but leaves out the attributes that
+    torch does the latter where it finds no accelerator or MPS, but leaves out the attributes that
     programs read, and does not move the module to the accelerator as it does on one GPU.
     """
 
@@ -75,12 +86,16 @@ def data_parallel_init(original: Method) -> Method:
     ) -> None:
         torch.nn.Module.__init__(self)
         self.module = module
+        indices = parallel.device_indices(device_ids)
+        several = properties.device_count() > 1
         # Empty for torch's own forward, which then calls the module and scatters nothing.
-        self.device_ids = []
-        self.output_device = 0
+        self.device_ids = indices if several else []
+        self.output_device = indices[0]
+        if several and output_device is not None:
+            self.output_device = device_index(output_device)
         self.dim = dim
-        self.src_device_obj = translate(0)
-        if current() is not Backend.CPU:
+        self.src_device_obj = translate(indices[0])
+        if current() is not Backend.CPU and len(indices) == 1:
             module.to(self.src_device_obj)
 
     return __init__
@@ -97,6 +112,47 @@ def data_parallel_forward(original: Method) -> Method:
         return original(self, *inputs, **kwargs)
 
     return forward
+
+
+def data_parallel_replicate(original: Method) -> Method:
+    """``DataParallel.replicate``, which torch's ``forward`` calls, as it does the next three."""
+
+    @functools.wraps(original)
+    def replicate(self: Any, module: torch.nn.Module, device_ids: Any) -> Any:
+        return parallel.replicate(module, device_ids, not torch.is_grad_enabled())
+
+    return replicate
+
+
+def data_parallel_scatter(original: Method) -> Method:
+    """``DataParallel.scatter``."""
+
+    @functools.wraps(original)
+    def scatter(self: Any, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+        return parallel.scatter_kwargs(inputs, kwargs, device_ids, self.dim)
+
+    return scatter
+
+
+def data_parallel_apply(original: Method) -> Method:
+    """``DataParallel.parallel_apply``."""
+
+    @functools.wraps(original)
+    def parallel_apply(self: Any, replicas: Any, inputs: Any, kwargs: Any) -> Any:
+        devices = self.device_ids[: len(replicas)]
+        return parallel.parallel_apply(replicas, inputs, kwargs, devices)
+
+    return parallel_apply
+
+
+def data_parallel_gather(original: Method) -> Method:
+    """``DataParallel.gather``."""
+
+    @functools.wraps(original)
+    def gather(self: Any, outputs: Any, output_device: Any) -> Any:
+        return parallel.gather(outputs, output_device, self.dim)
+
+    return gather
 
 
 def _moved(values: Any, device: torch.device) -> Any:

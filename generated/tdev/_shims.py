@@ -473,6 +473,16 @@ SHIMS = (
         factory="tdev_core.shims_distributed:fsdp_init",
     ),
     Shim(
+        "torch.fx._symbolic_trace.Tracer",
+        "trace",
+        factory="tdev_core.exported:tracer_trace",
+    ),
+    Shim(
+        "torch.fx.graph.Graph",
+        "python_code",
+        factory="tdev_core.exported:graph_python_code",
+    ),
+    Shim(
         "torch.nn.attention.flex_attention.BlockMask",
         "to",
         devices=(("device", 0),),
@@ -731,6 +741,26 @@ SHIMS = (
         "torch.nn.parallel.data_parallel.DataParallel",
         "forward",
         factory="tdev_core.shims_distributed:data_parallel_forward",
+    ),
+    Shim(
+        "torch.nn.parallel.data_parallel.DataParallel",
+        "gather",
+        factory="tdev_core.shims_distributed:data_parallel_gather",
+    ),
+    Shim(
+        "torch.nn.parallel.data_parallel.DataParallel",
+        "parallel_apply",
+        factory="tdev_core.shims_distributed:data_parallel_apply",
+    ),
+    Shim(
+        "torch.nn.parallel.data_parallel.DataParallel",
+        "replicate",
+        factory="tdev_core.shims_distributed:data_parallel_replicate",
+    ),
+    Shim(
+        "torch.nn.parallel.data_parallel.DataParallel",
+        "scatter",
+        factory="tdev_core.shims_distributed:data_parallel_scatter",
     ),
     Shim(
         "torch.nn.parallel.distributed.DistributedDataParallel",

@@ -2,8 +2,8 @@
 
 CPU, CUDA and MPS are read from the table that ships in the torch wheel, MLX from the operator table of
 ``tdev_core.mlx``. An implicit composite is followed to the operator that does its work where torch's
-naming tells it: ``special_x`` is ``x``, ``x`` calls ``_x`` or ``x_ex``. Elsewhere its answer is as good as
-that of its parts, and the note says so.
+naming tells it: ``special_x`` is ``x``, ``x`` calls ``_x`` or ``x_ex``; and else to those that its samples
+were seen to run (``generator.composites``). Where neither tells, the note says that its parts decide.
 """
 
 from __future__ import annotations
@@ -67,8 +67,12 @@ class Compat:
     """Answers, per backend, how the operators behind a public function are answered there."""
 
     def __init__(
-        self, operators: Iterable[Operator], mlx: Mapping[str, tuple[str, str, str]]
+        self,
+        operators: Iterable[Operator],
+        mlx: Mapping[str, tuple[str, str, str]],
+        composites: Mapping[str, tuple[str, ...]] | None = None,
     ) -> None:
+        self._composites = composites or {}
         self._by_name: dict[str, list[Operator]] = {}
         out: dict[str, list[Operator]] = {}
         for item in operators:
@@ -91,13 +95,40 @@ class Compat:
         if not names or not all(name in self._by_name for name in names):
             return {}
         alone = len(names) == 1
-        cells = {
-            backend: _worst([self._kernel(name, backend, alone) for name in names])
-            for backend in _KEYS
-        }
-        if self._mlx:
-            cells["mlx"] = _worst([self._on_mlx(name, cells["cpu"][0], alone) for name in names])
+        parts = self._parts(member, names)
+        cells = {}
+        for backend in (*_KEYS, "mlx") if self._mlx else _KEYS:
+            answers = [self._answer(name, backend, alone) for name in names]
+            cells[backend] = self._of_parts(parts, backend) or _worst(answers)
         return cells
+
+    def _answer(self, name: str, backend: str, alone: bool) -> tuple[str, str]:
+        return self._on_mlx(name, alone) if backend == "mlx" else self._kernel(name, backend, alone)
+
+    def _parts(self, member: Member, names: list[str]) -> tuple[str, ...]:
+        """What ``member`` was seen to run, where its own operators tell nothing and these have kernels."""
+        if not all(self._dispatch(self._part(name)) == {IMPLICIT} for name in names):
+            return ()
+        seen = next(
+            (self._composites[path] for path in member.exports if path in self._composites), ()
+        )
+        parts = tuple(part for part in seen if part in self._by_name)
+        return () if any(self._dispatch(part) == {IMPLICIT} for part in parts) else parts
+
+    def _of_parts(self, parts: tuple[str, ...], backend: str) -> tuple[str, str] | None:
+        """The answer of a composite by its parts; None where these may be others on this backend."""
+        elsewhere = {_KEYS["cuda"], *_COMPOSITES}
+        if backend != "cpu" and not all(self._dispatch(part) & elsewhere for part in parts):
+            return None  # a kernel for the CPU alone: another device has its own
+        if not parts:
+            return None
+        answers = {part: self._answer(part, backend, True) for part in parts}
+        worst = max((route for route, _ in answers.values()), key=_ORDER.index)
+        slow = [part for part, (route, _) in answers.items() if route == worst]
+        if worst == "same":
+            return worst, f"dispatch key {IMPLICIT}: its parts have kernels: {_some(parts)}"
+        _, note = answers[slow[0]]
+        return worst, f"dispatch key {IMPLICIT}; {_some(slow)}: {note}"
 
     def _kernel(self, name: str, backend: str, alone: bool) -> tuple[str, str]:
         """Route and note of one operator on one of the backends that torch's table knows."""
@@ -118,7 +149,7 @@ class Compat:
         known = ", ".join(sorted(keys)) or "none"
         return "unsupported", f"torch has no kernel for {key}{through}, only for {known}"
 
-    def _on_mlx(self, name: str, on_cpu: str, alone: bool) -> tuple[str, str]:
+    def _on_mlx(self, name: str, alone: bool) -> tuple[str, str]:
         part = self._part(name)
         through = "" if alone and part == name else f" of {part}"
         for candidate in (name, part):
@@ -129,7 +160,7 @@ class Compat:
         for composite in _COMPOSITES:
             if composite in keys:
                 return "same", f"dispatch key {composite}{through}: as its parts are answered"
-        if on_cpu == "unsupported":
+        if self._kernel(name, "cpu", alone)[0] == "unsupported":
             return "unsupported", "torch has no kernel for CPU to fall back on"
         return "fallback", f"no kernel for MLX{through}: dispatch key CPU, and back"
 
@@ -160,6 +191,14 @@ def _functional(name: str) -> str:
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
+def _some(names: Iterable[str]) -> str:
+    """The first names, and how many more there are."""
+    listed = list(names)
+    more = len(listed) - _NAMED
+    return ", ".join(listed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+_NAMED = 4
 _ORDER = ("same", "fallback", "unsupported")
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from generator import composites
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
@@ -59,7 +60,7 @@ class _Planner:
             for path in core.iterdir()
             if path.suffix == ".py" or (path / "__init__.py").is_file()
         )
-        self.compat = Compat(facts.operators, mlx_operators(core))
+        self.compat = Compat(facts.operators, mlx_operators(core), composites.read(facts.torch))
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
         self.by_export = {path: member for member in facts.members for path in member.exports}

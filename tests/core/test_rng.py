@@ -155,6 +155,16 @@ def test_fork_rng_keeps_each_devices_state(monkeypatch):
     assert states == {0: b"x", 1: b"b"}
 
 
+@pytest.mark.parametrize("kind", [None, "cuda", "cpu"])
+def test_states_of_several_devices_come_back(kind):
+    """torch's own function needs a context that ``torch.cpu`` does not have."""
+    state = rng.get_rng_state()
+    first = torch.rand(3)
+    rng.set_device_states([0], [state], device_type=kind)
+    assert torch.equal(torch.rand(3), first)
+    rng.set_device_states([], [], device_type="meta")
+
+
 def test_the_accelerators_own_functions():
     one = accelerator()
     one.manual_seed(4, 0)

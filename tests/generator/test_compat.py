@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from generator import paths
+from generator import composites, paths
 from generator.errors import GenerationError
 from generator.facts.model import Member, Operator
 from generator.plan.compat import Compat, mlx_operators
@@ -118,3 +118,57 @@ def test_the_naming_rule_is_torchs_own(special: str, plain: str) -> None:
     with Names():
         call(torch.eye(3), 0) if special == "softmax" else call(torch.eye(3))
     assert plain in ran
+
+
+SEEN = {
+    "torch.f": ("i0", "relu"),
+    "torch.g": ("_svd", "relu"),
+    "torch.h": ("on_cpu_only",),
+    "torch.i": ("einsum",),
+}
+
+
+def by_parts(public: str, *names: str) -> dict[str, tuple[str, str]]:
+    operators = [*OPERATORS, operator("on_cpu_only", "CPU")]
+    return Compat(operators, MLX, SEEN).cells(
+        Member(public, "function", exports=(public,), operators=names)
+    )
+
+
+def test_a_composite_is_answered_as_the_operators_that_it_was_seen_to_run() -> None:
+    found = by_parts("torch.f", "einsum")
+    note = "dispatch key CompositeImplicitAutograd: its parts have kernels: i0, relu"
+    assert found == dict.fromkeys(("cpu", "cuda", "mps", "mlx"), ("same", note))
+
+
+def test_the_worst_part_decides_and_is_named() -> None:
+    found = by_parts("torch.g", "einsum")
+    assert found["cuda"][0] == "same"
+    for backend in ("mps", "mlx"):
+        route, note = found[backend]
+        assert route == "fallback" and "_svd: no kernel for " in note
+
+
+def test_parts_that_may_be_others_on_another_device_tell_nothing_about_it() -> None:
+    found = by_parts("torch.h", "einsum")
+    assert found["cpu"][1].endswith("its parts have kernels: on_cpu_only")
+    assert found["mps"][1].endswith("as its parts are answered")
+
+
+def test_what_was_seen_decides_only_where_the_operators_do_not() -> None:
+    assert by_parts("torch.f", "svd")["cuda"][1] == "dispatch key CUDA of _svd"
+    assert by_parts("torch.f", "einsum", "relu")["mps"][1].endswith("as its parts are answered")
+    assert by_parts("torch.i", "einsum")["cpu"][1].endswith("as its parts are answered")
+
+
+def test_the_parts_are_those_that_torchs_samples_run() -> None:
+    """A few of them, run again: all take minutes (``python -m generator.composites --check``)."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    known = composites.read(torch.__version__.partition("+")[0])
+    assert len(known) > 250
+    wanted = {"nn.functional.conv2d", "linalg.cond", "nn.functional.grid_sample", "einsum", "kron"}
+    found = composites.traced([entry for entry in op_db if entry.name in wanted])
+    assert {f"torch.{name}" for name in wanted} <= found.keys()
+    assert found == {name: list(known[name]) for name in found}
+    assert composites.read("1.0.0") == {}

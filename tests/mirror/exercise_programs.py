@@ -216,6 +216,17 @@ found = torch.nn.parallel.comm.reduce_add_coalesced([[torch.ones(2, device="cuda
 assert [x.tolist() for x in found] == [[2, 2], [2]]
 """,
     # -- compilers ----------------------------------------------------------------------------------
+    "torch.export.load": """
+layer, x = torch.nn.Linear(2, 2), torch.ones(1, 2)
+torch.export.save(torch.export.export(layer, (x,)), folder + "/program.pt2")
+program = torch.export.load(folder + "/program.pt2")
+assert torch.equal(program.module()(x), layer(x))
+""",
+    "torch.backends.cuda.can_use_cudnn_attention": """
+q = torch.ones(1, 1, 8, 8)
+asked = torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, False, False)
+assert torch.backends.cuda.can_use_cudnn_attention(asked) is False
+""",
     "torch.jit.script torch.jit.load": """
 module = torch.jit.script(torch.nn.Linear(2, 2))
 module.save(folder + "/module.pt")
@@ -394,6 +405,10 @@ devices, states = torch.utils.checkpoint.get_device_states(torch.ones(1, device=
 first = torch.rand(3, device="cuda")
 torch.utils.checkpoint.set_device_states(devices, states, device_type="cuda")
 assert devices == [] or torch.equal(torch.rand(3, device="cuda"), first)
+states = [torch.cuda.get_rng_state()]
+first = torch.rand(3, device="cuda")
+torch.utils.checkpoint.set_device_states([0], states)
+assert torch.equal(torch.rand(3, device="cuda"), first)
 """,
     "torch.utils.dlpack.from_dlpack": """
 x = torch.utils.dlpack.from_dlpack(torch.arange(3), device="cpu")

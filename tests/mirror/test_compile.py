@@ -308,3 +308,55 @@ class TestModes:
         functions = torch.overrides.get_overridable_functions()
         assert stock.zeros_like in functions[stock]
         assert torch.overrides.resolve_name(stock.relu) == "torch.relu"
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_compiled_autograd(backend: str) -> None:
+    """The backward pass is traced too, with a hook that names the accelerator."""
+    run(
+        """
+        import tdev as torch
+        torch._dynamo.config.compiled_autograd = True
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(4, 1, device="cuda")
+        x = torch.randn(3, 4, device="cuda")
+        (wanted,) = torch.autograd.grad(layer(x).sum(), [layer.weight])
+        def double(grad):
+            return grad.cuda() * torch.full((1,), 2.0, device="cuda")
+        layer.weight.register_hook(double)
+        def step(x):
+            layer(x).sum().backward()
+        torch.compile(step, backend="aot_eager")(x)
+        assert layer.weight.grad.device == x.device
+        assert torch.allclose(layer.weight.grad.cpu(), 2 * wanted.cpu())
+        """,
+        TDEV_BACKEND=backend,
+    )
+
+
+CACHED = """
+    import os, sys
+    import {api} as torch
+    from torch._dynamo.utils import counters
+    @torch.compile(fullgraph=True)
+    def f(x):
+        made = torch.full((4,), float(sys.argv[1]), device="{device}")
+        return (x.to("{device}") * (torch.arange(4, device="{device}") + made)).sum()
+    x = torch.arange(4.0, requires_grad=True)
+    loss = f(x)
+    loss.backward()
+    print(loss.item(), x.grad.tolist(), counters["inductor"]["fxgraph_cache_hit"] > 0)
+"""
+
+
+@pytest.mark.inductor
+def test_a_second_process_takes_what_the_first_compiled(tmp_path: Path) -> None:
+    """From the cache on disk, whether it was written through tdev or torch; and nothing wrong."""
+    ours = CACHED.format(api="tdev", device="cuda")
+    theirs = CACHED.format(api="torch", device="cpu")
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "TDEV_BACKEND": "cpu"}
+    told = "20.0 [1.0, 2.0, 3.0, 4.0]"
+    assert run(ours, "1", **cache) == f"{told} False"
+    assert run(ours, "1", **cache) == f"{told} True"
+    assert run(theirs, "1", **cache) == f"{told} True"
+    assert run(ours, "2", **cache) == "26.0 [2.0, 3.0, 4.0, 5.0] False"

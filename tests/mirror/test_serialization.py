@@ -230,19 +230,22 @@ def test_loaders_with_pinned_memory_and_workers(context: str | None) -> None:
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_processes_set_themselves_up_again(method: str) -> None:
     code = """
-        import sys
+        import functools, sys
         import tdev as torch
         import tdev.multiprocessing as mp
 
-        def work(queue, x):
+        def work(queue, x, made, layer):
             y = x.cuda() * 2
-            z = torch.zeros(2, device="cuda") + torch.nn.Linear(2, 2, device="cuda")(y).detach() * 0
+            z = made() + layer(y).detach() * 0
             queue.put(((y + z).tolist(), torch.shims.installed() != ()))
 
         if __name__ == "__main__":
             context = mp.get_context(sys.argv[1])
             queue = context.Queue()
-            process = context.Process(target=work, args=(queue, torch.ones(2)))
+            # What was made through tdev, and tdev's own functions, go over by pickle.
+            made = functools.partial(torch.zeros, 2, device="cuda")
+            layer = torch.nn.Linear(2, 2, device="cuda").requires_grad_(False)
+            process = context.Process(target=work, args=(queue, torch.ones(2), made, layer))
             process.start()
             assert queue.get(timeout=240) == ([2.0, 2.0], True)
             process.join(60)

@@ -6,12 +6,40 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
+from tdev_core import exported as _exported
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
+from tdev_core.backend import current as _current
+
+
+def load(
+    f: Any, *, extra_files: Any = None, expected_opset_version: dict[str, int] | None = None
+) -> Any:
+    """Mirror of ``torch.export.load``.
+
+    Loads an ``ExportedProgram`` previously saved with ``torch.export.save``.
+    """
+    match _current():
+        case _Backend.CUDA:
+            return torch.export.load(
+                f, extra_files=extra_files, expected_opset_version=expected_opset_version
+            )
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _exported.load(
+                f, extra_files=extra_files, expected_opset_version=expected_opset_version
+            )
+
 
 _mirror.adopt(
     __name__,
     "torch.export",
+    routed=[
+        "load",
+    ],
     home=_Backend.CUDA,
     generated_from="2.13.0",
 )

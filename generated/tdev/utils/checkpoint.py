@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdev_core import rng as _rng
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
-from tdev_core.devices import translate_each as _translate_each
-from tdev_core.devices import translate_type as _translate_type
+from tdev_core.backend import current as _current
 
 if TYPE_CHECKING:
     import torch.utils.checkpoint
@@ -24,9 +24,11 @@ def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> 
 
     Sets random number generator states for the specified devices.
     """
-    devices = _translate_each(devices)
-    device_type = _translate_type(device_type)
-    torch.utils.checkpoint.set_device_states(devices, states, device_type=device_type)
+    match _current():
+        case _Backend.CUDA:
+            torch.utils.checkpoint.set_device_states(devices, states, device_type=device_type)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            _rng.set_device_states(devices, states, device_type=device_type)
 
 
 _mirror.adopt(

@@ -37,6 +37,18 @@ def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
             return _backends.blas_workspace_size(size, backend)
 
 
+def can_use_cudnn_attention(params: Any, debug: bool = False) -> bool:
+    """Mirror of ``torch.backends.cuda.can_use_cudnn_attention``.
+
+    Check if cudnn_attention can be utilized in scaled_dot_product_attention.
+    """
+    match _current():
+        case _Backend.CUDA:
+            return torch.backends.cuda.can_use_cudnn_attention(params, debug)
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return False  # cuDNN runs on CUDA only; a torch with CUDA compiled in would ask the driver, and raise where there is none
+
+
 def cublas_workspace_size(size: None | int = None) -> int:
     """Mirror of ``torch.backends.cuda.cublas_workspace_size``.
 
@@ -113,6 +125,7 @@ _mirror.adopt(
     "torch.backends.cuda",
     routed=[
         "blas_workspace_size",
+        "can_use_cudnn_attention",
         "cublas_workspace_size",
         "cublaslt_workspace_size",
         "cufft_plan_cache",
