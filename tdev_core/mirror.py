@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdev_core import versions
+from tdev_core import versions, wide
 from tdev_core.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.backend import Backend, current
 from tdev_core.dressing import dressed
@@ -65,6 +65,8 @@ def adopt(
         elif at_home:
             namespace.pop(key, None)
         else:
+            if script and key in script and wide.lacking():
+                namespace[key] = wide.defaulted(namespace[key])
             namespace[key] = dressed(namespace[key], name, key, original)
             kept.append(key)
     if script and not at_home:

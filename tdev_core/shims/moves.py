@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tdev_core import settings
+from tdev_core import settings, wide
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
 
@@ -80,6 +80,8 @@ def tensor_to(original: Method) -> Method:
         else:
             spec = first
             args = (translate(first), *args)
+        if self.dtype in wide.NARROWER:
+            args, kwargs = wide.move(self.dtype, args, kwargs)
         if _must_copy(self, spec):
             # to(device, dtype, non_blocking, copy): copy is positional in very old code
             if len(args) > 3:
