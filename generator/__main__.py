@@ -17,6 +17,7 @@ from generator import catalog as catalog_file
 from generator import paths
 from generator.errors import GenerationError
 from generator.facts.pin import FactsError
+from generator.garbage import uncollected
 
 MEND = "Mend it with: python -m generator"
 
@@ -25,9 +26,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(argv)
     try:
-        if options.render_only:
-            return _render_only(check=options.check)
-        return _check(options) if options.check else _generate(options)
+        with uncollected():
+            if options.render_only:
+                return _render_only(check=options.check)
+            return _check(options) if options.check else _generate(options)
     except (GenerationError, FactsError) as error:
         print(f"generator: {error}", file=sys.stderr)
         return 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import warnings
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from generator.facts.origins import Origins
 from generator.facts.pin import normalise
 from generator.facts.signatures import is_torch
 from generator.facts.walk import Progress, walk
+from generator.garbage import uncollected
 
 # Written by torch's build: what it assigns is a fact about the build, not about torch.
 BUILD_MODULES = frozenset({"torch.version"})
@@ -28,16 +28,9 @@ BUILD_MODULES = frozenset({"torch.version"})
 
 def read_installed(progress: Progress | None = None) -> Facts:
     """Read everything from the torch that this Python has; takes some seconds, imports all of it."""
-    # Syntax trees are millions of objects and no garbage: collecting while they grow doubles the time.
-    collecting_garbage = gc.isenabled()
-    gc.disable()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # looking at a deprecated object is not using it
-            return _read(progress)
-    finally:
-        if collecting_garbage:
-            gc.enable()
+    with uncollected(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # looking at a deprecated object is not using it
+        return _read(progress)
 
 
 def _read(progress: Progress | None) -> Facts:
