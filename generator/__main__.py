@@ -26,10 +26,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(argv)
     try:
-        with uncollected():
-            if options.render_only:
-                return _render_only(check=options.check)
-            return _check(options) if options.check else _generate(options)
+        if options.render_only:
+            return _render_only(check=options.check)
+        return _check(options) if options.check else _generate(options)
     except (GenerationError, FactsError) as error:
         print(f"generator: {error}", file=sys.stderr)
         return 2
@@ -66,7 +65,8 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
     check_pinned(options.allow_version)
     torch = key()  # before torch is imported, which changes the environment
     facts = introspect(allow_version=options.allow_version)
-    return plan(facts, routes, evidence, paths.CORE, torch)
+    with uncollected():
+        return plan(facts, routes, evidence, paths.CORE, torch)
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -87,7 +87,10 @@ def _facts(stream: Any) -> tuple[int, int, int]:
 
 
 def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
-    """Make the stream of these facts (see :func:`current_stream`) the current one."""
+    """Make the stream of these facts (see :func:`current_stream`) the current one.
+
+    ``torch.cuda._set_stream_by_id`` too, which calls it with the same names.
+    """
     from tdev_core import streams
 
     default = streams.default_stream(device_index)
@@ -95,11 +98,6 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
     streams.set_stream(
         default if known else streams.Stream(stream_id=stream_id, device_index=device_index)
     )
-
-
-def set_stream_by_id(stream_id: int, device_index: int, device_type: int) -> None:
-    """``torch.cuda._set_stream_by_id``, which names its arguments so."""
-    set_stream(stream_id, device_index, device_type)
 
 
 def sleep(cycles: int) -> None:

@@ -135,7 +135,7 @@ match _current():
         _lazy_init = _cudart.lazy_init
         _maybe_exchange_device = _bindings.exchange_device
         _set_rng_state_offset = _bindings.set_rng_state_offset
-        _set_stream_by_id = _bindings.set_stream_by_id
+        _set_stream_by_id = _bindings.set_stream
         _sleep = _bindings.sleep
         default_generators = _rng.default_generators
         device = _properties.device
