@@ -36,6 +36,9 @@ class Row:
     """True when the kernel takes and gives torch tensors (it writes to storages, or makes views)."""
     compiled: bool = True
     """False when a compiled graph must not contain the operator (it draws random numbers or reads values)."""
+    float32: str | Kernel | None = None
+    """What answers when every operand is a float32 array or a Python number: a function of ``mlx.core`` by its name, or one
+    over arrays, which raises where it does not fit. Its result is float32. The eager device then calls nothing else."""
 
 
 OPERATORS: dict[str, Row] = {}
@@ -49,11 +52,12 @@ def op(
     eager: bool = True,
     raw: bool = False,
     compiled: bool = True,
+    float32: str | Kernel | None = None,
 ) -> Callable[[F], F]:
     """Register a kernel for `overloads` (``name`` means ``name.default``).
 
     `mlx` names the MLX functions that do the work; the route is ``mapped`` when that is one function and
-    nothing else is said, ``emulated`` otherwise.
+    nothing else is said, ``emulated`` otherwise.  The other arguments are those of `Row`.
     """
 
     def register(kernel: F) -> F:
@@ -65,7 +69,7 @@ def op(
                 "mapped" if mlx.startswith("mx.") and "," not in mlx else "emulated"
             )
             OPERATORS[full] = Row(
-                full, answered, mlx, note, kernel, eager, raw, compiled and not raw
+                full, answered, mlx, note, kernel, eager, raw, compiled and not raw, float32
             )
         return kernel
 
@@ -83,4 +87,5 @@ def same(existing: str, *overloads: str) -> None:
         eager=row.eager,
         raw=row.raw,
         compiled=row.compiled,
+        float32=row.float32,
     )(row.kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.errors import unsupported
-from tdev_core.mlx import derive, dispatch, fallback, runtime, table
+from tdev_core.mlx import derive, direct, dispatch, fallback, runtime, table
 from tdev_core.mlx.lazy import torch
 from tdev_core.mlx.registry import OPERATORS, Row
 from tdev_core.privateuse import torch_api
@@ -98,20 +98,25 @@ def _implement(name: str, kernel: Any) -> None:
 
 
 def _register_row(row: Row) -> None:
+    from tdev_core.mlx.ops import memory
+
     name, overload = row.overload.split(".", 1)
     operator = find(name, overload)
     if operator is None:
         return
     if row.raw:
         if not _differentiates_by_parts(row.overload):
-            _implement(row.overload, dispatch.raw(operator, row.kernel))
+            kernel = memory.alone(row.overload) or dispatch.raw(operator, row.kernel)
+            _implement(row.overload, kernel)
         return
     if not _differentiates_by_parts(row.overload):
-        _implement(row.overload, dispatch.functional(operator, row.kernel))
+        usual = dispatch.functional(operator, row.kernel)
+        _implement(row.overload, direct.through(operator, row, usual))
     inplace, outs = derive.derived(name, overload)
     for full in inplace:
         if full not in OPERATORS and not _differentiates_by_parts(full):
-            _implement(full, dispatch.inplace(_operator(*full.split(".", 1)), row.kernel))
+            usual = dispatch.inplace(_operator(*full.split(".", 1)), row.kernel)
+            _implement(full, direct.inplace(row, usual))
     for full, names in outs:
         if full not in OPERATORS and not _differentiates_by_parts(full):
             _implement(

@@ -15,6 +15,8 @@ nothing can dereference, so that code which tells storages apart by ``data_ptr``
 from __future__ import annotations
 
 import ctypes
+import sys
+import sysconfig
 from itertools import count
 from typing import Any
 from weakref import ref as _ref
@@ -55,6 +57,7 @@ class _DLTensor(ctypes.Structure):
 
 
 _EXTENSION_DEVICE = 12  # kDLExtDev
+_ADDRESS = ctypes.sizeof(ctypes.c_void_p)
 _capsule = ctypes.pythonapi.PyCapsule_New
 _capsule.restype = ctypes.py_object
 _capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
@@ -164,24 +167,69 @@ def contiguous_strides(shape: Shape) -> Shape:
 
 _local = runtime._local
 
-_contiguous: dict[Any, tuple[_DLTensor, int]] = {}
+_NAMED = ctypes.create_string_buffer(_NAME)
+_NAME_AT = ctypes.addressof(_NAMED)
+
+_moulds: dict[Any, dict[Shape, tuple[Any, Any, Any]]] = {}
+"""By dtype and shape what `wrap` makes contiguous tensors from: two fields, of the address in the struct and of the name
+in the capsule, and the capsule, which serves again and again."""
 
 
-def wrap(a: Any) -> torch.Tensor:
-    """A new contiguous tensor that holds the array `a`."""
-    try:  # the same as new(a.shape, to_torch[a.dtype]), which every operator pays for
-        struct, address = _contiguous[a.shape, a.dtype]
+def _mould(address: int) -> tuple[Any, Any, Any] | None:
+    """The struct at `address` in a capsule that can be consumed more than once; None where that cannot be.
+
+    torch renames a capsule that it has consumed. Making another one is a call through ctypes, a tenth of what an operator
+    costs; writing the old name back is one assignment. That takes the layout of CPython's capsules, which is looked at
+    here, and the GIL, so that nobody comes between the assignment and the call.
+
+    Source: ``Objects/capsule.c`` of CPython: header, pointer, name, context, destructor.
+    """
+    if _shared_interpreter or sys.implementation.name != "cpython":
+        return None
+    capsule = _capsule(address, _NAMED, None)
+    pointer, name = (
+        ctypes.c_void_p.from_address(id(capsule) + object.__basicsize__ + n * _ADDRESS)
+        for n in (0, 1)
+    )
+    if pointer.value != address or name.value != _NAME_AT:
+        return None
+    return ctypes.c_void_p.from_address(address), name, capsule
+
+
+_shared_interpreter = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+
+def wrap(a: Any, dtype: Any = None) -> torch.Tensor:
+    """A new contiguous tensor that holds the array `a`.
+
+    Args:
+        dtype: the element type of `a` as torch's, where the caller knows it: finding it out takes longer than making the tensor's
+            storage.
+    """
+    if dtype is None:
+        dtype = to_torch[a.dtype]
+    try:  # the same as new(a.shape, dtype), which every operator pays for
+        address, name, capsule = _moulds[dtype][a.shape]
+        address.value = next(_addresses)
+        name.value = _NAME_AT
+        t: torch.Tensor = _import(capsule)
     except KeyError:
-        new(a.shape, to_torch[a.dtype])
-        _contiguous[a.shape, a.dtype] = _templates[a.shape, to_torch[a.dtype], None]
-        return wrap(a)
-    struct.data = next(_addresses)
-    t: torch.Tensor = _import(_capsule(address, _NAME, None))
+        t = _first(a.shape, dtype)
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
     pending = _local.pending
     pending.append(_ref(a))
     if len(pending) > runtime.PENDING_LIMIT:
         runtime.drain()
+    return t
+
+
+def _first(shape: Shape, dtype: Any) -> torch.Tensor:
+    """`new`, for a shape that `wrap` has not made yet."""
+    t = new(shape, dtype)
+    template = _templates.get((shape, dtype, None))
+    mould = None if template is None else _mould(template[1])
+    if mould is not None:
+        _moulds.setdefault(dtype, {})[shape] = mould
     return t
 
 

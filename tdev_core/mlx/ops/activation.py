@@ -48,7 +48,7 @@ def _in_float32(*names: str, mlx: str) -> Callable[[Callable[..., Any]], Callabl
     return register
 
 
-@op("relu", mlx="mx.maximum")
+@op("relu", mlx="mx.maximum", float32=lambda x: mx.maximum(x, 0.0))
 def relu(x: Array) -> Array:
     if category[x.dtype] in (0, 3):
         raise Decline("relu is for real numbers")

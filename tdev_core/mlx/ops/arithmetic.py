@@ -71,7 +71,13 @@ def back(result: Array, dtype: Any) -> Array:
     return result if result.dtype == dtype else result.astype(dtype)
 
 
-@op("add.Tensor", "add.Scalar", mlx="mx.add", note="alpha by mx.multiply; logical or for bool")
+@op(
+    "add.Tensor",
+    "add.Scalar",
+    mlx="mx.add",
+    note="alpha by mx.multiply; logical or for bool",
+    float32="add",
+)
 def add(a: Array, b: Array, alpha: Any = 1) -> Array:
     if alpha == 1 and direct(a, b):
         return mx.add(a, b)
@@ -91,7 +97,7 @@ def _times(y: Array, alpha: Any) -> Array:
     return y * scalar_like(alpha, y.dtype)
 
 
-@op("sub.Tensor", "sub.Scalar", mlx="mx.subtract")
+@op("sub.Tensor", "sub.Scalar", mlx="mx.subtract", float32="subtract")
 def sub(a: Array, b: Array, alpha: Any = 1) -> Array:
     if alpha == 1 and direct(a, b):
         return mx.subtract(a, b)
@@ -109,7 +115,7 @@ def rsub(a: Array, b: Array, alpha: Any = 1) -> Array:
     return sub(b, a, alpha=alpha)
 
 
-@op("mul.Tensor", "mul.Scalar", mlx="mx.multiply")
+@op("mul.Tensor", "mul.Scalar", mlx="mx.multiply", float32="multiply")
 def mul(a: Array, b: Array) -> Array:
     if direct(a, b):
         return mx.multiply(a, b)
@@ -117,7 +123,7 @@ def mul(a: Array, b: Array) -> Array:
     return mx.logical_and(x, y) if dtype == mx.bool_ else back(mx.multiply(x, y), dtype)
 
 
-@op("div.Tensor", "div.Scalar", "true_divide.Tensor", mlx="mx.divide")
+@op("div.Tensor", "div.Scalar", "true_divide.Tensor", mlx="mx.divide", float32="divide")
 def div(a: Array, b: Array) -> Array:
     if type(a) is mx.array and a.dtype == mx.float32 and direct(a, b):
         return mx.divide(a, b)

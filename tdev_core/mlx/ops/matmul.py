@@ -50,7 +50,13 @@ def product(a: Array, b: Array) -> Array:
     return r if r.dtype == a.dtype else r.astype(a.dtype)
 
 
-@op("mm", mlx="mx.matmul")
+def _mm_float32(a: Array, b: Array) -> Array:
+    if a.ndim != 2 or b.ndim != 2 or not a.size or not b.size:
+        raise Decline("not two matrices with elements")
+    return mx.matmul(a, _second(b, _rows(a)))
+
+
+@op("mm", mlx="mx.matmul", float32=_mm_float32)
 def mm(a: Array, b: Array) -> Array:
     if a.ndim != 2 or b.ndim != 2:
         raise Decline("mm wants two matrices")
@@ -147,27 +153,31 @@ def addr(bias: Array, u: Array, v: Array, *, beta: Any = 1, alpha: Any = 1) -> A
     return scaled(bias, mx.expand_dims(u, 1) * v, beta, alpha)
 
 
+def _linear_float32(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    if weight.ndim != 2 or not x.ndim or not x.size or not weight.size:
+        raise Decline("linear wants a matrix of weights, and elements")
+    if bias is None:
+        return mx.matmul(x, _second(mx.transpose(weight), _rows(x)))
+    if bias.shape != weight.shape[:1]:
+        raise Decline("linear wants a bias of one number for each output")
+    return mx.addmm(bias, x, _second(mx.transpose(weight), _rows(x)))
+
+
 @op(
     "linear",
     mlx="mx.addmm",
     note="kept whole, so that no transpose is dispatched; its backward is linear_backward",
+    float32=_linear_float32,
 )
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     if (
         x.dtype != weight.dtype
         or category[x.dtype] != 2
-        or weight.ndim != 2
-        or not x.ndim
-        or x.shape[-1] != weight.shape[-1]
-        or not x.size
-        or not weight.size
+        or (bias is not None and bias.dtype != x.dtype)
+        or x.shape[-1:] != weight.shape[-1:]
     ):
         raise Decline("linear wants one floating dtype and matching widths")
-    if bias is None:
-        return mx.matmul(x, _second(mx.transpose(weight), _rows(x)))
-    if bias.dtype != x.dtype or bias.shape != weight.shape[:1]:
-        raise Decline("linear wants a bias of the same dtype, one number for each output")
-    return mx.addmm(bias, x, _second(mx.transpose(weight), _rows(x)))
+    return _linear_float32(x, weight, bias)
 
 
 @op("linear_backward", mlx="mx.matmul, mx.sum")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from tdev_core.errors import unsupported
@@ -174,6 +174,17 @@ def view_as_complex(x: Tensor) -> Tensor:
         raise RuntimeError("view_as_complex: complex32 tensors are not supported on device 'mlx'")
     storage.share_dtypes(x, torch.complex128 if x.dtype is torch.float64 else torch.complex64)
     return _native("view_as_complex", "default")(torch._C.DispatchKey.CPU, x)
+
+
+_ALONE = {"as_strided": "as_strided", "view": "view", "_unsafe_view": "view", "unfold": "unfold"}
+
+
+def alone(overload: str) -> Any:
+    """What answers a view operator without any Python in between, or None: torch's own kernel, bound to its key."""
+    name, _, variant = overload.partition(".")
+    if variant != "default" or name not in _ALONE:
+        return None
+    return partial(_native(_ALONE[name], variant), torch._C.DispatchKey.CPU)
 
 
 _found: dict[tuple[str, str], Any] = {}

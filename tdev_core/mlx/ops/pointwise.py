@@ -19,7 +19,7 @@ Array = Any
 
 
 def _float_unary(name: str, mlx: str) -> None:
-    @op(name, mlx=f"mx.{mlx}")
+    @op(name, mlx=f"mx.{mlx}", float32=mlx)
     def kernel(x: Array) -> Array:
         return getattr(mx, mlx)(to_float(x))
 
@@ -39,7 +39,7 @@ def real(x: Array) -> Array:
     return x
 
 
-@op("erf", mlx="mx.erf")
+@op("erf", mlx="mx.erf", float32="erf")
 def erf(x: Array) -> Array:
     return mx.erf(to_float(real(x)))
 
@@ -80,30 +80,30 @@ def exp2(x: Array) -> Array:
     return mx.exp(x * math.log(2)) if is_complex(x) else mx.power(mx.array(2, dtype=x.dtype), x)
 
 
-@op("rsqrt", mlx="mx.rsqrt")
+@op("rsqrt", mlx="mx.rsqrt", float32="rsqrt")
 def rsqrt(x: Array) -> Array:
     x = to_float(x)
     return 1 / mx.sqrt(x) if is_complex(x) else mx.rsqrt(x)
 
 
-@op("reciprocal", mlx="mx.reciprocal")
+@op("reciprocal", mlx="mx.reciprocal", float32="reciprocal")
 def reciprocal(x: Array) -> Array:
     return mx.reciprocal(to_float(x))
 
 
-@op("square", mlx="mx.square")
+@op("square", mlx="mx.square", float32="square")
 def square(x: Array) -> Array:
     return mx.square(x)
 
 
-@op("neg", mlx="mx.negative")
+@op("neg", mlx="mx.negative", float32="negative")
 def neg(x: Array) -> Array:
     if x.dtype == mx.bool_:
         raise Decline("Negation, the `-` operator, on a bool tensor is not supported")
     return mx.negative(x)
 
 
-@op("abs", mlx="mx.abs")
+@op("abs", mlx="mx.abs", float32="abs")
 def absolute(x: Array) -> Array:
     return mx.abs(x)
 
@@ -126,7 +126,7 @@ def sgn(x: Array) -> Array:
 
 
 def _rounder(name: str) -> None:
-    @op(name, mlx=f"mx.{name}", note="integers are returned as they are")
+    @op(name, mlx=f"mx.{name}", note="integers are returned as they are", float32=name)
     def kernel(x: Array) -> Array:
         return _integral(x) if is_int(x) else getattr(mx, name)(real(x))
 

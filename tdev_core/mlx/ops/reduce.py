@@ -64,7 +64,18 @@ def sum_all(x: Array, *, dtype: Any = None) -> Array:
     return sum_dim(x, None, False, dtype=dtype)
 
 
-@op("sum.dim_IntList", mlx="mx.sum", note="16-bit floats are summed in float32")
+def _sum_float32(x: Array, dim: Dim, keepdim: bool = False) -> Array:
+    if not x.ndim or not dim:
+        raise Decline("no axes given")
+    return mx.sum(x, axis=dim, keepdims=keepdim)
+
+
+@op(
+    "sum.dim_IntList",
+    mlx="mx.sum",
+    note="16-bit floats are summed in float32",
+    float32=_sum_float32,
+)
 def sum_dim(x: Array, dim: Dim, keepdim: bool = False, *, dtype: Any = None) -> Array:
     x = _integral(x, dtype)
     return (
@@ -328,7 +339,13 @@ def norm_dtype(x: Array, p: Any, dim: Dim = None, keepdim: bool = False, *, dtyp
     return vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype)
 
 
-@op("_softmax", mlx="mx.softmax")
+def _softmax_float32(x: Array, dim: int, half_to_float: bool) -> Array:
+    if not x.size or not x.ndim:
+        raise Decline("no elements, or no axis")
+    return mx.softmax(x, axis=dim)
+
+
+@op("_softmax", mlx="mx.softmax", float32=_softmax_float32)
 def softmax(x: Array, dim: int, half_to_float: bool) -> Array:
     return _soft(x, dim, half_to_float, lambda w, a: mx.softmax(w, axis=a, precise=True))
 

@@ -13,7 +13,13 @@ from tdev_core.mlx.registry import Decline, op
 Array = Any
 
 
-@op("cat", mlx="mx.concatenate")
+def _cat_float32(arrays: list[Array], dim: int = 0) -> Array:
+    if not all([x.ndim and x.ndim == arrays[0].ndim and x.size for x in arrays]):
+        raise Decline("arrays without elements, or of different rank")
+    return mx.concatenate(arrays, axis=dim)
+
+
+@op("cat", mlx="mx.concatenate", float32=_cat_float32)
 def cat(tensors: list[Array], dim: int = 0) -> Array:
     dtype = result_type(*tensors)
     kept = [
