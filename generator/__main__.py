@@ -26,9 +26,10 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = _parser().parse_args(argv)
     try:
-        if options.render_only:
-            return _render_only(check=options.check)
-        return _check(options) if options.check else _generate(options)
+        with uncollected():
+            if options.render_only:
+                return _render_only(check=options.check)
+            return _check(options) if options.check else _generate(options)
     except (GenerationError, FactsError) as error:
         print(f"generator: {error}", file=sys.stderr)
         return 2
@@ -53,7 +54,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(options: argparse.Namespace) -> dict[str, Any]:
     from generator.facts import introspect
-    from generator.facts.cache import key
     from generator.facts.pin import check_pinned
     from generator.plan.evidence import read_evidence
     from generator.plan.plan import plan
@@ -63,10 +63,8 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
     routes = read_routes(paths.ROUTES)
     evidence = read_evidence(paths.EVIDENCE)
     check_pinned(options.allow_version)
-    torch = key()  # before torch is imported, which changes the environment
     facts = introspect(allow_version=options.allow_version)
-    with uncollected():
-        return plan(facts, routes, evidence, paths.CORE, torch)
+    return plan(facts, routes, evidence, paths.CORE)
 
 
 def _generate(options: argparse.Namespace) -> int:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from generator.errors import GenerationError
-from generator.plan.plan import SCHEMA
 
-__all__ = ["dumps", "loads", "read"]
+__all__ = ["SCHEMA", "dumps", "loads", "read"]
+
+SCHEMA = 1
 
 
 def dumps(catalog: dict[str, Any]) -> str:

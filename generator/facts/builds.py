@@ -21,15 +21,21 @@ _KINDS: dict[str, MemberKind] = {
     "torch.distributed.constants.default_pg_nccl_timeout": "instance",
     "torch.distributed.optim.optimizer.Lock": "builtin",
 }
+# torch replaces the text that Python 3.10 gives every enumeration; later ones give none to replace.
+_UNTOLD = frozenset({"torch.distributed.rpc.backend_registry.BackendType"})
 
 
 def same_members(members: Iterable[Member]) -> tuple[Member, ...]:
-    """``members`` without those that only one build has, and with one kind for each setting."""
+    """``members`` without those that only one build has; one kind for each setting, one text for each."""
     return tuple(
-        replace(member, kind=_KINDS[member.name], value=None) if member.name in _KINDS else member
-        for member in members
-        if member.name.rpartition(".")[2] not in _CUDA_ONLY
+        _same(member) for member in members if member.name.rpartition(".")[2] not in _CUDA_ONLY
     )
+
+
+def _same(member: Member) -> Member:
+    if member.name in _KINDS:
+        return replace(member, kind=_KINDS[member.name], value=None)
+    return replace(member, summary="") if member.name in _UNTOLD else member
 
 
 def same_modules(modules: Iterable[Module]) -> tuple[Module, ...]:

@@ -17,13 +17,14 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from generator.facts.model import Facts, Member, Method, Module, Operator, Parameter, Signature
 from generator.facts.pin import FactsError, check_pinned
 from generator.facts.walk import Progress, requirements
+from generator.garbage import uncollected
 
 _KEEP = 4  # cache files that stay: one per torch or Python in use
 # Variables that torch reads while it is imported and that change what it defines.
@@ -48,9 +49,10 @@ def introspect(
     # Here, so that an answer from the cache costs no import of torch.
     from generator.facts.introspect import read_installed
 
-    facts = read_installed(progress)
-    if path is not None:
-        store(path, facts)
+    with uncollected():
+        facts = read_installed(progress)
+        if path is not None:
+            store(path, facts)
     return facts
 
 
@@ -125,7 +127,7 @@ def _tree(root: Path) -> Iterator[str]:
 
 def store(path: Path, facts: Facts) -> None:
     """Write facts so that a reader sees all or nothing; a cache that cannot be written is none."""
-    body = json.dumps(asdict(facts), ensure_ascii=True, separators=(",", ":"))
+    body = json.dumps(facts, ensure_ascii=True, separators=(",", ":"), default=_fields_of)
     text = f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,6 +143,11 @@ def store(path: Path, facts: Facts) -> None:
         return
 
 
+def _fields_of(value: Any) -> dict[str, Any]:
+    """One level of ``dataclasses.asdict``; JSON's encoder asks for the next ones."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
 def load(path: Path) -> Facts | None:
     """Read facts back; ``None`` for a file that is missing, damaged or of another shape."""
     try:
@@ -153,7 +160,7 @@ def load(path: Path) -> Facts | None:
 
 
 def from_json(data: dict[str, Any]) -> Facts:
-    """The inverse of ``dataclasses.asdict`` followed by JSON."""
+    """The inverse of what ``store`` writes."""
     return Facts(
         torch=data["torch"],
         modules=tuple(_module(item) for item in data["modules"]),
@@ -207,5 +214,6 @@ def _module(item: dict[str, Any]) -> Module:
             "declared": tuple(item["declared"]),
             "modules": tuple((name, target) for name, target in item["modules"]),
             "missing": tuple(item["missing"]),
+            "visible": tuple(item["visible"]),
         }
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from generator.facts.members import Collected
-from generator.facts.origins import ROOTS, Origins
+from generator.facts.origins import Origins
+from generator.facts.sources import ROOTS
 from generator.facts.walk import Walked
 
 # What was found by reading torch's source and cannot be seen on one machine.

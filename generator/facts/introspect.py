@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from generator.facts import docs, notation
@@ -11,6 +14,7 @@ from generator.facts import members as collecting
 from generator.facts.builds import same_members, same_modules
 from generator.facts.calls import Calls
 from generator.facts.differences import differences
+from generator.facts.library import Library
 from generator.facts.members import Found
 from generator.facts.methods import device_methods
 from generator.facts.model import Facts, Member, Operator, Signature, Source
@@ -19,34 +23,46 @@ from generator.facts.operators import read_operators
 from generator.facts.origins import Origins
 from generator.facts.pin import normalise
 from generator.facts.signatures import is_torch
+from generator.facts.text import parsed
 from generator.facts.walk import Progress, walk
-from generator.garbage import uncollected
+from generator.workers import available, pool
 
 # Written by torch's build: what it assigns is a fact about the build, not about torch.
 BUILD_MODULES = frozenset({"torch.version"})
+_READERS = 4  # more processes than that are not done sooner than the import of torch
 
 
 def read_installed(progress: Progress | None = None) -> Facts:
     """Read everything from the torch that this Python has; takes some seconds, imports all of it."""
-    with uncollected(), warnings.catch_warnings():
+    with warnings.catch_warnings(), _library() as library:
         warnings.simplefilter("ignore")  # looking at a deprecated object is not using it
-        return _read(progress)
+        return _read(library, progress)
 
 
-def _read(progress: Progress | None) -> Facts:
+@contextmanager
+def _library() -> Iterator[Library]:
+    """Sources that are read while this process imports torch, where there is a processor for that."""
+    readers = min(available() - 1, _READERS)
+    if readers < 1:
+        yield Library()
+        return
+    with pool(readers) as workers:
+        yield Library(workers)
+
+
+def _read(library: Library, progress: Progress | None) -> Facts:
     walked = walk(progress)
     import torch
     import torchgen  # type: ignore[import-untyped]
 
-    package = Path(torch.__file__).parent
     table = Path(torchgen.__file__).parent / "packaged/ATen/native/native_functions.yaml"
     if progress:
         progress("operators", 0, 0)
     operators = read_operators(table)
     if progress:
         progress("stubs", 0, 0)
-    origins = Origins()
-    builtins = Builtins(package, origins, operators)
+    origins = Origins(library)
+    builtins = Builtins(library, origins, operators)
     collected = collecting.collect(walked, origins)
     origins.canonical = {**builtins.aliases(collected), **collected.canonical}
     builder = _Builder(origins, builtins, operators)
@@ -58,9 +74,13 @@ def _read(progress: Progress | None) -> Facts:
     if progress:
         progress("methods", 0, 0)
     methods = device_methods(list(collected.members.values()), builder.reader, builtins)
+    modules = [
+        replace(module, visible=tuple(sorted(library.visible(module.name))))
+        for module in collected.modules
+    ]
     return Facts(
         torch=normalise(torch.__version__),
-        modules=same_modules(collected.modules),
+        modules=same_modules(modules),
         members=same_members(found),
         methods=methods,
         operators=operators,
@@ -160,9 +180,9 @@ class _Builder:
         if value is None or bindings[0].condition is not None:
             return None
         if found.kind == "type_alias":
-            return notation.from_node(value, self.reader.resolver(module))
+            return self.reader.speller(module).annotation(value)
         try:
-            literal = ast.literal_eval(value)
+            literal = ast.literal_eval(parsed(value))
         except (ValueError, TypeError, SyntaxError):
             return None
         return repr(literal)

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 import functools
 import types
+import typing
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 from generator.facts import notation
 from generator.facts.docs import summary
 from generator.facts.model import MemberKind, Module
-from generator.facts.origins import ROOTS, Origins
+from generator.facts.origins import Origins
 from generator.facts.signatures import is_torch
+from generator.facts.sources import ROOTS
 from generator.facts.walk import Walked, is_public
 
 # State of these modules grows while a program runs: every operator namespace that is looked up
@@ -75,7 +76,7 @@ def collect(walked: Walked, origins: Origins) -> Collected:
                         missing.append(attribute)
                     continue
             if is_a(value, types.ModuleType):
-                submodules.append((attribute, cast(types.ModuleType, value).__name__))
+                submodules.append((attribute, typing.cast(types.ModuleType, value).__name__))
                 continue
             names.append(attribute)
             path = f"{name}.{attribute}"
@@ -130,7 +131,8 @@ def _attributes(name: str, module: types.ModuleType) -> Iterator[tuple[str, bool
         lent = _lent(module)
         offered = (offered - {"m"} if lent else offered) | lent
     for attribute in sorted(flags | offered):
-        if is_public(attribute):
+        # pytest leaves names like "@py_builtins" in what is imported while it runs.
+        if is_public(attribute) and attribute.isidentifier():
             yield attribute, attribute in flags
 
 
@@ -167,14 +169,14 @@ def _identify(path: str, value: object, flag: bool, origins: Origins) -> tuple[o
     if origin is None and is_a(value, type, types.FunctionType):
         outside = not is_torch(value)
         if outside:
-            made = cast(type, value)
+            made = typing.cast(type, value)
             origin = f"{made.__module__}.{made.__qualname__}"
     if outside and origin is not None:
         origin = _python_name(origin)
         return ("outside", origin), Found(value, origin, helper=True)
     if is_a(value, types.MethodType):
         # Every look at a method binds it anew.
-        bound = cast(types.MethodType, value)
+        bound = typing.cast(types.MethodType, value)
         return ("method", id(bound.__self__), id(bound.__func__)), Found(value, origin, False)
     if _by_identity(value) or origin is None and not is_a(value, *_PRIMITIVES):
         return ("object", id(value)), Found(value, origin, helper=False)
@@ -232,6 +234,8 @@ def _kind(found: Found) -> MemberKind:
             return "constant"
         plain = is_a(value, types.FunctionType) and not getattr(value, "__name__", "A")[0].isupper()
         return "function" if plain else "type_alias"
+    if value is typing.Any:
+        return "class"  # which it is since Python 3.11
     if notation.is_alias(value):
         return "type_alias"
     if is_a(value, type):
@@ -250,7 +254,7 @@ def _kind(found: Found) -> MemberKind:
 
 def _is_constant(value: object) -> bool:
     if type(value) is tuple or type(value) is frozenset:
-        return all(_is_constant(item) for item in cast("tuple[object, ...]", value))
+        return all(_is_constant(item) for item in typing.cast("tuple[object, ...]", value))
     if type(value) in _PRIMITIVES:
         return True
     return type(value).__module__ == "torch" and type(value).__name__ in _TORCH_CONSTANTS

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import functools
+import re
 import types
 from collections.abc import Iterable
 
 from generator.facts.devices import is_device_parameter
+from generator.facts.functions import Function
 from generator.facts.members import Found
 from generator.facts.model import Method, MethodKind, Signature, Source
 from generator.facts.native import Builtins
@@ -15,6 +16,7 @@ from generator.facts.signatures import Reader, is_torch, unwrap
 
 # These say with their name where something goes; torch often declares them with *args only.
 MOVES = frozenset({"cpu", "cuda", "hpu", "ipu", "mps", "mtia", "to", "xpu"})
+_DEVICE = re.compile("device|cuda|map_location")
 _C_METHODS = (
     types.MethodDescriptorType,
     types.ClassMethodDescriptorType,
@@ -133,24 +135,10 @@ def _function(value: object) -> types.FunctionType | None:
     return None
 
 
-def _mentions(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _mentions(function: Function) -> bool:
     """Cheap look before a signature is read: most methods have nothing like a device."""
     return any(
-        "device" in text or "cuda" in text or "map_location" in text for text in _words(node)
+        _DEVICE.search(text.lower())
+        for item in function.arguments
+        for text in (item.name, item.annotation or "")
     )
-
-
-def _words(node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterable[str]:
-    arguments = node.args
-    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    every += [item for item in (arguments.vararg, arguments.kwarg) if item]
-    for item in every:
-        yield item.arg.lower()
-        if item.annotation is not None:
-            for part in ast.walk(item.annotation):
-                if isinstance(part, ast.Name):
-                    yield part.id.lower()
-                elif isinstance(part, ast.Attribute):
-                    yield part.attr.lower()
-                elif isinstance(part, ast.Constant) and isinstance(part.value, str):
-                    yield part.value.lower()

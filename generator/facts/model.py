@@ -127,6 +127,7 @@ class Module:
     missing: tuple[str, ...] = ()
     reachable: bool = True
     error: str | None = None  # why it could not be imported; nothing else is known then
+    visible: tuple[str, ...] = ()  # names that a type checker finds in its text, private ones too
 
 
 @dataclass(frozen=True, slots=True)

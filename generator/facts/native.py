@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import sys
 import types
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 
+from generator.facts.functions import Function
+from generator.facts.library import Library
 from generator.facts.members import Collected
 from generator.facts.model import Operator, Parameter, Signature, Source
 from generator.facts.origins import Origins
-from generator.facts.signatures import Reader
-from generator.facts.sources import ModuleSource
-from generator.facts.stubs import Stub, StubFunction, stub_files
+from generator.facts.signatures import Reader, Speller
+from generator.facts.sources import ModuleSource, parse
 
 VARIABLE_FUNCTIONS = "torch._C._VariableFunctions"
 # Stubs that add something to Python source; all others belong to modules without source.
@@ -23,21 +23,26 @@ _BESIDE_SOURCE = ("torch.nn.functional",)
 class Builtins:
     """Looks up builtins and classes of torch's C++ part."""
 
-    def __init__(self, package: Path, origins: Origins, operators: tuple[Operator, ...]) -> None:
-        self.stubs: dict[str, Stub] = {}
-        for module, path in stub_files(package).items():
+    def __init__(self, library: Library, origins: Origins, operators: tuple[Operator, ...]) -> None:
+        self.stubs = {
+            module: stub
+            for module in library.stubs()
             # torch._VF's stub is a copy of _VariableFunctions'.
-            if module.startswith("torch._C.") or module == "torch._C" or module in _BESIDE_SOURCE:
-                self.stubs[module] = Stub(module, path)
+            if module.startswith("torch._C.") or module == "torch._C" or module in _BESIDE_SOURCE
+            if (stub := library.checked(module)) is not None
+        }
         for module, stub in self.stubs.items():
             if module not in _BESIDE_SOURCE:
-                origins.add(stub.names)
+                origins.add(stub)
         self.origins = origins
         self.reader = Reader(origins)
         self._operators: dict[str, list[Operator]] = {}
         for operator in operators:
             self._operators.setdefault(operator.name, []).append(operator)
         self._by_identity = self._identities()
+        self._beside = {
+            module: Speller(partial(self._resolve_beside, module)) for module in _BESIDE_SOURCE
+        }
 
     def _identities(self) -> dict[int, tuple[str, str]]:
         """Which stub entry each live builtin is."""
@@ -129,17 +134,16 @@ class Builtins:
         return ()
 
     def _signatures(
-        self, stub: Stub, functions: list[StubFunction], bound: bool
+        self, stub: ModuleSource, functions: list[Function], bound: bool
     ) -> tuple[Signature, ...]:
-        resolve = self.reader.resolver(stub.module)
-        if stub.module in _BESIDE_SOURCE:
+        speller = self._beside.get(stub.name) or self.reader.speller(stub.name)
+        return tuple(speller.signature(function, bound) for function in functions)
 
-            def resolve(path: str) -> str:
-                head, _, tail = path.partition(".")
-                start = stub.names.origin(head)
-                return self.origins.resolve(f"{start}.{tail}" if tail else start) if start else path
-
-        return tuple(stub.signature(function, resolve, bound) for function in functions)
+    def _resolve_beside(self, module: str, path: str) -> str:
+        """Canonical path of what the stub, not the source of that name, imports or defines."""
+        head, _, tail = path.partition(".")
+        start = self.stubs[module].origin(head)
+        return self.origins.resolve(f"{start}.{tail}" if tail else start) if start else path
 
     def schema(self, operator: str) -> tuple[Signature, ...]:
         """Python signatures of an ATen operator, as torch's own code generator derives them."""
@@ -154,7 +158,7 @@ class Builtins:
             parsed = signature_from_schema(
                 FunctionSchema.parse(item.schema), category_override=None, method=False, pyi=True
             )
-            signature = self._parsed(parsed.signature_str_pyi(), item.overload)
+            signature = self._parsed(parsed.signature_str_pyi())
             out = [parameter for parameter in signature.parameters if parameter.name == "out"]
             if out:
                 outputs += out
@@ -164,11 +168,9 @@ class Builtins:
             functional = [_with_out(signature, outputs[0]) for signature in functional]
         return tuple(dict.fromkeys(functional))
 
-    def _parsed(self, text: str, label: str) -> Signature:
-        source = ModuleSource(VARIABLE_FUNCTIONS, text, False)
-        node = ast.parse(text).body[0]
-        assert isinstance(node, ast.FunctionDef), label
-        return self.reader.signature(node, source, self.reader.resolver(VARIABLE_FUNCTIONS))
+    def _parsed(self, text: str) -> Signature:
+        ((function,),) = parse(VARIABLE_FUNCTIONS, text, is_package=False).functions.values()
+        return self.reader.speller(VARIABLE_FUNCTIONS).signature(function)
 
 
 def _with_out(signature: Signature, out: Parameter) -> Signature:

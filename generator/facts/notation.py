@@ -13,6 +13,8 @@ import types
 import typing
 from collections.abc import Callable
 
+from generator.facts.text import one_line, parsed
+
 Resolve = Callable[[str], str]  # dotted text as written -> canonical dotted path
 
 # PEP 585 homes of the typing names, and typing's own home of what typing_extensions back-ports to
@@ -80,7 +82,7 @@ def dotted(node: ast.expr) -> str | None:
 def from_text(text: str, resolve: Resolve) -> str:
     """Canonical form of an annotation given as text; text that does not parse stays as it is."""
     try:
-        return from_node(ast.parse(text.strip(), mode="eval").body, resolve)
+        return from_node(parsed(text), resolve)
     except SyntaxError:
         return " ".join(text.split())
 
@@ -282,15 +284,10 @@ def is_alias(value: object) -> bool:
 def default_text(text: str, resolve: Resolve) -> str:
     """A default given as text, with its free names written as dotted paths."""
     try:
-        node = ast.parse(text, mode="eval").body
+        node = parsed(text)
     except SyntaxError:
-        return text
-    return default_node(node, text, resolve)
-
-
-def default_node(node: ast.expr, text: str, resolve: Resolve) -> str:
-    """Like ``default_text``; the text is kept where it mentions no name."""
+        return one_line(text)
     if not any(isinstance(item, ast.Name) for item in ast.walk(node)):
-        return text
+        return one_line(text)
     path = dotted(node)
     return resolve(path) if path else expression(node, resolve)

@@ -6,23 +6,22 @@ the object would answer ``typing.Any`` here and something else there.
 
 from __future__ import annotations
 
-import ast
 import builtins
+import os
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
-from generator.facts import sources
-from generator.facts.sources import ModuleSource
+from generator.facts.library import Library
+from generator.facts.sources import ROOTS, ModuleSource
 
 _LIMIT = 40  # longer chains are import cycles
-ROOTS = ("torch", "torchgen", "functorch")
 
 
 class Origins:
     """Answers where dotted paths lead; ``canonical`` maps public paths to member names."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: Library) -> None:
+        self.library = library
         self.canonical: Mapping[str, str] = {}
         self._sources: dict[str, ModuleSource | None] = {}
         self._chains: dict[str, str] = {}
@@ -43,13 +42,23 @@ class Origins:
             return None
         live = sys.modules.get(module)
         if live is None:
-            return _beside(module)
+            return self._beside(module)
         spec = getattr(live, "__spec__", None)
         path = getattr(spec, "origin", None) or getattr(live, "__file__", None)
         if not isinstance(path, str):
             return None
         package = bool(getattr(spec, "submodule_search_locations", None))
-        return sources.read_if_source(module, path, package)
+        return self.library.source(module, path, package)
+
+    def _beside(self, module: str) -> ModuleSource | None:
+        """A module that nobody imported, found as a file; asking Python's finders would run code."""
+        parent, _, name = module.rpartition(".")
+        for folder in _folders(sys.modules.get(parent)):
+            base = os.path.join(folder, name)
+            for path, package in ((f"{base}.py", False), (os.path.join(base, "__init__.py"), True)):
+                if os.path.isfile(path):
+                    return self.library.source(module, path, package)
+        return None
 
     def chain(self, path: str) -> str | None:
         """Where ``path`` (module and name) is defined; ``None`` if the text does not tell."""
@@ -102,9 +111,9 @@ class Origins:
         if head in source.assignments:
             bindings = source.assignments[head]
             value = bindings[0].value
-            if len(bindings) == 1 and isinstance(value, ast.Name):
-                if value.id != head and source.origin(value.id):
-                    return f"{module}.{value.id}{suffix}"
+            # A name, then: `new = old`.
+            if len(bindings) == 1 and value != head and source.origin(value or ""):
+                return f"{module}.{value}{suffix}"
             return f"{module}.{rest}"
         for star in source.stars:
             if star.partition(".")[0] in ROOTS and head not in _public(self.source(star)):
@@ -166,16 +175,6 @@ def _folders(module: object) -> list[str]:
     path = getattr(module, "__path__", None)
     # torch.classes answers every attribute, and not with a list.
     return [item for item in path if isinstance(item, str)] if isinstance(path, list) else []
-
-
-def _beside(module: str) -> ModuleSource | None:
-    """A module that nobody imported, found as a file; asking Python's finders would run code."""
-    parent, _, name = module.rpartition(".")
-    for folder in _folders(sys.modules.get(parent)):
-        for path, package in ((f"{name}.py", False), (f"{name}/__init__.py", True)):
-            if Path(folder, path).is_file():
-                return sources.read_if_source(module, str(Path(folder, path)), package)
-    return None
 
 
 def _public(source: ModuleSource | None) -> frozenset[str]:

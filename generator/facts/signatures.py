@@ -8,13 +8,14 @@ import enum
 import functools
 import inspect
 import types
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from generator.facts import notation
+from generator.facts.functions import Argument, Function
 from generator.facts.model import Parameter, ParameterKind, Signature
-from generator.facts.origins import ROOTS, Origins
-from generator.facts.sources import FunctionNode, ModuleSource
+from generator.facts.origins import Origins
+from generator.facts.sources import ROOTS, Class, ModuleSource
+from generator.facts.text import one_line, parsed, within
 
 _KINDS: dict[Any, ParameterKind] = {
     inspect.Parameter.POSITIONAL_ONLY: "positional_only",
@@ -54,14 +55,52 @@ def _only_warns(constructor: object) -> bool:
     return getattr(wrapper, "__wrapped__", None) is object.__new__
 
 
+class Speller:
+    """Writes the expressions of one file in the notation of the facts; most of them come again."""
+
+    def __init__(self, resolve: notation.Resolve) -> None:
+        self.resolve: notation.Resolve = functools.cache(resolve)
+        self._annotations: dict[str, str] = {}
+        self._defaults: dict[str, str] = {}
+
+    def annotation(self, text: str) -> str:
+        """An annotation, given as it is written."""
+        if text not in self._annotations:
+            self._annotations[text] = notation.from_text(text, self.resolve)
+        return self._annotations[text]
+
+    def default(self, text: str) -> str:
+        """A default, given as it is written."""
+        if text not in self._defaults:
+            self._defaults[text] = notation.default_text(text, self.resolve)
+        return self._defaults[text]
+
+    def signature(self, function: Function, bound: bool = False) -> Signature:
+        """The signature of a ``def``; ``bound`` leaves out its first parameter."""
+        parameters = [self._parameter(item) for item in function.arguments]
+        static = "staticmethod" in function.decorators
+        if bound and not static and parameters and parameters[0].kind != "var_positional":
+            parameters = parameters[1:]
+        returns = self.annotation(function.returns) if function.returns is not None else None
+        return Signature(tuple(parameters), returns)
+
+    def _parameter(self, item: Argument) -> Parameter:
+        annotation = self.annotation(item.annotation) if item.annotation is not None else None
+        if item.default is None:
+            return Parameter(item.name, item.kind, None, annotation)
+        default, expression = one_line(item.default), self.default(item.default)
+        return Parameter(item.name, item.kind, default, annotation, expression)
+
+
 class Reader:
     """Reads signatures; remembers which file each code object came from."""
 
     def __init__(self, origins: Origins) -> None:
         self.origins = origins
-        self._siblings: dict[int, dict[str, list[FunctionNode]]] = {}
+        self._siblings: dict[str, dict[str, list[Function]]] = {}
+        self._spellers: dict[str, Speller] = {}
 
-    def node(self, function: types.FunctionType) -> tuple[ModuleSource, FunctionNode] | None:
+    def node(self, function: types.FunctionType) -> tuple[ModuleSource, Function] | None:
         """The ``def`` that made a function, with the file it stands in."""
         # __globals__ names the module that holds the text, also for functions that were copied.
         module = function.__globals__.get("__name__")
@@ -87,37 +126,23 @@ class Reader:
         if found is None:
             return self._inspected(function, bound)
         source, node = found
-        resolve = self.resolver(source.name)
+        speller = self.speller(source.name)
         nodes = [node, *self._overloads(source, node)]
-        return tuple(self.signature(item, source, resolve, bound) for item in nodes)
+        return tuple(speller.signature(item, bound) for item in nodes)
 
-    def resolver(self, module: str) -> Callable[[str], str]:
-        """A ``Resolve`` for text that is written in ``module``."""
-        return functools.partial(self.origins.resolve_in, module)
+    def speller(self, module: str) -> Speller:
+        """A ``Speller`` for text that is written in ``module``."""
+        if module not in self._spellers:
+            resolve = functools.partial(self.origins.resolve_in, module)
+            self._spellers[module] = Speller(resolve)
+        return self._spellers[module]
 
-    def signature(
-        self,
-        node: FunctionNode,
-        source: ModuleSource,
-        resolve: notation.Resolve,
-        bound: bool = False,
-    ) -> Signature:
-        """Turn a ``def`` into a signature."""
-        parameters = list(_parameters(node.args, source, resolve))
-        static = any(
-            isinstance(item, ast.Name) and item.id == "staticmethod" for item in node.decorator_list
-        )
-        if bound and not static and parameters and parameters[0].kind != "var_positional":
-            parameters = parameters[1:]
-        returns = notation.from_node(node.returns, resolve) if node.returns else None
-        return Signature(tuple(parameters), returns)
-
-    def _overloads(self, source: ModuleSource, node: FunctionNode) -> list[FunctionNode]:
-        groups = self._siblings.get(id(source))
+    def _overloads(self, source: ModuleSource, node: Function) -> list[Function]:
+        groups = self._siblings.get(source.name)
         if groups is None:
-            groups = self._siblings[id(source)] = {}
+            groups = self._siblings[source.name] = {}
             for (_, name), item in sorted(source.by_line.items(), key=lambda pair: pair[0]):
-                if any(_is_overload(decorator) for decorator in item.decorator_list):
+                if any(path.rpartition(".")[2] == "overload" for path in item.decorators):
                     groups.setdefault(name, []).append(item)
         candidates = groups.get(node.name, [])
         if not candidates or node in candidates:
@@ -125,17 +150,17 @@ class Reader:
         # Overloads stand directly before their implementation, in the same column; the one before
         # them belongs to another class if something else of that name comes in between.
         implementations = sorted(
-            item.lineno for (_, name), item in source.by_line.items() if name == node.name
+            item.line for (_, name), item in source.by_line.items() if name == node.name
         )
-        overload_lines = {item.lineno for item in candidates}
+        overload_lines = {item.line for item in candidates}
         previous = max(
-            (line for line in implementations if line < node.lineno and line not in overload_lines),
+            (line for line in implementations if line < node.line and line not in overload_lines),
             default=0,
         )
         return [
             item
             for item in candidates
-            if previous < item.lineno < node.lineno and item.col_offset == node.col_offset
+            if previous < item.line < node.line and item.column == node.column
         ]
 
     def constructor(self, cls: type) -> tuple[Signature, ...] | type:
@@ -174,7 +199,9 @@ class Reader:
         except (TypeError, ValueError, AttributeError, RuntimeError):
             return ()
         module = getattr(value, "__module__", None)
-        resolve = self.resolver(module) if isinstance(module, str) else self.origins.resolve
+        resolve: notation.Resolve = self.origins.resolve
+        if isinstance(module, str):
+            resolve = self.speller(module).resolve
         parameters = [
             Parameter(
                 item.name,
@@ -211,60 +238,19 @@ class Reader:
         fields: dict[str, Parameter] = {}
         for base in reversed(cls.__mro__):
             source = self.origins.source(base.__module__)
-            node = _class_node(source, base.__qualname__) if source else None
-            if source is None or node is None:
+            found = _class(source, base.__qualname__) if source else None
+            if source is None or found is None:
                 continue
-            resolve = self.resolver(source.name)
-            for item in node.body:
-                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
-                    annotation = notation.from_node(item.annotation, resolve)
-                    default, expression = _field_default(item.value, source, resolve)
-                    fields[item.target.id] = Parameter(
-                        item.target.id,
-                        "positional_or_keyword",
-                        default,
-                        (
-                            annotation.removeprefix("dataclasses.InitVar[").removesuffix("]")
-                            if annotation.startswith("dataclasses.InitVar[")
-                            else annotation
-                        ),
-                        expression,
-                    )
+            speller = self.speller(source.name)
+            for item in found.fields:
+                annotation = speller.annotation(item.annotation)
+                if annotation.startswith("dataclasses.InitVar["):
+                    annotation = annotation.removeprefix("dataclasses.InitVar[").removesuffix("]")
+                default, expression = _field_default(item.value, speller)
+                fields[item.name] = Parameter(
+                    item.name, "positional_or_keyword", default, annotation, expression
+                )
         return fields
-
-
-def _parameters(
-    args: ast.arguments, source: ModuleSource, resolve: notation.Resolve
-) -> Iterator[Parameter]:
-    def one(arg: ast.arg, kind: ParameterKind, default: ast.expr | None) -> Parameter:
-        annotation = notation.from_node(arg.annotation, resolve) if arg.annotation else None
-        return Parameter(arg.arg, kind, *_texts(default, annotation, source, resolve))
-
-    positional = [*args.posonlyargs, *args.args]
-    padding: list[ast.expr | None] = [None] * (len(positional) - len(args.defaults))
-    for index, (arg, default) in enumerate(
-        zip(positional, [*padding, *args.defaults], strict=True)
-    ):
-        only = index < len(args.posonlyargs)
-        yield one(arg, "positional_only" if only else "positional_or_keyword", default)
-    if args.vararg:
-        yield one(args.vararg, "var_positional", None)
-    for arg, keyword_default in zip(args.kwonlyargs, args.kw_defaults, strict=True):
-        yield one(arg, "keyword_only", keyword_default)
-    if args.kwarg:
-        yield one(args.kwarg, "var_keyword", None)
-
-
-def _texts(
-    default: ast.expr | None,
-    annotation: str | None,
-    source: ModuleSource,
-    resolve: notation.Resolve,
-) -> tuple[str | None, str | None, str | None]:
-    if default is None:
-        return None, annotation, None
-    text = source.segment(default)
-    return text, annotation, notation.default_node(default, text, resolve)
 
 
 def _live_default(
@@ -280,40 +266,26 @@ def _live_default(
     return text, annotation, text
 
 
-def _field_default(
-    value: ast.expr | None, source: ModuleSource, resolve: notation.Resolve
-) -> tuple[str | None, str | None]:
+def _field_default(value: str | None, speller: Speller) -> tuple[str | None, str | None]:
     if value is None:
         return None, None
-    text = source.segment(value)
-    if isinstance(value, ast.Call) and notation.dotted(value.func) in (
-        "field",
-        "dataclasses.field",
-    ):
-        for keyword in value.keywords:
+    node = parsed(value)
+    if isinstance(node, ast.Call) and notation.dotted(node.func) in ("field", "dataclasses.field"):
+        for keyword in node.keywords:
             if keyword.arg == "default":
-                value, text = keyword.value, source.segment(keyword.value)
+                value = within(value, keyword.value)
                 break
             if keyword.arg == "default_factory":
                 path = notation.dotted(keyword.value)
-                return (f"{path}()", f"{resolve(path)}()") if path else ("...", "...")
+                return (f"{path}()", f"{speller.resolve(path)}()") if path else ("...", "...")
         else:
             return None, None
-    return text, notation.default_node(value, text, resolve)
+    return one_line(value), speller.default(value)
 
 
-def _class_node(source: ModuleSource, qualname: str) -> ast.ClassDef | None:
+def _class(source: ModuleSource, qualname: str) -> Class | None:
     head, *rest = qualname.split(".")
-    node = source.classes.get(head)
+    found = source.classes.get(head)
     for part in rest:
-        if node is None:
-            return None
-        node = next(
-            (item for item in node.body if isinstance(item, ast.ClassDef) and item.name == part),
-            None,
-        )
-    return node
-
-
-def _is_overload(node: ast.expr) -> bool:
-    return (notation.dotted(node) or "").rpartition(".")[2] == "overload"
+        found = found.classes.get(part) if found else None
+    return found

@@ -11,46 +11,60 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+from generator.facts.functions import Function, FunctionNode, read_function
+from generator.facts.scopes import Scope, absolute, read_scope
+from generator.facts.text import Text, one_line
+
+ROOTS = ("torch", "torchgen", "functorch")  # the packages of the torch wheel
 
 
-@dataclass
-class Binding:
+_BLOCKS = ("body", "orelse", "finalbody", "handlers", "cases")  # fields that hold statements
+
+
+class Binding(NamedTuple):
     """One assignment of a module-level name; ``condition`` is the statement that guards it."""
 
-    value: ast.expr | None
-    annotation: ast.expr | None = None
+    value: str | None
     condition: str | None = None
+
+
+class Field(NamedTuple):
+    """One annotated name in the body of a class, as ``dataclass`` and ``NamedTuple`` read it."""
+
+    name: str
+    annotation: str
+    value: str | None
+
+
+@dataclass(slots=True)
+class Class:
+    """The body of a class: its fields, the classes in it, and its methods with all overloads."""
+
+    fields: list[Field] = field(default_factory=list)
+    classes: dict[str, Class] = field(default_factory=dict)
+    methods: dict[str, list[Function]] = field(default_factory=dict)
 
 
 @dataclass
 class ModuleSource:
-    """The module-level names of one file, and every function in it by its first line."""
+    """The module-level names of one file, and every function in it by its first line.
+
+    ``scope`` is what a type checker sees in the file.
+    """
 
     name: str
-    text: str
     is_package: bool
+    scope: Scope
     imports: dict[str, str] = field(default_factory=dict)
     stars: list[str] = field(default_factory=list)
-    functions: dict[str, list[FunctionNode]] = field(default_factory=dict)
-    classes: dict[str, ast.ClassDef] = field(default_factory=dict)
+    functions: dict[str, list[Function]] = field(default_factory=dict)
+    classes: dict[str, Class] = field(default_factory=dict)
     assignments: dict[str, list[Binding]] = field(default_factory=dict)
-    by_line: dict[tuple[int, str], FunctionNode] = field(default_factory=dict)
+    by_line: dict[tuple[int, str], Function] = field(default_factory=dict)
     conditions: dict[str, set[str]] = field(default_factory=dict)
     unconditional: set[str] = field(default_factory=set)
-
-    def __post_init__(self) -> None:
-        self._lines = self.text.split("\n")
-
-    def segment(self, node: ast.AST) -> str:
-        """The node's own text, on one line (column offsets of ``ast`` count UTF-8 bytes)."""
-        lineno, end_lineno = getattr(node, "lineno"), getattr(node, "end_lineno")  # noqa: B009
-        start, end = getattr(node, "col_offset"), getattr(node, "end_col_offset")  # noqa: B009
-        lines = [line.encode() for line in self._lines[lineno - 1 : end_lineno]]
-        lines[-1] = lines[-1][:end]
-        lines[0] = lines[0][start:]
-        return one_line(b"\n".join(lines).decode())
 
     @cached_property
     def public(self) -> frozenset[str]:
@@ -67,41 +81,23 @@ class ModuleSource:
         return None
 
 
-def one_line(text: str) -> str:
-    """Join the lines of an expression; comments at line ends go."""
-    if "\n" not in text:
-        return text.strip()
-    try:
-        # Reprinting is the only safe way to drop comments and breaks inside brackets.
-        return ast.unparse(ast.parse(text.strip(), mode="eval"))
-    except SyntaxError:
-        return " ".join(text.split())
-
-
-def absolute(module: str, is_package: bool, level: int, target: str | None) -> str:
-    """Full name of what ``from <level dots><target>`` means inside ``module``."""
-    if not level:
-        return target or ""
-    parts = module.split(".")
-    base = parts[: len(parts) - level + (1 if is_package else 0)]
-    return ".".join(base + ([target] if target else []))
+def parse(name: str, text: str, is_package: bool, stub: bool = False) -> ModuleSource:
+    """Reduce the text of a module to its names and functions; ``SyntaxError`` if it has none."""
+    tree = ast.parse(text)
+    source = ModuleSource(name, is_package, read_scope(name, tree.body, is_package, stub))
+    _Collector(source, Text(text), stub).collect(tree)
+    return source
 
 
 def read(name: str, path: str | Path, is_package: bool) -> ModuleSource:
-    """Parse one file into its module-level names."""
-    text = Path(path).read_text(encoding="utf-8").replace("\r\n", "\n")
-    source = ModuleSource(name, text, is_package)
-    tree = ast.parse(text)
-    _collect(tree.body, source, None)
-    for node in _functions(tree):
-        first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
-        source.by_line[first, node.name] = node
-    return source
+    """Parse one file, a module or its stub."""
+    text = Path(path).read_text(encoding="utf-8")
+    return parse(name, text, is_package, stub=str(path).endswith(".pyi"))
 
 
 def read_if_source(name: str, path: str, is_package: bool) -> ModuleSource | None:
     """``read``; ``None`` where the file is not Python source."""
-    if not path.endswith(".py"):
+    if not path.endswith((".py", ".pyi")):
         return None
     try:
         return read(name, path, is_package)
@@ -109,101 +105,124 @@ def read_if_source(name: str, path: str, is_package: bool) -> ModuleSource | Non
         return None
 
 
-def _functions(tree: ast.AST) -> Iterator[FunctionNode]:
+class _Collector:
+    def __init__(self, source: ModuleSource, text: Text, stub: bool) -> None:
+        self.source, self.text, self.stub = source, text, stub
+        self._read: dict[FunctionNode, Function] = {}
+
+    def collect(self, tree: ast.Module) -> None:
+        for node in _functions(tree):
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)])
+            self.source.by_line[first, node.name] = self._function(node)
+        self._statements(tree.body, None)
+
+    def _function(self, node: FunctionNode) -> Function:
+        if node not in self._read:
+            self._read[node] = read_function(node, self.text)
+        return self._read[node]
+
+    def _statements(self, body: list[ast.stmt], condition: str | None) -> None:
+        source = self.source
+        for node in body:
+            match node:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    source.functions.setdefault(node.name, []).append(self._function(node))
+                    self._bind(node.name, condition)
+                case ast.ClassDef():
+                    source.classes.setdefault(node.name, self._class(node))
+                    self._bind(node.name, condition)
+                case ast.Import() | ast.ImportFrom():
+                    self._import(node, condition)
+                case ast.Assign():
+                    for target in node.targets:
+                        self._assign(target, node.value, condition)
+                case ast.AnnAssign():
+                    # In a stub an annotation alone says that the name is there.
+                    if node.value is not None or self.stub:
+                        self._assign(node.target, node.value, condition)
+                case ast.If():
+                    test = one_line(self.text.of(node.test))
+                    self._statements(node.body, condition or f"if {test}")
+                    self._statements(node.orelse, condition or f"if not ({test})")
+                case ast.Try():
+                    caught = ", ".join(
+                        one_line(self.text.of(item.type)) if item.type else "everything"
+                        for item in node.handlers
+                    )
+                    label = f"try (except {caught})" if caught else condition
+                    self._statements(node.body, condition or label)
+                    for handler in node.handlers:
+                        self._statements(handler.body, condition or f"except {caught}")
+                    self._statements(node.orelse, condition or label)
+                    self._statements(node.finalbody, condition)
+                case ast.With():
+                    self._statements(node.body, condition)
+                case ast.For() | ast.While():
+                    self._statements(node.body, condition or "a loop")
+                case _:
+                    pass  # binds no name
+
+    def _class(self, node: ast.ClassDef) -> Class:
+        found = Class()
+        for item in node.body:
+            match item:
+                case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=value):
+                    text = self.text.of(value) if value else None
+                    found.fields.append(Field(name, self.text.of(annotation), text))
+                case ast.ClassDef():
+                    found.classes.setdefault(item.name, self._class(item))
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    found.methods.setdefault(item.name, []).append(self._function(item))
+                case _:
+                    pass  # nothing that is asked about
+        return found
+
+    def _import(self, node: ast.Import | ast.ImportFrom, condition: str | None) -> None:
+        source = self.source
+        for alias in node.names:
+            if isinstance(node, ast.Import):
+                bound = alias.asname or alias.name.partition(".")[0]
+                target = alias.name if alias.asname else bound
+            else:
+                base = absolute(source.name, source.is_package, node.level, node.module)
+                if alias.name == "*":
+                    source.stars.append(base)
+                    continue
+                bound, target = alias.asname or alias.name, f"{base}.{alias.name}"
+            # The first binding wins: `try: from a import x / except: from b import x`.
+            source.imports.setdefault(bound, target)
+            self._bind(bound, condition)
+
+    def _assign(self, target: ast.expr, value: ast.expr | None, condition: str | None) -> None:
+        match target:
+            case ast.Name():
+                text = self.text.of(value) if value else None
+                self._add(target.id, Binding(text, condition))
+            case ast.Tuple() | ast.List():
+                for item in target.elts:
+                    if isinstance(item, ast.Name):
+                        self._add(item.id, Binding(None, condition))
+            case _:
+                pass  # an attribute or an item: no new name
+
+    def _add(self, name: str, binding: Binding) -> None:
+        self.source.assignments.setdefault(name, []).append(binding)
+        self._bind(name, binding.condition)
+
+    def _bind(self, name: str, condition: str | None) -> None:
+        if condition is None:
+            self.source.unconditional.add(name)
+        else:
+            self.source.conditions.setdefault(name, set()).add(condition)
+
+
+def _functions(tree: ast.Module) -> Iterator[FunctionNode]:
+    """Every function, at any depth; they stand in statements only, so expressions need no visit."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()
         if isinstance(node, FunctionNode):
             yield node
-        # Functions live in statements only, so expressions need no visit.
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, (ast.stmt, ast.ExceptHandler, ast.match_case)):
-                stack.append(child)
-
-
-def _bind(source: ModuleSource, name: str, condition: str | None) -> None:
-    if condition is None:
-        source.unconditional.add(name)
-    else:
-        source.conditions.setdefault(name, set()).add(condition)
-
-
-def _collect(body: list[ast.stmt], source: ModuleSource, condition: str | None) -> None:
-    for node in body:
-        match node:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                source.functions.setdefault(node.name, []).append(node)
-                _bind(source, node.name, condition)
-            case ast.ClassDef():
-                source.classes.setdefault(node.name, node)
-                _bind(source, node.name, condition)
-            case ast.Import() | ast.ImportFrom():
-                _collect_import(node, source, condition)
-            case ast.Assign():
-                for target in node.targets:
-                    _assign(target, node.value, None, source, condition)
-            case ast.AnnAssign():
-                if node.value is not None:
-                    _assign(node.target, node.value, node.annotation, source, condition)
-            case ast.If():
-                test = source.segment(node.test)
-                _collect(node.body, source, condition or f"if {test}")
-                _collect(node.orelse, source, condition or f"if not ({test})")
-            case ast.Try():
-                caught = ", ".join(
-                    source.segment(item.type) if item.type else "everything"
-                    for item in node.handlers
-                )
-                label = f"try (except {caught})" if caught else condition
-                _collect(node.body, source, condition or label)
-                for handler in node.handlers:
-                    _collect(handler.body, source, condition or f"except {caught}")
-                _collect(node.orelse, source, condition or label)
-                _collect(node.finalbody, source, condition)
-            case ast.With():
-                _collect(node.body, source, condition)
-            case ast.For() | ast.While():
-                _collect(node.body, source, condition or "a loop")
-            case _:
-                pass  # binds no name
-
-
-def _collect_import(
-    node: ast.Import | ast.ImportFrom, source: ModuleSource, condition: str | None
-) -> None:
-    for alias in node.names:
-        if isinstance(node, ast.Import):
-            bound = alias.asname or alias.name.partition(".")[0]
-            target = alias.name if alias.asname else bound
-        else:
-            base = absolute(source.name, source.is_package, node.level, node.module)
-            if alias.name == "*":
-                source.stars.append(base)
-                continue
-            bound, target = alias.asname or alias.name, f"{base}.{alias.name}"
-        # The first binding wins: `try: from a import x / except: from b import x`.
-        source.imports.setdefault(bound, target)
-        _bind(source, bound, condition)
-
-
-def _assign(
-    target: ast.expr,
-    value: ast.expr,
-    annotation: ast.expr | None,
-    source: ModuleSource,
-    condition: str | None,
-) -> None:
-    match target:
-        case ast.Name():
-            binding = Binding(value, annotation, condition)
-            source.assignments.setdefault(target.id, []).append(binding)
-            _bind(source, target.id, condition)
-        case ast.Tuple() | ast.List():
-            for item in target.elts:
-                if isinstance(item, ast.Name):
-                    source.assignments.setdefault(item.id, []).append(
-                        Binding(None, None, condition)
-                    )
-                    _bind(source, item.id, condition)
-        case _:
-            pass  # an attribute or an item: no new name
+        for block in _BLOCKS:
+            if block in node._fields:
+                stack += getattr(node, block)

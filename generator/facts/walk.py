@@ -25,7 +25,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-from generator.facts.origins import ROOTS
+from generator.facts.sources import ROOTS
 
 Progress = Callable[[str, int, int], None]  # stage, done, total (0 where it is not known)
 

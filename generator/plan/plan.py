@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from generator import composites
+from generator.catalog import SCHEMA
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
@@ -18,17 +19,12 @@ from generator.plan.evidence import Evidence
 from generator.plan.planned import Planned, check_planned
 from generator.plan.routes import Capability, Routes
 from generator.plan.shims import plan_shims
-from generator.plan.visible import visible_names
-
-SCHEMA = 1
 
 # Names of the root that are tdev's own; the template defines them.
 _CALLABLE = frozenset({"function", "builtin"})
 
 
-def plan(
-    facts: Facts, routes: Routes, evidence: Evidence, core: Path, torch: str | None = None
-) -> dict[str, Any]:
+def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
     """Decide how every member of torch is answered.
 
     Args:
@@ -36,7 +32,6 @@ def plan(
         routes: what was curated.
         evidence: what tests have executed.
         core: the folder of ``tdev_core``, whose modules the routes' expressions may use.
-        torch: key of the installed torch, for what is remembered between runs.
 
     Returns:
         The catalog, made of JSON types only.
@@ -45,13 +40,11 @@ def plan(
         GenerationError: a route names something torch does not have, a function that needs a route
             has none, or a route cannot be emitted.
     """
-    return _Planner(facts, routes, evidence, core, torch).catalog()
+    return _Planner(facts, routes, evidence, core).catalog()
 
 
 class _Planner:
-    def __init__(
-        self, facts: Facts, routes: Routes, evidence: Evidence, core: Path, torch: str | None
-    ) -> None:
+    def __init__(self, facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> None:
         self.facts = facts
         self.routes = routes
         self.evidence = evidence
@@ -68,7 +61,7 @@ class _Planner:
         self.emitted: dict[str, Emitted] = {}
         self.columns: dict[str, Columns] = {}
         self.devices: dict[str, tuple[str, ...]] = {}
-        self.visible = visible_names(self.modules, torch)
+        self.visible = {name: frozenset(module.visible) for name, module in self.modules.items()}
 
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()

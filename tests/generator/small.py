@@ -47,8 +47,16 @@ def facts(*members: Member, methods: tuple[Method, ...] = ()) -> Facts:
             tuple(sorted(names["torch"])),
             True,
             modules=(("cuda", "torch.cuda"),),
+            visible=("cuda", *names["torch"]),
         ),
-        Module("torch.cuda", "", True, tuple(sorted(names["torch.cuda"])), True),
+        Module(
+            "torch.cuda",
+            "",
+            True,
+            tuple(sorted(names["torch.cuda"])),
+            True,
+            visible=tuple(names["torch.cuda"]),
+        ),
     )
     return Facts("2.13.0", modules, members, methods, ())
 

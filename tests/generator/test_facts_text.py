@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import types
+import typing
 from pathlib import Path
 
 import pytest
 
-from generator.facts import docs, sources
-from generator.facts.stubs import Stub
+from generator.facts import builds, docs, members, scopes, sources
+from generator.facts.model import Member
+from generator.facts.signatures import Speller
+from generator.facts.text import one_line
 
 
 @pytest.mark.parametrize(
@@ -123,13 +127,103 @@ def test_a_function_is_found_by_the_line_of_its_first_decorator(
     source: sources.ModuleSource,
 ) -> None:
     line = SOURCE.split("\n").index("@decorator") + 1
-    node = source.by_line[line, "f"]
-    texts = [
-        source.segment(default)
-        for default in (*node.args.defaults, *node.args.kw_defaults)
-        if default
-    ]
+    function = source.by_line[line, "f"]
+    texts = [one_line(item.default) for item in function.arguments if item.default]
     assert texts == ["1e-5", '"é" + "x"', "(1, 2)"]  # fmt: skip
+    assert function.decorators == ("decorator", "other")
+
+
+CALLS = """
+def plain(x: Tensor, y, input):
+    "Like torch.add(x, 1)."
+    torch.nn.functional.pad(y)
+    y.relu()
+    return input.softmax(0)
+
+def method_in_the_next_line(x: Tensor):
+    return (
+        x
+        .exp()
+    )
+
+def function_in_the_next_line(y):
+    return (torch
+        .add(y, 1))
+
+def function(y):
+    return torch.linalg.svd(torch.sub(y, 1)) if y else _VF.mul(y, 2)
+
+@torch.no_grad()
+def nothing(y): ...
+"""
+
+
+def test_the_calls_of_a_function_are_those_that_may_be_operators() -> None:
+    functions = sources.parse("m", CALLS, is_package=False).functions
+    found = {name: item.calls for name, (item,) in functions.items()}
+    assert found == {
+        "plain": ("input.softmax",),
+        "method_in_the_next_line": ("x.exp",),
+        "function_in_the_next_line": ("torch.add",),
+        "function": ("_VF.mul", "torch.linalg.svd", "torch.sub"),
+        "nothing": (),
+    }
+
+
+def test_an_expression_over_several_lines_is_one_in_the_facts() -> None:
+    text = "def f(a: dict[  # of what\n    str, I\n] = ('é' or  # what else\n I)): ...\nfrom t import I\n"
+    source = sources.parse("m", text, is_package=False)
+    ((function,),) = source.functions.values()
+    signature = Speller(lambda name: source.origin(name) or name).signature(function)
+    (parameter,) = signature.parameters
+    assert parameter.annotation == "dict[str, t.I]"
+    assert (parameter.default, parameter.default_expr) == ("'é' or I", "'é' or t.I")
+
+
+SCOPE = """
+from typing import TYPE_CHECKING
+from .near import *
+from far import *
+import a.b, c as d
+if TYPE_CHECKING:
+    SEEN = 1
+else:
+    HIDDEN = 1
+try:
+    def f(): ...
+except ImportError:
+    f = g = None
+__all__ = ["f"]
+__all__ += ["g"]
+"""
+
+
+def scope(text: str, stub: bool = False) -> scopes.Scope:
+    return sources.parse("pkg.m", text, is_package=False, stub=stub).scope
+
+
+def test_a_checker_sees_what_a_file_binds() -> None:
+    found = scope(SCOPE)
+    assert found.names == {"TYPE_CHECKING", "a", "d", "SEEN", "f", "g", "__all__"}
+    assert found.stars == ("pkg.near", "far")
+    assert found.declared == {"f", "g"}
+
+
+def test_a_stub_exports_the_imports_that_it_renames_to_themselves() -> None:
+    text = "from a import x, y as y, z as w\nimport u, v as v\nq: int\n"
+    assert scope(text, stub=True).names == {"y", "v", "q"}
+    assert sources.parse("pkg.m", text, False, stub=True).origin("q") == "pkg.m.q"
+    assert scope(text).names == {"x", "y", "w", "u", "v", "q"}
+
+
+def test_stars_are_followed_and_cycles_end() -> None:
+    modules = {
+        "m": scope("from declares import *\nfrom tells_not import *\nmine = 1\n"),
+        "declares": scope("from m import *\n__all__ = ['_a', 'lacking']\n_a = b = 1\n"),
+        "tells_not": scope("c = _d = 1\n"),
+    }
+    assert scopes.visible("m", modules.get) == {"mine", "_a", "c"}
+    assert scopes.visible("unknown", modules.get) == frozenset()
 
 
 def test_conditions_are_kept_with_the_names_they_guard(source: sources.ModuleSource) -> None:
@@ -172,14 +266,16 @@ class Box(Base):
 """
 
 
-def test_stub_overloads_keep_kinds_defaults_and_order(tmp_path: Path) -> None:
+def stub(tmp_path: Path) -> sources.ModuleSource:
     path = tmp_path / "m.pyi"
     path.write_text(STUB)
-    stub = Stub("pkg.m", path)
-    first, second = (
-        stub.signature(item, lambda name: stub.names.origin(name) or name, bound=False)
-        for item in stub.functions["add"]
-    )
+    return sources.read("pkg.m", path, is_package=False)
+
+
+def test_stub_overloads_keep_kinds_defaults_and_order(tmp_path: Path) -> None:
+    read = stub(tmp_path)
+    speller = Speller(lambda name: read.origin(name) or name)
+    first, second = map(speller.signature, read.functions["add"])
     assert [(p.name, p.kind, p.default, p.annotation) for p in first.parameters] == [
         ("input", "positional_or_keyword", None, "Tensor"),
         ("alpha", "keyword_only", "1", "torch.types._int"),
@@ -193,12 +289,20 @@ def test_stub_overloads_keep_kinds_defaults_and_order(tmp_path: Path) -> None:
 
 
 def test_stub_methods_lose_self_and_static_ones_lose_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "m.pyi"
-    path.write_text(STUB)
-    stub = Stub("pkg.m", path)
-    box = stub.classes["Box"]
-    read = [
-        stub.signature(item, str, bound=True) for item in (*box.methods["to"], *box.methods["make"])
-    ]
+    methods = stub(tmp_path).classes["Box"].methods
+    read = [Speller(str).signature(item, bound=True) for item in (*methods["to"], *methods["make"])]
     assert [[p.name for p in item.parameters] for item in read] == [["device"], ["other"], ["n"]]  # fmt: skip
-    assert box.bases == ("Base",)
+
+
+def test_names_that_no_program_can_write_are_none() -> None:
+    module = types.ModuleType("m")
+    vars(module).update({"a": 1, "_b": 2, "@pytest_ar": 3})
+    assert [name for name, _ in members._attributes("m", module)] == ["a"]
+
+
+def test_what_pythons_say_differently_is_said_in_one_way() -> None:
+    found = members.Found(typing.Any, "torch.m.Alias", helper=False, exports=["torch.m.Alias"])
+    assert members._kind(found) == "class"  # a special form in Python 3.10
+    enumeration = "torch.distributed.rpc.backend_registry.BackendType"
+    (same,) = builds.same_members([Member(enumeration, "class", summary="Told by Python 3.10.")])
+    assert same == Member(enumeration, "class")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from generator.facts import Facts, Member, Method, Operators, introspect
+from generator.facts.library import Library
 from generator.facts.walk import is_public, requirements
 
 ROOT = Path(__file__).parents[2]
@@ -47,14 +47,15 @@ def by_path(facts: Facts) -> dict[str, Member]:
 
 
 FRESH = """
-import hashlib, json, sys
+import hashlib, importlib, json, sys
 from dataclasses import asdict
 from generator.facts import introspect
+importlib.import_module("generator.facts.introspect").available = lambda: int(sys.argv[1])
 print(hashlib.sha256(json.dumps(asdict(introspect(cache=False))).encode()).hexdigest())
 """
 
 
-def test_a_fresh_read_under_another_hash_seed_is_what_the_cache_says(
+def test_a_fresh_read_by_one_process_or_by_several_is_what_the_cache_says(
     facts: Facts, tmp_path: Path
 ) -> None:
     # An optional package that torch would import must change nothing either.
@@ -62,8 +63,9 @@ def test_a_fresh_read_under_another_hash_seed_is_what_the_cache_says(
     (tmp_path / "tensorboard/__init__.py").write_text("__version__ = '9'\n")
     expected = hashlib.sha256(json.dumps(asdict(facts)).encode()).hexdigest()
     path = os.pathsep.join([str(ROOT), str(tmp_path)])
-    for seed in ("1", "4242"):
-        assert run("-c", FRESH, PYTHONHASHSEED=seed, PYTHONPATH=path).strip() == expected
+    for seed, processors in (("1", "0"), ("4242", "3")):
+        found = run("-c", FRESH, processors, PYTHONHASHSEED=seed, PYTHONPATH=path)
+        assert found.strip() == expected
 
 
 def test_parameters_and_defaults_are_those_of_the_live_functions() -> None:
@@ -159,12 +161,8 @@ def test_signatures_of_builtins_keep_all_overloads(by_path: dict[str, Member]) -
 
 
 def test_all_of_the_stub_is_read(by_path: dict[str, Member]) -> None:
-    from generator.facts.stubs import Stub, stub_files
-
-    spec = importlib.util.find_spec("torch")
-    assert spec is not None and spec.origin is not None
-    name = "torch._C._VariableFunctions"
-    stub = Stub(name, stub_files(Path(spec.origin).parent)[name])
+    stub = Library().checked("torch._C._VariableFunctions")
+    assert stub is not None
     assert len(stub.functions) == 976
     assert sum(len(items) for items in stub.functions.values()) == 1284
     for function in ("add", "arange", "full", "tensor", "where"):

@@ -1,0 +1,112 @@
+"""Emitted files as black writes them: from what is remembered, the others on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from generator.errors import GenerationError
+from generator.facts.cache import folder
+from generator.memo import Memo, digest
+from generator.workers import available, chunks, pool
+
+if TYPE_CHECKING:
+    from black.mode import Mode
+
+__all__ = ["Formatter", "formatting"]
+
+_WORTH_PROCESSES = 50  # files to format: fewer are done before a process has started
+_CHUNK = 8000  # characters that a worker is given at a time: a tenth of a second
+
+
+@contextmanager
+def formatting() -> Iterator[Formatter]:
+    """A formatter; its worker processes, if it needs any, end with the block."""
+    with ExitStack() as stack:
+        yield Formatter(stack)
+
+
+class Formatter:
+    """Takes emitted files one by one, so that they are formatted while the next ones are rendered."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._memo = Memo(folder() / "formatted.json")
+        self._version = version("black")
+        self._keys: dict[str, str] = {}
+        self._waiting: dict[str, str] = {}
+        self._begun: list[Future[dict[str, str]]] = []
+        self._workers: Executor | None = None
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._keys
+
+    def add(self, path: str, text: str) -> None:
+        """Format the file ``path``, a path relative to the output folder."""
+        key = self._keys[path] = digest(self._version, path, text)
+        if not self._memo.knows(key):
+            self._waiting[path] = text
+            self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Give waiting files to the workers, once there are enough of them."""
+        if self._workers is None:
+            if len(self._waiting) < _WORTH_PROCESSES or not available():
+                return
+            self._workers = self._stack.enter_context(pool(available()))
+        if sum(map(len, self._waiting.values())) >= _CHUNK:
+            sized = ((file, len(file[1])) for file in self._waiting.items())
+            for chunk in chunks(sized, _CHUNK):
+                self._begun.append(self._workers.submit(_formatted, dict(chunk)))
+            self._waiting = {}
+
+    def finish(self) -> dict[str, str]:
+        """Every file that was added, formatted.
+
+        Raises:
+            GenerationError: black cannot parse one.
+        """
+        made = _formatted(self._waiting)
+        try:
+            for future in self._begun:
+                made |= future.result()
+        except BrokenExecutor:
+            raise GenerationError(
+                "a process that formats the emitted files was killed, perhaps because the machine has too "
+                "little memory. Nothing was written; run the command again."
+            ) from None
+        files = {
+            path: self._memo.get(key, partial(made.__getitem__, path))
+            for path, key in self._keys.items()
+        }
+        self._memo.save()
+        return files
+
+
+def _formatted(files: dict[str, str]) -> dict[str, str]:
+    """Format some files, here or in a worker."""
+    return {path: _format(path, text) for path, text in files.items()}
+
+
+def _format(path: str, text: str) -> str:
+    if not path.endswith((".py", ".pyi")):
+        return text
+    # Here, because where every file is remembered nothing needs it.
+    from black import format_str
+    from black.parsing import InvalidInput
+
+    try:
+        return format_str(text, mode=_mode(path.endswith(".pyi")))
+    except InvalidInput as error:
+        raise GenerationError(f"the templates emit invalid Python for {path}: {error}.") from None
+
+
+@cache
+def _mode(stub: bool) -> Mode:
+    from black.mode import Mode, TargetVersion
+
+    return Mode(line_length=100, target_versions={TargetVersion.PY310}, is_pyi=stub)
