@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import importlib
-import symtable
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -18,6 +17,7 @@ from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Kind, Outcome, Status
 from tdev_core.codemod.notebooks import rewrite_notebook
+from tdev_core.codemod.parses import breaks
 from tdev_core.codemod.records import change, remark
 from tdev_core.codemod.segments import Rewrite
 from tdev_core.codemod.text import apply_edits, decode_python
@@ -114,25 +114,13 @@ def _python(raw: bytes, rewrite: Rewrite) -> Outcome:
 
 def check(source: str, result: Result) -> None:
     """Raise :class:`BadRewrite` unless the edits are all that changed and the result parses."""
-    try:
-        applied = apply_edits(source, result.edits)
-    except (ValueError, IndexError) as error:
-        raise BadRewrite(f"its edits do not fit the source: {error}") from None
+    applied = source
+    if result.edits:
+        try:
+            applied = apply_edits(source, result.edits)
+        except (ValueError, IndexError) as error:
+            raise BadRewrite(f"its edits do not fit the source: {error}") from None
     if applied != result.code:
         raise BadRewrite("its edits do not account for every difference")
-    if result.code != source and not _parses(result.code) and _parses(source):
+    if breaks(source, result):
         raise BadRewrite("the result would not parse")
-
-
-def _parses(code: str) -> bool:
-    try:
-        # Python's own tables of names: three times as fast as a tree, and no memory to speak of.
-        symtable.symtable(code, "<result>", "exec")
-        return True
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        pass  # it also refuses what only runs, not parses, wrong: `return` outside a function
-    try:
-        ast.parse(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True

@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.api import (
 )
 from tdev_core.codemod.engine.thin import thin
 from tdev_core.codemod.engine.tree import Tree
-from tdev_core.codemod.engine.words import of_an_object
+from tdev_core.codemod.engine.words import of_a_method, of_an_object
 
 NAMES = Names.load()
 CASES = Path(__file__).parent / "cases"
@@ -369,6 +369,109 @@ NEEDED = {
         "from other import build, Sizes, pick\n\n\ndef f(n):\n    print(n, SIZES)\n"
         "    return build(n, where='cuda')\n"
     ),
+    "held as a format": (
+        "def f(n):\n"
+        "    where = 'cuda:%d' % n\n"
+        "    print(n, SIZES)\n"
+        "    return other.build(where, 1)\n"
+    ),
+    "held as a call of format": (
+        "def f(n, y='cuda:{}'.format(1)):\n" "    print(n, SIZES)\n" "    return other.build(y)\n"
+    ),
+    "held as an f-string": (
+        "def f(n, x=f'cuda:{SIZES}'):\n" "    print(n, SIZES)\n" "    other.build(x)\n"
+    ),
+    "held by a choice": (
+        "def f(n, x='cuda'):\n"
+        "    y = 'cpu' if n.x else x\n"
+        "    print(n, SIZES)\n"
+        "    return other.build(y)\n"
+    ),
+    "held by a second choice": (
+        "def f(n, x='cuda'):\n"
+        "    y = n.x or x\n"
+        "    print(n, SIZES)\n"
+        "    return other.build(y)\n"
+    ),
+    "held as a text": (
+        "def f(n):\n"
+        "    x = 'cuda'\n"
+        "    y = str(x)\n"
+        "    print(n, SIZES)\n"
+        "    return other.build(y)\n"
+    ),
+    "held by an attribute": (
+        "class A:\n"
+        "    def f(self, n):\n"
+        "        print(n, SIZES)\n"
+        "        other.build(self.y, n)\n"
+        "\n"
+        "    def g(self):\n"
+        "        self.y = 'cuda'\n"
+    ),
+    "held by an attribute of the class": (
+        "class A:\n"
+        "    x = 'cuda'\n"
+        "\n"
+        "    def f(self, n):\n"
+        "        print(n, SIZES)\n"
+        "        other.build(self.x)\n"
+    ),
+    "held by what is returned": (
+        "def f(n):\n"
+        "    if n:\n"
+        "        return 'cuda'\n"
+        "    return 'cpu'\n"
+        "\n"
+        "\n"
+        "def g(n):\n"
+        "    print(n, SIZES)\n"
+        "    other.build(f(n))\n"
+    ),
+    "held by a global": (
+        "def f(n):\n"
+        "    global where\n"
+        "    where = 'cuda'\n"
+        "    print(n, SIZES)\n"
+        "\n"
+        "\n"
+        "def g(n):\n"
+        "    print(n, SIZES)\n"
+        "    other.build(where, n)\n"
+    ),
+    "held by a mapping": (
+        "def f(n):\n"
+        "    given = dict(device=n)\n"
+        "    print(n, SIZES)\n"
+        "    return torch.ones(1, **given)\n"
+    ),
+    "held settings": (
+        "def f(n, args):\n" "    y = args.device\n" "    print(n, SIZES)\n" "    n.to(y)\n"
+    ),
+    "held settings by key": (
+        "def f(n, args):\n" "    x = args['device']\n" "    print(n, SIZES)\n" "    n.to(x)\n"
+    ),
+    "held device of a default": (
+        "def f(n, y=torch.device('cuda')):\n" "    print(n, SIZES)\n" "    return other.build(y)\n"
+    ),
+    "held name of torch": (
+        "def f(n):\n"
+        "    y = torch.cuda.Stream\n"
+        "    print(n, SIZES)\n"
+        "    if torch.cuda.is_available():\n"
+        "        x = y(n)\n"
+        "    return n\n"
+    ),
+    "module in a variable": (
+        "def f(n):\n"
+        "    x, y = n, torch.utils.cpp_extension\n"
+        "    print(n, SIZES)\n"
+        "    return y.load('a.cu', sources=['b.cu'])\n"
+    ),
+    "module two lines up": (
+        "def f(n):\n    print(n, SIZES)\n    return (torch.  # of them\n"
+        "        utils.cpp_extension.load('a.cu', sources=['b.cu']))\n"
+    ),
     "space in a call": (
         "def make(n):\n    print(n, SIZES)\n    return torch.ones(n)\n\n\n"
         "def g():\n    return make \\\n        (3).is_cuda\n"
@@ -381,6 +484,54 @@ NEEDED = {
 def test_what_a_rule_looks_up_stays(name: str, style: Style) -> None:
     head = "import other\n" if name == "docstring" else "import other\nimport torch\n"
     _agree(head + "\nSIZES = {'small': 1, 'large': 2}\n\n\n" + NEEDED[name], style)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = x.gather(1, n)",
+        "y = n[0].load(x)",
+        "y = n(x).scatter(x)",
+        "y = n.load(x)",
+        "y = n.made.device",
+        "y = [LATER, n]",
+        "y = n.LATER",
+        "y = n.SEEN",
+        "y = n.mine",
+        "y = [mine, n]",
+    ],
+)
+def test_what_only_looks_like_a_word_goes(line: str) -> None:
+    source = (
+        f"import torch\nimport n\n\n\ndef f(x):\n    {line}\n    print(y, SIZES)\n\n\n"
+        "def g(x):\n    LATER = 'cuda'\n    return x.to(LATER)\n\n\nSEEN = 'cuda'\n\n\n"
+        "class A:\n    def h(self):\n        self.mine = 'cuda'\n"
+    )
+    thinned = thin(source, NAMES)
+    assert thinned is not None and "y = " not in thinned.text
+    assert "LATER = 'cuda'\n    return x.to(LATER)\n" in thinned.text
+    assert _agree(source, "explicit")
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("x.load(n)", True),
+        ("(x.y.load(n))", True),
+        ("a = x[1].load(n)", True),
+        ("a = 'x'.load(n)", True),
+        ("a = x.\\\ny.load(n)", False),
+        ("a = (torch.  # why\n    y.load(n))", False),
+        ("a = torch.x.load(n)", False),
+        ("a = load(n)", False),
+        ("a = x. load(n)", False),
+        ("x . load(n)", False),
+        ("x\n.load(n)", False),
+    ],
+)
+def test_the_method_of_an_object(text: str, answer: bool) -> None:
+    source = "pass; " + text
+    assert of_a_method(source, source.index("load"), {"torch"}) is answer
 
 
 def test_an_import_that_left_out_text_uses_stays() -> None:
@@ -479,6 +630,26 @@ def test_a_tree_goes_without_the_collector() -> None:
         assert count() == before
     finally:
         gc.enable()
+
+
+def test_where_statements_start_a_line() -> None:
+    source = "x = 1; y = 2\nz = 3; \\\nw = 4\n\n# why\n@n\ndef f(a):\n    print(a, a, a, a)\n"
+    thinned = thin(source, NAMES)
+    assert thinned is not None
+    assert thinned.statements == (0, source.index("z"), source.index("@"))
+
+
+def test_nodes_are_checked_again_after_a_parse() -> None:
+    Tree(SOURCE)
+    with pytest.raises(SyntaxError_):
+        Tree("x = (\n")
+    with pytest.raises(cst.CSTValidationError):
+        cst.Name("")
+
+
+def test_a_global_that_a_with_statement_binds() -> None:
+    source = "import torch\n\n\ndef f(x):\n    global y\n    with x as y:\n        y.cuda()\n"
+    assert "import tdev" in driver.run(source, NAMES, Options(), "f.py").code
 
 
 def test_strings_in_left_out_text_ask_for_the_whole() -> None:

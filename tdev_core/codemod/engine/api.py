@@ -120,6 +120,8 @@ class Result:
     code: str
     edits: tuple[Edit, ...] = ()
     findings: tuple[Finding, ...] = ()
+    statements: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    """The offsets at which an outermost statement of the old text starts a line; empty if unknown."""
 
 
 @dataclass(frozen=True)
@@ -158,25 +160,25 @@ _PACKAGES = (
     "cupy cupyx triton pynvml py3nvml nvidia nvidia_smi apex flash_attn tensorrt torch_tensorrt "
     "transformer_engine cudf bitsandbytes xformers tilelang deep_ep causal_conv1d mamba_ssm"
 ).split()
+# Two patterns, each with a word to start from, which `re` looks for many times faster than for
+# one pattern of alternatives, and twenty times faster than for each package.
 _IMPORTS = (
-    r"from[ \t]+torch[ \t]+import[ \t]+\*" + rf"|(?:import|from)[ \t]+(?:{'|'.join(_PACKAGES)})\b"
+    rf"import[ \t]+(?:{'|'.join(_PACKAGES)})\b",
+    rf"from[ \t]+(?:(?:{'|'.join(_PACKAGES)})\b|torch[ \t]+import[ \t]+\*)",
 )
 # What a person types a device into, and objects that hold what was typed.
 SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
 
-# Plain searches for words are many times faster than one pattern of alternatives.
-_IMPORT = re.compile(_IMPORTS)
-_IMPORT_BYTES = re.compile(_IMPORTS.encode())
-_SIGNS = ["import *", *_PACKAGES]
+_IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
+_IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPORTS)
 _WORDS_BYTES = [word.encode() for word in WORDS]
-_SIGNS_BYTES = [sign.encode() for sign in _SIGNS]
 
 
 def signs(text: str) -> Iterator[int]:
     """The offset of each word that :func:`mentions` looks for."""
-    for word in (*WORDS, *_SIGNS):
+    for word in (*WORDS, "import *", *_PACKAGES):
         at = text.find(word)
         while at >= 0:
             yield at
@@ -185,9 +187,10 @@ def signs(text: str) -> Iterator[int]:
 
 def mentions(text: str) -> bool:
     """Whether a text says anything that only code for CUDA says."""
+    # Plain searches for words are many times faster than one pattern of alternatives.
     if any(word in text for word in WORDS):
         return True
-    return any(sign in text for sign in _SIGNS) and _IMPORT.search(text) is not None
+    return (_IMPORT.search(text) or _FROM.search(text)) is not None
 
 
 def may_concern(raw: bytes) -> bool:
@@ -201,7 +204,7 @@ def may_concern(raw: bytes) -> bool:
         return True
     if any(word in raw for word in _WORDS_BYTES):
         return True
-    return any(sign in raw for sign in _SIGNS_BYTES) and _IMPORT_BYTES.search(raw) is not None
+    return (_IMPORT_BYTES.search(raw) or _FROM_BYTES.search(raw)) is not None
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:

@@ -206,7 +206,8 @@ class File:
             self.findings.values(), key=lambda f: (f.line, f.column, f.rule, f.message)
         )
         code = ("\ufeff" if self.tree.bom else "") + "".join(pieces)
-        return Result(code, tuple(edits), tuple(findings))
+        statements = self.tree.statements if not self.tree.bom else ()
+        return Result(code, tuple(edits), tuple(findings), statements)
 
     def _flatten(self) -> list[Change]:
         """The changes in order, with edits inside a wrapped span folded into the wrap."""

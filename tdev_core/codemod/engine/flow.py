@@ -42,6 +42,7 @@ class Flow:
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
+        self._partial: dict[cst.CSTNode, Kinds] = {}
         self._busy: set[object] = set()
         self._attributes: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] | None = None
 
@@ -51,13 +52,20 @@ class Flow:
         if found is None:
             if node in self._busy:
                 return frozenset()
+            found = self._partial.get(node)
+            if found is not None:
+                return found
             self._busy.add(node)
             try:
                 found = self._kinds(node)
             finally:
                 self._busy.discard(node)
+            # Within one question each node is looked at once: functions that call each other would
+            # otherwise be followed along every path.
+            self._partial[node] = found
             if not self._busy:
                 self._memo[node] = found
+                self._partial.clear()
         return found
 
     def may_be_cuda(self, node: cst.CSTNode) -> bool:

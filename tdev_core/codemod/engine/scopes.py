@@ -233,11 +233,7 @@ class Scopes:
         stack.extend((child, here) for child in children(node))
 
     def _as_name(self, node: cst.AsName, here: Scope, stack: _Stack) -> None:
-        parent = self.tree.parents[node]
-        value = parent.item if isinstance(parent, cst.WithItem) else None
-        self._target(node.name, here, None, parent)
-        if value is not None and isinstance(node.name, cst.Name):
-            here.bindings[node.name.value][-1].value = None
+        self._target(node.name, here, None, self.tree.parents[node])
         stack.append((node.name, here))
 
     def _import(self, node: cst.Import, here: Scope, stack: _Stack) -> None:

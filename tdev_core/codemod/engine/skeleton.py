@@ -46,7 +46,7 @@ class Skeleton(NamedTuple):
 def skeleton(unit: Unit, layout: Layout) -> Skeleton | None:
     """For a statement, or a header, that no rule starts from; None for one that must stay whole."""
     node = unit.node
-    if layout.walrus and ":=" in layout.source[unit.start : unit.end]:
+    if layout.names_inside(unit):
         return None
     if isinstance(node, FUNCTIONS):
         away = [*node.decorator_list, *([node.returns] if node.returns is not None else [])]

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from collections.abc import Iterator
 
 Span = tuple[int, int]
 _NAME = re.compile(r"\w+")
+_GLOBAL = re.compile(r"global\b([\w\s,\\]+)")
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
 LOOPS = (ast.For, ast.AsyncFor)
 WITHS = (ast.With, ast.AsyncWith)
 BLOCKS = (*FUNCTIONS, *TRIES, *LOOPS, *WITHS, ast.ClassDef, ast.If, ast.While)
+_BLOCKS = frozenset(BLOCKS)
 LEAVES = (
     *(ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise, ast.Assert),
     *(ast.Delete, ast.Pass, ast.Break, ast.Continue),
+)
+
+
+# Statements and headers that bind names, besides those with `:=` in them.
+_BINDS = frozenset(
+    (*FUNCTIONS, *LOOPS, *WITHS, ast.ClassDef, ast.Assign, ast.AugAssign, ast.AnnAssign)
+    + (ast.ExceptHandler,)
 )
 
 
@@ -64,7 +74,7 @@ class Layout:
 
     def __init__(self, source: str, tree: ast.Module) -> None:
         self.source = source
-        self.walrus = ":=" in source
+        self._named = [found.start() for found in re.finditer(":=", source)]
         self._lines = [0, *(m.end() for m in re.finditer("\n", source))]
         self._ascii = source.isascii()
         self.file = Scope()
@@ -78,12 +88,30 @@ class Layout:
         self.imported: set[str] = set()
         """The names that some import binds to something of torch's or tdev's."""
         self.defaults: dict[ast.arg, ast.expr] = {}
+        self._globals = set(_NAME.findall(" ".join(_GLOBAL.findall(source))))
         self._block(tree.body, None, self.file, None)
         self.units.sort(key=lambda unit: unit.start)
 
+    def names_inside(self, unit: Unit) -> bool:
+        """Whether a statement may have ``:=`` in it."""
+        index = bisect.bisect_left(self._named, unit.start)
+        return index < len(self._named) and self._named[index] < unit.end
+
+    def home(self, name: str, unit: Unit) -> Unit | None:
+        """The outermost function around a statement that binds ``name``, outside which it is another.
+
+        None for one of the whole file.
+        """
+        found, above = None, unit.parent
+        while above is not None:
+            if isinstance(above.node, FUNCTIONS):
+                found = above
+            above = above.parent
+        return None if name in self._globals else found
+
     def offset(self, line: int, column: int) -> int:
         start = self._lines[line - 1]
-        if self._ascii:
+        if self._ascii or not column:
             return start + column
         text = self.source[start : start + column]
         if text.isascii():
@@ -102,6 +130,10 @@ class Layout:
         return self.offset(node.end_lineno, node.end_col_offset)
 
     def span(self, node: ast.stmt | ast.expr | ast.alias) -> Span:
+        if self._ascii:
+            assert node.end_lineno is not None and node.end_col_offset is not None
+            start = self._lines[node.lineno - 1] + node.col_offset
+            return start, self._lines[node.end_lineno - 1] + node.end_col_offset
         return self.offset(node.lineno, node.col_offset), self.end(node)
 
     def _block(
@@ -109,15 +141,17 @@ class Layout:
     ) -> None:
         before: ast.stmt | None = None
         for node in body:
+            if type(node) not in _BLOCKS:
+                span = self.span(node)
+                self._add(Unit(node, span, (span,), parent, scope, function))
+                before = node
+                continue
+            assert isinstance(node, BLOCKS)
             start = self._start(node)
             if isinstance(node, ast.If) and isinstance(before, ast.If):
                 self.beside.setdefault(node, []).append(before)
                 self.beside.setdefault(before, []).append(node)
             before = node
-            if not isinstance(node, BLOCKS):
-                span = start, self.end(node)
-                self._add(Unit(node, span, (span,), parent, scope, function))
-                continue
             head = start, self._start(node.body[0])
             if isinstance(node, FUNCTIONS):
                 self._def(node, head, parent, scope, function)
@@ -174,19 +208,26 @@ class Layout:
 
     def _add(self, unit: Unit) -> Unit:
         self.units.append(unit)
-        self.unit_of[unit.node] = unit
-        for name in self._bound(unit.node):
-            unit.scope.waiting.setdefault(name, []).append(unit)
-        if isinstance(unit.node, (ast.Import, ast.ImportFrom)):
+        node = unit.node
+        self.unit_of[node] = unit
+        kind = type(node)
+        walrus = bool(self._named) and self.names_inside(unit)
+        if walrus or kind in _BINDS:
+            waiting = unit.scope.waiting
+            for name in self._bound(node, walrus):
+                waiting.setdefault(name, []).append(unit)
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            for name in _own_attributes(unit, node):
+                self.attributes.waiting.setdefault(name, []).append(unit)
+        elif isinstance(node, ast.Return):
+            if unit.function is not None:
+                self.calls.waiting.setdefault(unit.function, []).append(unit)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
             unit.texts = ()
-            self.imported.update(_from_torch(unit.node))
-        for name in _own_attributes(unit):
-            self.attributes.waiting.setdefault(name, []).append(unit)
-        if isinstance(unit.node, ast.Return) and unit.function is not None:
-            self.calls.waiting.setdefault(unit.function, []).append(unit)
+            self.imported.update(_from_torch(node))
         return unit
 
-    def _bound(self, node: ast.stmt | ast.ExceptHandler | ast.arg) -> set[str]:
+    def _bound(self, node: ast.stmt | ast.ExceptHandler | ast.arg, walrus: bool) -> set[str]:
         """The names that a statement, or a header, binds."""
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             return {node.name}
@@ -197,15 +238,11 @@ class Layout:
             return {node.name} if node.name else found
         for target in _targets(node):
             _names_in(target, found)
-        if self.walrus and ":=" in self.source[self._start(node) : self._head_end(node)]:
-            for below in ast.walk(node):
-                if isinstance(below, ast.NamedExpr):
-                    _names_in(below.target, found)
+        if walrus:
+            for part in ast.walk(node):
+                if isinstance(part, ast.NamedExpr):
+                    _names_in(part.target, found)
         return found
-
-    def _head_end(self, node: ast.stmt) -> int:
-        body = getattr(node, "body", None)
-        return self._start(body[0]) if isinstance(body, list) and body else self.end(node)
 
 
 def only_if(body: list[ast.stmt]) -> bool:
@@ -267,21 +304,34 @@ def _names_in(target: ast.expr, found: set[str]) -> None:
         _names_in(target.value, found)
 
 
-def _own_attributes(unit: Unit) -> list[str]:
-    """The attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
-    if not isinstance(unit.node, (ast.Assign, ast.AnnAssign)):
-        return []
+def chain_root(node: ast.expr) -> str | None:
+    """The name with which ``a.b.c`` starts; None for anything but such a chain."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def in_class(unit: Unit) -> bool:
+    """Whether a statement stands in a class's body, not in a function there."""
     home = unit.parent
     while home is not None and not isinstance(home.node, (*FUNCTIONS, ast.ClassDef)):
         home = home.parent
-    in_class = home is not None and isinstance(home.node, ast.ClassDef)
+    return home is not None and isinstance(home.node, ast.ClassDef)
+
+
+def own_attribute(node: ast.Attribute) -> bool:
+    """Whether this is an attribute of ``self`` or ``cls``."""
+    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+
+
+def _own_attributes(unit: Unit, node: ast.Assign | ast.AnnAssign) -> list[str]:
+    """The attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
     found = []
-    for target in _targets(unit.node):
-        if isinstance(target, ast.Name) and in_class:
+    for target in _targets(node):
+        if isinstance(target, ast.Name) and in_class(unit):
             found.append(target.id)
-        elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
-            if target.value.id in ("self", "cls"):
-                found.append(target.attr)
+        elif isinstance(target, ast.Attribute) and own_attribute(target):
+            found.append(target.attr)
     return found
 
 

@@ -26,7 +26,7 @@ import ast
 import bisect
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tdev_core.codemod.engine.api import Names, WholeTextNeeded
@@ -44,10 +44,10 @@ from tdev_core.codemod.engine.statements import (
     is_prose,
     only_if,
 )
-from tdev_core.codemod.engine.words import Words, of_an_object, places
+from tdev_core.codemod.engine.words import Words, of_a_method, of_an_object
 
 PLACEHOLDER = "pass"
-_IDENTIFIER = re.compile(r"(?<![.\w])[^\W\d]\w*")
+_WORD = re.compile(r"\.?\w+")
 _GAP = r"[\s\\]|#[^\n]*\n"  # what may stand between two tokens
 _ATTRIBUTE = re.compile(rf"\.(?:{_GAP})*([^\W\d]\w*)")
 _CALLED = re.compile(rf"(?<![\w.])([^\W\d]\w*)(?!\w)(?:\)|{_GAP})*\(")
@@ -65,6 +65,8 @@ class Thinned:
     text: str
     cuts: tuple[Cut, ...]
     left_out: tuple[ast.AST, ...]
+    statements: tuple[int, ...]
+    """The offsets at which an outermost statement starts a line of its own."""
 
     def uses(self, name: str) -> bool:
         """Whether a statement that was left out uses ``name``, which none of them binds.
@@ -113,7 +115,8 @@ def thin(source: str, names: Names) -> Thinned | None:
     for start, end, text in cuts:
         pieces += [source[at:start], text]
         at = end
-    return Thinned("".join([*pieces, source[at:]]), tuple(cuts), tuple(thinner.left_out))
+    text = "".join([*pieces, source[at:]])
+    return Thinned(text, tuple(cuts), tuple(thinner.left_out), tuple(thinner.statements()))
 
 
 class _Thinner:
@@ -135,6 +138,9 @@ class _Thinner:
         for place in self._words.places(self._source):
             if not of_an_object(self._source, place, self._layout.imported):
                 self._hit(place)
+        for place in self._words.named(self._source):
+            if not of_a_method(self._source, place, self._layout.imported):
+                self._hit(place)
         for unit in self._layout.units:
             if not isinstance(unit.node, _MAY_GO):
                 self._todo.append((unit, False))
@@ -149,6 +155,16 @@ class _Thinner:
         for scope in (self._layout.file, *self._layout.functions):
             scope.waiting.clear()  # a cycle, which would stay until the collector comes
         return sorted(self._cuts)
+
+    def statements(self) -> Iterator[int]:
+        """Where an outermost statement starts a line, which does not go on with the one above."""
+        for node in self._tree.body:
+            start = self._layout.unit_of[node].start
+            if not start:
+                yield start
+            elif self._source[start - 1] == "\n":
+                if not self._source[max(0, start - 3) : start].rstrip().endswith("\\"):
+                    yield start
 
     # -- what stays ---------------------------------------------------------------------------
 
@@ -198,12 +214,14 @@ class _Thinner:
             self._todo.append((self._layout.unit_of[unit.node.orelse[0]], False))
 
     def _mention(self, text: str, scope: Scope) -> None:
-        names = _IDENTIFIER.findall(text)
+        names = {word for word in _WORD.findall(text) if word[0] != "."}
         self._live(scope, names)
         if scope is not self._layout.file:
             self._live(self._layout.file, names)
-        self._live(self._layout.attributes, _ATTRIBUTE.findall(text))
-        self._live(self._layout.calls, _CALLED.findall(text))
+        if "." in text:
+            self._live(self._layout.attributes, _ATTRIBUTE.findall(text))
+        if not names.isdisjoint(self._layout.calls.waiting):
+            self._live(self._layout.calls, _CALLED.findall(text))
 
     def _live(self, scope: Scope, names: Iterable[str]) -> None:
         for name in names:
@@ -215,8 +233,8 @@ class _Thinner:
         """What a statement that holds a rule's word makes matter besides."""
         if isinstance(unit.node, ast.If):
             self._spread_if(unit)
-        for name in self._holders.learn(unit):
-            for place in places(self._source, name):
+        for held in self._holders.learn(unit):
+            for place in held.places(self._layout):
                 self._hit(place)
 
     def _spread_if(self, unit: Unit | None) -> None:

@@ -28,7 +28,7 @@ _MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_ur
 _MAKER["Generator"] = re.compile(r"Generator(?=\s*\(\s*[^\s)])")
 _SETTING = re.compile(rf"({SETTINGS})(?:\[[^][\n]*\])*\s*\.\s*(?:\w+_)?\Z", re.IGNORECASE)
 # Patterns that start with the rarest thing in them: what stands before it is asked afterwards.
-_KEY = re.compile(r"device[\"']", re.IGNORECASE)
+_KEY = re.compile(r"device[\"']")
 _KEY_OF = re.compile(rf"(?:{SETTINGS})\s*(?:\[[^][\n]*\]\s*)*\[\s*[\"'](?:\w+_)?\Z", re.IGNORECASE)
 _PINNED = re.compile(r"pin_memory(?<!\wpin_memory)[ \t]*=(?!=)[ \t]*(?!False\b)")
 _NUMBER = re.compile(r"[ \t]*=[ \t]*[-(]?\d")
@@ -46,8 +46,8 @@ _PROSE = re.compile(
     r"#[^\n\r]*"
     r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
     r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
-    r'|"[^"\\\n]*(?:\\.[^"\\\n]*)*"'
-    r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'",
+    r'|("[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+    r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')",
     re.DOTALL,
 )
 _HEADER_ABOVE = re.compile(
@@ -62,7 +62,7 @@ def concern(source: str, style: Style = "explicit") -> Concern:
     # The accelerator target knows generic spellings only for what names CUDA.
     if not mentioned and style == "accelerator":
         return "no"
-    code = _PROSE.sub(_without_prose, source)
+    code = _PROSE.sub(r"\1", source)  # without comments and what is in three quotes
     if mentioned and (mentions(code) or _mentioned_in_code(source)):
         return "cuda"
     return "device" if style != "accelerator" and _makes_a_device(code) else "no"
@@ -89,7 +89,9 @@ def _makes_a_device(text: str) -> bool:
             start, end = found.span()
             before = text[max(0, start - _REACH) : start]
             if word == "device":
-                if _SETTING.search(before) or _NUMBER.match(text, end):
+                # What may end in `cfg.` or `cfg.my_`; the pattern looks everywhere for its start.
+                dotted = before.endswith("_") or before.rstrip().endswith(".")
+                if (dotted and _SETTING.search(before)) or _NUMBER.match(text, end):
                     return True
                 if not (_CALLED.match(text, end) or _HANDED.search(before)):
                     continue
@@ -112,11 +114,6 @@ def _ours(roots: frozenset[str]) -> re.Pattern[str]:
     """Matches text that ends in a name of torch: ``th.device``, or ``load`` that was imported."""
     names = "|".join(map(re.escape, sorted(roots)))
     return re.compile(rf"(?<![\w.])(?:{names})(?:\s*\.\s*\w+)*\Z")
-
-
-def _without_prose(found: re.Match[str]) -> str:
-    text = found.group()
-    return "" if text[0] == "#" or text[:3] in ('"""', "'''") else text
 
 
 def _docstring(source: str, start: int) -> bool:

@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
+from itertools import chain
 
 from tdev_core.codemod.engine.api import SETTINGS, WORDS, Names
 
@@ -24,6 +25,7 @@ _PARTS = (
     "current_solver_handle",
 )
 # Whole names, besides those of torch's functions that act on a device without saying so.
+_MANY = 20_000
 _NAMES = ("load", "load_inline", "CppExtension")
 
 
@@ -32,7 +34,10 @@ class Words:
 
     def __init__(self, names: frozenset[str]) -> None:
         self._parts = sorted({*WORDS, *_PARTS})
-        self._names = sorted({*names, *_NAMES})
+        self._names = sorted(
+            name for name in {*names, *_NAMES} if not any(part in name for part in self._parts)
+        )
+        self._said: dict[str, bool] = {}
 
     @staticmethod
     def of(names: Names) -> Words:
@@ -45,19 +50,27 @@ class Words:
         return _words(frozenset(found))
 
     def places(self, text: str) -> Iterator[int]:
-        """The offset of each word."""
+        """The offset of each word that says it wherever it stands."""
         # Plain searches are many times faster than one pattern of alternatives.
         for part in self._parts:
             at = text.find(part)
             while at >= 0:
                 yield at
                 at = text.find(part, at + 1)
+
+    def named(self, text: str) -> Iterator[int]:
+        """The offset of each name of a function that acts on a device without saying so."""
         for name in self._names:
             yield from places(text, name)
 
     def says(self, name: str) -> bool:
-        """Whether a short text holds such a word."""
-        return next(self.places(name), None) is not None
+        """Whether a short text holds such a word, or is such a name."""
+        known = self._said.get(name)
+        if known is None:
+            if len(self._said) > _MANY:
+                self._said.clear()
+            known = self._said[name] = any(True for _ in chain(self.places(name), self.named(name)))
+        return known
 
     def imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         """The names under which an import brings in something of torch's that a rule looks for."""
@@ -103,15 +116,42 @@ _INDEX = re.compile(r"\[\w*\]")
 _SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 
 
-def places(text: str, name: str) -> Iterator[int]:
+def of_a_method(text: str, at: int, torch: Container[str]) -> bool:
+    """Whether the name here is certainly that of an object's method, or of a module not torch's.
+
+    So it is in ``x.gather(1, index)`` and ``json.load(file)``. ``torch`` are the names that imports
+    bind to something of torch's; a variable that holds one is another matter (:mod:`.holders`). Where the text before the name does not show with what it starts (on
+    the line above, after a comment), the answer is no.
+    """
+    start = at
+    while start and (text[start - 1].isalnum() or text[start - 1] in "_."):
+        start -= 1
+    root, dot, _ = text[start:at].partition(".")
+    if not dot:
+        return False
+    if not root:
+        return text[start - 1 : start] in tuple(")]}\"'")
+    return root not in torch and not may_go_on(text, start)
+
+
+def may_go_on(text: str, at: int) -> bool:
+    """Whether a name here may be an attribute of something that ends on a line before it."""
+    return _GOES_ON.search(text[max(0, at - _REACH) : at]) is not None
+
+
+_REACH = 200
+_GOES_ON = re.compile(r"[.\\]\s*\Z|#[^\n]*\s*\Z|\A\s*\Z")
+
+
+def places(text: str, name: str, start: int = 0, stop: int | None = None) -> Iterator[int]:
     """The offset of each ``name`` in a text that is not a part of a longer one."""
-    at = text.find(name)
+    at = text.find(name, start, stop)
     while at >= 0:
         end = at + len(name)
         before, after = text[at - 1 : at], text[end : end + 1]
         if not (before == "_" or before.isalnum() or after == "_" or after.isalnum()):
             yield at
-        at = text.find(name, end)
+        at = text.find(name, end, stop)
 
 
 @lru_cache(maxsize=4)
