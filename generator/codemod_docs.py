@@ -64,8 +64,9 @@ def render(every: list[tuple[str, str, str | None, str]]) -> dict[str, str]:
         "## What migrated code calls",
         "",
         "Beside the names that torch has, under tdev instead: `tdev.is_accelerator(x)`, a predicate",
-        "that takes a device, a device type, a device string or a tensor. The device literals stay",
-        '`"cuda"` and are translated where they are used.',
+        "that takes a device, a device type, a device string or a tensor. With `exact=True` it is asked",
+        'as `x == "cuda"` was: only a string without an index can be the answer. The device literals',
+        'stay `"cuda"` and are translated where they are used.',
         "",
     ]
     pages["index.md"] = "\n".join(index)

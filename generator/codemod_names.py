@@ -138,6 +138,19 @@ ACCELERATOR: dict[str, tuple[str, dict[str, str | None], tuple[str, ...]]] = {
         DEVICE0,
         ("device",),
     ),
+    # Deprecated names of the same functions.
+    "torch.cuda.memory_cached": ("torch.accelerator.memory_reserved", DEVICE0, ("device",)),
+    "torch.cuda.max_memory_cached": ("torch.accelerator.max_memory_reserved", DEVICE0, ("device",)),
+    "torch.cuda.reset_max_memory_allocated": (
+        "torch.accelerator.reset_peak_memory_stats",
+        DEVICE0,
+        ("device",),
+    ),
+    "torch.cuda.reset_max_memory_cached": (
+        "torch.accelerator.reset_peak_memory_stats",
+        DEVICE0,
+        ("device",),
+    ),
     "torch.cuda.OutOfMemoryError": ("torch.OutOfMemoryError", {}, ()),
     "torch.cuda.AcceleratorError": ("torch.AcceleratorError", {}, ()),
     "torch.cuda.Stream": ("torch.Stream", {"device": "device", "priority": "priority"}, ()),

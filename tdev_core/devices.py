@@ -58,7 +58,7 @@ def translate(spec: Any) -> Any:
     return spec
 
 
-def is_accelerator(what: Any) -> bool:
+def is_accelerator(what: Any, *, exact: bool = False) -> bool:
     """Whether ``what`` is, or lies on, the accelerator of this process.
 
     Takes the place of comparisons with ``"cuda"`` in code for any backend: ``x.device.type == "cuda"``
@@ -67,7 +67,10 @@ def is_accelerator(what: Any) -> bool:
     Args:
         what: a tensor or whatever else has a ``device``, a ``torch.device``, a device string
             (``"cuda:0"``) or type; specifications are translated first.
+        exact: ask as ``what == "cuda"`` does: only a string without an index can be the answer.
     """
+    if exact and not (isinstance(what, str) and ":" not in what):
+        return False
     device = translate(getattr(what, "device", what))
     backend = current()
     return (

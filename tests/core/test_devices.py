@@ -101,6 +101,14 @@ def test_the_predicate_answers_for_tensors_devices_and_strings() -> None:
         assert devices.is_accelerator(what) is False
 
 
+def test_asked_exactly_only_a_name_without_index_counts() -> None:
+    accelerated = HERE.type != "cpu"
+    for name in ("cuda", HERE.type):
+        assert devices.is_accelerator(name, exact=True) is accelerated
+    for what in ("cuda:0", "cuda:1", f"{HERE.type}:0", HERE, torch.device("cuda"), "cpu", None, 0):
+        assert devices.is_accelerator(what, exact=True) is False
+
+
 def test_a_bool_never_counts_as_an_index() -> None:
     translate(1)
     assert translate(True) is True

@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.api import SETTINGS
 from tdev_core.codemod.engine.tree import Tree, string_value
 
 CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")
+TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
 _CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
 DEVICE_NAME = re.compile(r"(^|_)device$")
 _HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
@@ -79,6 +80,8 @@ def is_device_word(node: cst.CSTNode) -> bool:
             return is_device_word(func.value)
         if isinstance(func, cst.Name) and func.value == "getattr" and len(node.args) > 1:
             name = string_value(node.args[1].value)
+            if name == "type":
+                return is_device_word(node.args[0].value)
             return name is not None and _DEVICE_WORD.search(name) is not None
         return False
     if isinstance(node, cst.Subscript) and len(node.slice) == 1:

@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tdev_core import tensortypes
+from tdev_core import devices, tensortypes
 from tdev_core.errors import UnsupportedError
 
 
@@ -440,3 +440,11 @@ def test_a_default_tensor_type_of_the_cpu_takes_back_the_accelerators(named: boo
         finally:
             torch.set_default_device(None)
             torch.set_default_tensor_type(torch.FloatTensor)
+
+
+def test_the_predicate_asked_exactly_is_a_comparison_with_a_name() -> None:
+    for name in ("cuda", "sim"):
+        assert devices.is_accelerator(name, exact=True)
+    for what in ("cuda:0", "sim:1", "cpu", torch.device("sim"), torch.ones(1, device="sim"), None):
+        assert not devices.is_accelerator(what, exact=True)
+        assert devices.is_accelerator(what) is (what is not None and what != "cpu")

@@ -8,7 +8,7 @@ from tdev_core.codemod.engine.api import Rule, Style
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
     accelerator,
-    accelerator_literals,
+    accelerator_rules,
     arms,
     compare,
     handed_on,
@@ -38,8 +38,8 @@ RULES: tuple[Rule, ...] = (
     kernels.POINTER,
     kernels.TOOL,
     kernels.STAR,
-    accelerator_literals.ACCELERATOR,
-    accelerator_literals.GAP,
+    accelerator_rules.ACCELERATOR,
+    accelerator_rules.GAP,
 )
 
 Pass = Callable[[File], None]

@@ -9,57 +9,59 @@ import libcst as cst
 from tdev_core.codemod.engine.arguments import Call
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.resolve import Reference
-from tdev_core.codemod.engine.rules.accelerator_literals import (
-    ACCELERATOR,
-    GAP,
-    literal,
-    move,
-    nccl,
+from tdev_core.codemod.engine.rules.accelerator_guards import (
+    ADVICE,
+    QUIET,
+    Stay,
+    known,
+    needs_an_accelerator,
 )
-from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
-from tdev_core.codemod.engine.rules.references import _call_of, _chain
-from tdev_core.codemod.engine.tree import children, dotted
+from tdev_core.codemod.engine.rules.accelerator_listed import nccl, tensor_type
+from tdev_core.codemod.engine.rules.accelerator_literals import literal, move
+from tdev_core.codemod.engine.rules.accelerator_rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.references import (
+    AVAILABILITY,
+    _call_of,
+    chooses_between_backends,
+    every_reference,
+)
+from tdev_core.codemod.engine.tree import dotted
 
-_ADVICE = {
-    "torch.cuda.manual_seed": "torch.manual_seed seeds every accelerator already",
-    "torch.cuda.manual_seed_all": "torch.manual_seed seeds every accelerator already",
-    "torch.cuda.amp.autocast": "use torch.autocast(device.type) of the device at hand",
-    "torch.cuda.amp.GradScaler": "use torch.amp.GradScaler(device.type) of the device at hand",
-}
 # What takes a stream of CUDA's own class, or its handle.
 _STREAM_USERS = re.compile(
     r"cuda_stream|CUDAGraph|cuda\.graph\b|ExternalStream|default_stream|StreamContext|"
     r"make_graphed_callables|record_event|get_stream_from_external"
 )
-_SAYS_CUDA = re.compile(r"(?<![.\w])cuda(?!\.?\w)", re.IGNORECASE)
-_STREAMS = ("torch.cuda.Stream", "torch.cuda.Event")
+_STREAMS = frozenset(
+    f"torch.cuda.{name}" for name in ("Stream", "Event", "current_stream", "set_stream")
+)
 
 
 def accelerator(file: File) -> None:
     done, streams_stay = _streams(file)
     _from_imports(file)
-    seen: set[cst.CSTNode] = set()
-    for name in file.tree.of(cst.Name):
-        chain = _chain(file, name) if name.value in file.resolver.roots else None
-        if chain is None or chain in seen:
-            continue
-        seen.add(chain)
-        found = file.resolver.reference(chain)
-        if found is not None and not file.kept(chain) and chain not in done:
-            _reference(file, found, streams_stay)
+    found = [f for f in every_reference(file) if not file.kept(f.node) and f.node not in done]
+    chosen = chooses_between_backends(file, found)
+    stay = Stay(file, chosen)
+    for node in file.tree.of(cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Call):
+        if file.flow.names_cuda(node) and not file.kept(node):
+            literal(file, node, stay)
+    for reference in found:
+        _reference(file, reference, streams_stay, stay)
     for node in file.tree.of(cst.Call):
         if not file.kept(node):
             move(file, node)
-            nccl(file, node)
-    for node in file.tree.of(cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Call):
-        if file.flow.names_cuda(node) and not file.kept(node):
-            literal(file, node)
+    for string in file.tree.of(cst.SimpleString):
+        if not file.kept(string):
+            nccl(file, string)
+            tensor_type(file, string)
 
 
 # -- references -----------------------------------------------------------------------------
 
 
-def _reference(file: File, found: Reference, streams_stay: bool) -> None:
+def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> None:
     if not found.name.startswith("torch.cuda"):
         return
     if found.name == "torch.cuda":
@@ -67,98 +69,56 @@ def _reference(file: File, found: Reference, streams_stay: bool) -> None:
         if not isinstance(parent, (cst.ImportAlias, cst.ImportFrom)):
             file.find(GAP, found.node, "torch.cuda itself, as a module")
         return
-    known = _known(found.name, file)
-    if known is None:
-        advice = _ADVICE.get(found.name, "it has no generic equivalent in torch 2.13")
-        file.find(GAP, found.node, f"{found.name}: {advice}")
+    name = known(found.name, file)
+    if name is None:
+        file.find(GAP, found.node, f"{found.name}: {_advice(found.name)}")
         return
     if found.target != "torch":
         if found.target == "torch.cuda" or found.target not in _rewritable(file, found):
             file.find(GAP, found.node, f"{found.name} is imported from torch.cuda")
         return
-    if known in ("torch.cuda.is_available", "torch.cuda.device_count"):
-        if decides_beside_other_arms(file, found.node):
-            file.find(ARMS, found.node, f"{known} chooses between backends; left as it is")
+    if name in AVAILABILITY:
+        if found.node in stay.chosen:
+            file.find(ARMS, found.node, stay.chosen[found.node])
             return
-        if _asserts_cuda(file, found.node):
-            file.find(GAP, found.node, "an assertion that says it is about CUDA; left as it is")
+        why = stay.why(found.node)
+        if why is not None:
+            file.find(GAP, found.node, f"{name} {why}")
             return
-        if _guards_a_gap(file, found.node):
-            file.find(GAP, found.node, f"{known} guards names that only CUDA has; left as it is")
-            return
-    if known in _STREAMS and streams_stay:
-        file.find(GAP, found.node, f"{known} is used with torch.cuda.stream in this file")
+    if name in _STREAMS and streams_stay:
+        file.find(GAP, found.node, f"{name} is handed to what wants CUDA's own streams")
         return
-    generic = file.names.accelerator[known]
+    if stay.in_string(found.node):
+        return
+    if stay.holds(found.node):
+        file.find(GAP, found.node, f"{name} is a part of what stays CUDA's")
+        return
+    if name in QUIET and not needs_an_accelerator(file, found.node):
+        generic_name = file.names.accelerator[name].name
+        file.find(
+            GAP, found.node, f"{generic_name} raises where there is no accelerator: ask first"
+        )
+        return
+    generic = file.names.accelerator[name]
     call = _call_of(file, found.node)
     parent = file.tree.parents[found.node]
     if call is not None and isinstance(parent, cst.Call):
-        if not _arguments(file, parent, call, known):
+        if not _arguments(file, parent, call, name):
             return
     node: cst.BaseExpression = found.node
-    for _ in range(found.name.count(".") - known.count(".")):
+    for _ in range(found.name.count(".") - name.count(".")):
         assert isinstance(node, cst.Attribute)
         node = node.value
     text = found.root.value + generic.name[len("torch") :]
     file.replace_node(ACCELERATOR, node, text)
 
 
-def _known(name: str, file: File) -> str | None:
-    while name.count(".") >= 2:
-        if name in file.names.accelerator:
-            return name
-        name = name.rpartition(".")[0]
-    return None
-
-
-def _guards_a_gap(file: File, node: cst.CSTNode) -> bool:
-    """Whether the answer decides about a ``torch.cuda`` name that has to stay.
-
-    Said to be there on every accelerator, CUDA would be asked for where there is none. The answer
-    decides about the arm or the operand behind it, and, kept in a variable, about its whole function.
-    """
-    below: cst.CSTNode = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, (cst.If, cst.IfExp)):
-            return below is parent.test and _has_gap(file, parent)
-        if isinstance(parent, cst.BooleanOperation) and _has_gap(file, parent):
-            return True
-        if isinstance(parent, (cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Return)):
-            home = next(
-                (p for p in file.tree.ancestors(parent) if isinstance(p, cst.FunctionDef)),
-                file.tree.module,
-            )
-            return _has_gap(file, home)
-        below = parent
-    return False
-
-
-def _asserts_cuda(file: File, node: cst.CSTNode) -> bool:
-    """Whether this is the test of an assertion whose message would be wrong of another accelerator."""
-    below = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.Assert):
-            said = file.tree.text(parent.msg) if parent.msg is not None else ""
-            return below is parent.test and _SAYS_CUDA.search(said) is not None
-        if isinstance(parent, cst.BaseSmallStatement):
-            return False
-        below = parent
-    return False
-
-
-def _has_gap(file: File, node: cst.CSTNode) -> bool:
-    """Whether a call below ``node`` is of a ``torch.cuda`` name without a generic equivalent."""
-    stack = [node]
-    while stack:
-        current = stack.pop()
-        if isinstance(current, cst.Call):
-            name = file.resolver.torch_name(current.func) or ""
-            if name.startswith("torch.cuda.") and _known(name, file) is None:
-                # Seeding is harmless where there is no CUDA; streams are looked at by themselves.
-                if name not in _ADVICE and name != "torch.cuda.stream":
-                    return True
-        stack.extend(children(current))
-    return False
+def _advice(name: str) -> str:
+    if name in ADVICE:
+        return ADVICE[name]
+    if name.endswith("Tensor"):
+        return "give torch.tensor, torch.empty or .to() the device and the dtype"
+    return "it has no generic equivalent in torch 2.13"
 
 
 def _arguments(file: File, node: cst.Call, call: Call, name: str) -> bool:

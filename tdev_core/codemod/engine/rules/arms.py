@@ -20,12 +20,27 @@ ARMS = rule(
     `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
     and neighbouring `if` statements of one block. What stands inside the arms is rewritten as
     anywhere else.
+
+    Two things go together within one function. Once `torch.cuda.is_available()` or
+    `device_count()` chooses beside other accelerators there, its other uses in that function
+    stay as well: a check of the device number must not pass where the choice then says no. And
+    a comparison with `"cuda"` stays where the same device is compared with `"mps"` or another
+    accelerator's name elsewhere in the function.
+
+    A list such as `device.type in ("cuda", "xpu")` was written by somebody who thought of other
+    accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev
+    share, and becomes the predicate.
     """,
 )
 
 _OTHERS = re.compile(
     r"\b(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)\b|_(mps|xpu|npu|hpu|mlu|xla|tpu)_|is_(mps|xpu|npu)"
 )
+
+
+# A list that becomes the predicate asks for no other accelerator.
+_SHARED = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
+_NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 
 
 def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
@@ -47,6 +62,30 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
+    """Whether the function compares the same device with another accelerator's name as well.
+
+    The text is searched, not the tree: such a comparison need not name CUDA.
+    """
+    base = file.tree.text(operand)
+    base = re.sub(r"\A(?:str|repr)\((.*)\)\Z", r"\1", base, flags=re.DOTALL)
+    base = base.removesuffix(".type")
+    home = enclosing_function(file, operand)
+    if home is None or len(base) > 80:
+        return False
+    asked = (
+        rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:\s*[!=]=\s*[\"']({_NAMES})\b"
+        rf"|\.startswith\(\s*[\"']({_NAMES})\b"
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({_NAMES})\b)"
+    )
+    return re.search(asked, file.tree.text(home)) is not None
+
+
+def enclosing_function(file: File, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The innermost function around a node."""
+    return next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
+
+
 def _top_ifexp(file: File, node: cst.IfExp) -> cst.CSTNode:
     top: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
@@ -62,7 +101,7 @@ def _names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None =
     if apart_from is not None:
         low, high = file.tree.span(apart_from)
         text = text[: low - start] + text[high - start :]
-    return _OTHERS.search(text) is not None
+    return _OTHERS.search(_SHARED.sub("", text)) is not None
 
 
 def _chain_names_other(file: File, node: cst.If) -> bool:
@@ -98,76 +137,3 @@ def _neighbours(file: File, node: cst.If) -> list[cst.If]:
     at = list(body).index(node)
     near = [body[i] for i in (at - 1, at + 1) if 0 <= i < len(body)]
     return [n for n in near if isinstance(n, cst.If)]
-
-
-_CUDA_ONLY = re.compile(
-    # a package's name, alone or in that of a flag (`_TRITON_AVAILABLE`)
-    r"(?i:(?<![a-z])(triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z]))"
-    r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
-    r"|\bonnxruntime[-_]gpu\b|(?i:\btensorrt)"
-    # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
-    r"|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w*_cuda(?:_\w+)?\("
-)
-
-
-# What is asked for by a variable or a function of this name has been written for CUDA.
-_KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
-# Kernels of the program's own: compiled, or imported as an extension.
-_EXTENSION = re.compile(
-    r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
-)
-
-
-def guards_extension(file: File, node: cst.CSTNode) -> bool:
-    """Whether a test decides if kernels written for CUDA are built or imported."""
-    return guards_cuda_only(file, node, _EXTENSION)
-
-
-def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
-    """Whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
-
-    An ``assert`` guards the function it stands in; ``HAS_TRITON and …`` is one question. An answer
-    that is kept or returned decides about what its variable or its function is called for.
-    """
-    tree = file.tree
-    below: cst.CSTNode = node
-    for parent in tree.ancestors(node):
-        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            if only.search(tree.text(parent)):
-                return True
-        if isinstance(parent, cst.IfExp) and below is parent.test:
-            return only.search(tree.text(parent)) is not None
-        if isinstance(parent, cst.If):
-            if below is parent.test:
-                text = _block_text(file, parent)
-                return only.search(text) is not None
-            return False
-        if isinstance(parent, cst.Assert):
-            home = next((p for p in tree.ancestors(parent) if isinstance(p, cst.FunctionDef)), None)
-            return home is not None and only.search(tree.text(home.body)) is not None
-        if isinstance(parent, cst.BaseSmallStatement):
-            return only is _CUDA_ONLY and _KERNEL_NAME.search(_said_by(file, parent)) is not None
-        below = parent
-    return False
-
-
-def _said_by(file: File, node: cst.CSTNode) -> str:
-    """The names of the variables that keep an answer, and of the function that they stand in."""
-    if isinstance(node, cst.Assign):
-        names = [file.tree.text(target.target) for target in node.targets]
-    elif isinstance(node, cst.AnnAssign):
-        names = [file.tree.text(node.target)]
-    elif isinstance(node, cst.Return):
-        names = []
-    else:
-        return ""
-    home = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
-    return " ".join([*names, home.name.value if home is not None else ""])
-
-
-def _block_text(file: File, node: cst.If) -> str:
-    """What an ``if`` asks for besides, and what stands in its arms."""
-    text = file.tree.text(node.test) + file.tree.text(node.body)
-    if isinstance(node.orelse, cst.Else):
-        text += file.tree.text(node.orelse.body)
-    return text

@@ -5,15 +5,22 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.kinds import Kind
-from tdev_core.codemod.engine.literals import CUDA_STRING, is_device_word
+from tdev_core.codemod.engine.literals import CUDA_STRING, TENSOR_TYPE
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
+    asks_about_others,
     decides_beside_other_arms,
-    guards_cuda_only,
 )
-from tdev_core.codemod.engine.tree import Span, string_value
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.operands import (
+    asks_for_device,
+    last_name,
+    other_business,
+    short,
+    without_index,
+)
+from tdev_core.codemod.engine.tree import string_value
 
 COMPARISON = rule(
     "comparison",
@@ -27,22 +34,31 @@ COMPARISON = rule(
     written: the predicate takes a device, a device type or a device string, so nothing has to
     be known about it.
 
-    Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`, `"cuda" in str(device)`, `"cuda" not in device`,
-    `device.startswith("cuda")`, and `device.type in ("cuda", "xpu")` when every member names an
-    accelerator. The operand has to call itself a device (`device`, `args.device`,
+    A string is equal to `"cuda"` only without an index, so where it may have one, the predicate is
+    asked for the plain name: `args.device == "cuda"` becomes
+    `tdev.is_accelerator(args.device, exact=True)`, which is false for `"cuda:1"` and for a
+    `torch.device`, as the comparison was.
+
+    Handled: `==` and `!=` in either order, `torch.device("cuda").type` for `"cuda"`,
+    `"cuda" in str(device)`, `"cuda" not in device`, `device.startswith("cuda")`, and
+    `device.type in ("cuda", "mps")`. The operand has to call itself a device (`device`, `args.device`,
     `cfg["device"]`, `x.device.type`, `str(device)`) or be a variable that only ever holds
     device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
-    Comparisons with an index (`device == "cuda:0"`), `match` on `"cuda"` and tests in a chain
+    Comparisons with an index (`device == "cuda:0"`), `match` on `"cuda"`, names of tensor types
+    (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
     that has arms for other accelerators are reported and left.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
-    left and reported: it has to stay true on CUDA alone. So is one whose answer is kept or returned
+    left and reported: it has to stay true on CUDA alone. It guards what its arms hold, what
+    follows if its body leaves the block, and what a comment beside it calls CUDA-only. So is one whose answer is kept or returned
     under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`).
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
 )
 
+# The accelerators of which the predicate says that they are one, where they are what is used.
+_SHARED = frozenset({"cuda", "mps"})
 _ACCELERATORS = frozenset({"cuda", "xpu", "mtia", "mps", "hip", "npu", "hpu", "mlu", "musa"})
 
 
@@ -54,6 +70,8 @@ def comparisons(file: File) -> None:
             file.find(COMPARISON, node, 'a chained comparison with "cuda"')
     for node in file.tree.of(cst.Call):
         _startswith(file, node)
+    for literal in file.tree.of(cst.SimpleString):
+        _tensor_type(file, literal)
     for node in file.tree.of(cst.MatchValue):
         if string_value(node.value) == "cuda":
             file.find(COMPARISON, node, 'case "cuda": other accelerators do not match')
@@ -70,7 +88,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
                 continue
             text = string_value(other) or ""
             if ":" in text:
-                if _asks_for_device(file, one):
+                if asks_for_device(file, one):
                     file.find(COMPARISON, node, f"compares a device with {text!r}")
             else:
                 _predicate(file, node, one, negated)
@@ -93,39 +111,35 @@ def _is_cuda(file: File, node: cst.CSTNode) -> bool:
     return value is not None and CUDA_STRING.match(value) is not None
 
 
-def _asks_for_device(file: File, node: cst.CSTNode) -> bool:
-    """Whether an operand is a device, a device type or a device string."""
-    if is_device_word(node):
-        return True
-    if isinstance(node, cst.Attribute) and node.attr.value == "type":
-        kinds = file.flow.kinds(node.value)
-        return bool(kinds) and kinds <= {Kind.DEVICE, Kind.NONE}
-    if isinstance(node, cst.Call) and isinstance(node.func, cst.Name) and node.func.value == "str":
-        return bool(node.args) and _asks_for_device(file, node.args[0].value)
-    if isinstance(node, cst.Name):
-        bindings = file.scopes.of(node).lookup(node.value)
-        return (
-            bool(bindings)
-            and all(b.value is not None and b.kind == "value" for b in bindings)
-            and Kind.CUDA in file.flow.kinds(node)
-            and file.flow.kinds(node) <= {Kind.CUDA, Kind.OTHER}
-        )
-    return file.flow.kinds(node) == {Kind.DEVICE}
-
-
 def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no: bool) -> None:
-    if not _asks_for_device(file, operand):
-        if not isinstance(operand, cst.SimpleString) and not _other_business(file, operand):
+    if not asks_for_device(file, operand):
+        if not isinstance(operand, cst.SimpleString) and not other_business(file, operand):
             text = short(file, operand)
             file.find(COMPARISON, node, f'{text} is compared with "cuda"; is it a device?')
         return
+    if not _among_others(file, node, operand):
+        _wrap(file, node, operand, no, exact=not without_index(file, operand))
+
+
+def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpression) -> bool:
+    """Whether other accelerators are asked for as well; then the test stays, and is reported."""
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
-        return
-    _wrap(file, node, operand, no)
+    elif asks_about_others(file, operand):
+        text = short(file, operand)
+        file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")
+    else:
+        return False
+    return True
 
 
-def _wrap(file: File, node: cst.Comparison, operand: cst.BaseExpression, no: bool) -> None:
+def _wrap(
+    file: File,
+    node: cst.Comparison,
+    operand: cst.BaseExpression,
+    no: bool,
+    exact: bool = False,
+) -> None:
     if file.options.style == "accelerator":
         file.find(COMPARISON, node, "no generic spelling of this question in torch")
         return
@@ -133,33 +147,28 @@ def _wrap(file: File, node: cst.Comparison, operand: cst.BaseExpression, no: boo
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
     start, end = file.tree.span(node)
-    low, high = _inner(file, operand)
+    inner = file.tree.span(operand)
+    low, high = inner
     if "#" in file.tree.source[start:low] + file.tree.source[high:end]:
         file.find(COMPARISON, node, "a comment stands inside this comparison; rewrite it by hand")
         return
     here = file.here(node)
-    before, after = f"{here}.is_accelerator(", ")"
+    before, after = f"{here}.is_accelerator(", ", exact=True)" if exact else ")"
     if no:
         before = "not " + before
         if _binds_tighter(file, node):
-            before, after = "(" + before, "))"
-    file.wrap(COMPARISON, file.tree.span(node), before, _inner(file, operand), after)
-
-
-def _inner(file: File, operand: cst.BaseExpression) -> Span:
-    return file.tree.span(operand)
+            before, after = "(" + before, after + ")"
+    file.wrap(COMPARISON, file.tree.span(node), before, inner, after)
 
 
 def _membership(file: File, node: cst.Comparison, right: cst.BaseExpression, no: bool) -> None:
     """``"cuda" in X``."""
     plain = isinstance(right, (cst.Name, cst.Attribute, cst.Call, cst.Subscript))
-    named_many = isinstance(right, (cst.Name, cst.Attribute)) and _last(right).endswith("s")
-    if plain and _asks_for_device(file, right) and not named_many:
-        if decides_beside_other_arms(file, node):
-            file.find(ARMS, node, "this test chooses between backends; left as it is")
-        else:
+    named_many = isinstance(right, (cst.Name, cst.Attribute)) and last_name(right).endswith("s")
+    if plain and asks_for_device(file, right) and not named_many:
+        if not _among_others(file, node, right):
             _wrap(file, node, right, no)
-    elif not _other_business(file, right):
+    elif not other_business(file, right):
         text = short(file, right)
         file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')
 
@@ -175,20 +184,29 @@ def _among(
     values = [string_value(e.value) for e in right.elements]
     if not any(v is not None and CUDA_STRING.match(v) for v in values):
         return
-    if not _asks_for_device(file, left):
-        if not _other_business(file, left):
+    if not asks_for_device(file, left):
+        if not other_business(file, left):
             file.find(
                 COMPARISON, node, f'{short(file, left)} is compared with "cuda"; is it a device?'
             )
-    elif all(v in _ACCELERATORS for v in values):
+    elif all(v in _SHARED for v in values):
         if values == ["cuda"] or not decides_beside_other_arms(file, node):
-            _wrap(file, node, left, no)
+            _wrap(file, node, left, no, exact=not without_index(file, left))
         else:
             file.find(ARMS, node, "this test chooses between backends; left as it is")
-    elif set(values) >= {"cuda", "cpu"}:
+    elif all(v in _ACCELERATORS or v == "cpu" for v in values):
         file.find(ARMS, node, "a list of supported device types; other accelerators are not in it")
     else:
         file.find(COMPARISON, node, 'a list of devices with "cuda" in it')
+
+
+def _tensor_type(file: File, node: cst.SimpleString) -> None:
+    """``x.type() == "torch.cuda.FloatTensor"``, or such names in a list to be looked up in."""
+    if "torch.cuda." not in node.value or not TENSOR_TYPE.match(string_value(node) or ""):
+        return
+    if isinstance(file.tree.parents[node], (cst.Comparison, cst.ComparisonTarget, cst.Element)):
+        if not file.kept(node):
+            file.find(COMPARISON, node, "tensors have a type of this name on CUDA alone")
 
 
 def _startswith(file: File, node: cst.Call) -> None:
@@ -201,8 +219,8 @@ def _startswith(file: File, node: cst.Call) -> None:
         or file.kept(node)
     ):
         return
-    if not _asks_for_device(file, func.value):
-        if not _other_business(file, func.value):
+    if not asks_for_device(file, func.value):
+        if not other_business(file, func.value):
             file.find(
                 COMPARISON,
                 node,
@@ -212,52 +230,13 @@ def _startswith(file: File, node: cst.Call) -> None:
     if string_value(node.args[0].value) == "cuda:":
         file.find(COMPARISON, node, "asks for an indexed CUDA device")
         return
-    if decides_beside_other_arms(file, node):
-        file.find(ARMS, node, "this test chooses between backends; left as it is")
+    if _among_others(file, node, func.value):
         return
     if file.options.style == "accelerator":
         file.find(COMPARISON, node, "no generic spelling of this question in torch")
         return
     inner = file.tree.outer_span(func.value)
     file.wrap(COMPARISON, file.tree.span(node), f"{file.here(node)}.is_accelerator(", inner, ")")
-
-
-def _other_business(file: File, node: cst.CSTNode) -> bool:
-    """Operands whose names say that no device is meant: paths, keys, file contents."""
-    last = _last(node).lower()
-    return any(
-        word in last
-        for word in (
-            "path",
-            "file",
-            "dir",
-            "line",
-            "text",
-            "message",
-            "msg",
-            "environ",
-            "argv",
-            "url",
-            "log",
-            "output",
-            "stdout",
-            "keyword",
-            "tag",
-            "doc",
-        )
-    )
-
-
-def _last(node: cst.CSTNode) -> str:
-    if isinstance(node, cst.Name):
-        return node.value
-    if isinstance(node, cst.Attribute):
-        return node.attr.value
-    if isinstance(node, cst.Call):
-        return _last(node.func)
-    if isinstance(node, cst.Subscript):
-        return _last(node.value)
-    return ""
 
 
 def _binds_tighter(file: File, node: cst.CSTNode) -> bool:
@@ -278,8 +257,3 @@ def _binds_tighter(file: File, node: cst.CSTNode) -> bool:
             cst.StarredElement,
         ),
     ) and not (isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not))
-
-
-def short(file: File, node: cst.CSTNode) -> str:
-    text = " ".join(file.tree.text(node).split())
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -90,6 +90,17 @@ def _library(file: File, func: cst.BaseExpression) -> str:
     return targets.pop() if len(targets) == 1 else ""
 
 
+def own_method(file: File, func: cst.Attribute) -> bool:
+    """Whether the class around ``self.name`` defines the method itself."""
+    name = func.attr.value
+    home = next((p for p in file.tree.ancestors(func) if isinstance(p, cst.ClassDef)), None)
+    if home is None:
+        return False
+    # The text is asked: a method of no concern is not in the tree.
+    text = file.tree.text(home)
+    return re.search(rf"^\s+(?:async\s+)?def {re.escape(name)}\b", text, re.MULTILINE) is not None
+
+
 def _unknown(file: File, call: cst.Call) -> bool:
     """Whether nothing is known of the callee: not torch's, not this file's, not a method tdev shims."""
     if file.resolver.torch_name(call.func) is not None:
@@ -103,5 +114,7 @@ def _unknown(file: File, call: cst.Call) -> bool:
     if isinstance(func, cst.Attribute):
         if func.attr.value in file.names.device_methods or func.attr.value == "partial":
             return False
+        if isinstance(func.value, cst.Name) and func.value.value in ("self", "cls"):
+            return not own_method(file, func)
         return not is_device_word(func)
     return True

@@ -74,6 +74,10 @@ def _alias(file: File) -> None:
                 isinstance(b.node, cst.ImportAlias) and dotted(b.node.name) == "torch"
                 for b in binding.scope.bindings.get("torch", [])
             ) and binding is next(b for b in binding.scope.bindings["torch"] if b.target == "torch")
+            if first and full in file.names.modules:
+                # What `import torch` loads is there as soon as tdev is.
+                file.replace(IMPORT, start, start + len(full), "tdev as torch")
+                continue
             file.replace(
                 IMPORT, start, start + len("torch"), "tdev as torch, tdev" if first else "tdev"
             )

@@ -6,12 +6,9 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    decides_beside_other_arms,
-    guards_cuda_only,
-)
-from tdev_core.codemod.engine.rules.compare import short
+from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.operands import short
 
 IS_CUDA = rule(
     "is-cuda",

@@ -18,7 +18,7 @@ CUDA_ONLY = rule(
     cupy, pycuda, pynvml, apex, triton, numba.cuda, flash_attn, TensorRT, NVIDIA's DALI and
     similar packages program the GPU themselves. No other backend can run them, so their imports
     are errors; an import that is guarded by `try`/`except` is a warning, because the program
-    has a way without it.
+    has a way without it. ONNX Runtime's provider for CUDA is a warning too.
     """,
 )
 
@@ -30,8 +30,10 @@ KERNEL = rule(
     `torch.utils.cpp_extension.load_inline` with CUDA sources, `CUDAExtension`, sources that end
     in `.cu`, kernels compiled by `torch.cuda.jiterator` or launched through `@triton.jit`: the
     kernel has to be written for the other backend, or replaced by torch operators. A test such as
-    `torch.cuda.is_available()` that decides whether such a kernel is compiled or imported stays
-    torch's: it has to be true on CUDA alone.
+    `torch.cuda.is_available()` stays torch's where it has to be true on CUDA alone: it decides
+    whether such a kernel is compiled or imported, whether a package for CUDA is used, what
+    `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
+    such as `onnxruntime-gpu` comes in.
     """,
 )
 
@@ -218,6 +220,9 @@ def _tools(file: File) -> None:
         if isinstance(parent, cst.Expr):
             continue
         text = string_value(node)
+        if text == "CUDAExecutionProvider" and not file.kept(node):
+            if not isinstance(parent, (cst.Comparison, cst.ComparisonTarget)):
+                file.find(CUDA_ONLY, node, "a provider of ONNX Runtime for CUDA only", "warning")
         if text is not None and len(text) < 200 and _TOOL.search(text):
             if _in_call(file, node):
                 file.find(TOOL, node, f"runs {(_TOOL.search(text) or [''] * 3)[2]}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from tdev_core.codemod.engine.arguments import Call
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.kinds import Kind
+from tdev_core.codemod.engine.literals import TENSOR_TYPE
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.tree import string_value
 
@@ -35,7 +34,6 @@ MOVES = rule(
 
 # What makes a shim needed: a name of CUDA, or what a person typed.
 _NEED_SHIMS = frozenset({Kind.CUDA, Kind.TYPED})
-_TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
 COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
 
 
@@ -71,7 +69,7 @@ def _gets_cuda(file: File, call: Call, method: str) -> bool:
         if value is None:
             continue
         text = string_value(value)
-        if text is not None and _TENSOR_TYPE.match(text):
+        if text is not None and TENSOR_TYPE.match(text):
             return True
         return not _NEED_SHIMS.isdisjoint(file.flow.kinds(value))
     return False

@@ -12,8 +12,9 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     decides_beside_other_arms,
-    guards_extension,
+    enclosing_function,
 )
+from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 
 REFERENCE = rule(
@@ -86,17 +87,48 @@ PRIVATE = rule(
 )
 
 
+AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
+
+
 def references(file: File) -> None:
     """Visit every name that an import of torch gave."""
+    found = [f for f in every_reference(file) if f.package == "torch" and not file.kept(f.node)]
+    chosen = chooses_between_backends(file, found)
+    for reference in found:
+        _one(file, reference, chosen)
+
+
+def every_reference(file: File) -> list[Reference]:
+    """The references to torch or tdev in a file."""
     seen: set[cst.CSTNode] = set()
+    references = []
     for name in file.tree.of(cst.Name):
         chain = _chain(file, name) if name.value in file.resolver.roots else None
         if chain is None or chain in seen:
             continue
         seen.add(chain)
         found = file.resolver.reference(chain)
-        if found is not None and found.package == "torch" and not file.kept(chain):
-            _one(file, found)
+        if found is not None:
+            references.append(found)
+    return references
+
+
+def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CSTNode, str]:
+    """The questions whether there is CUDA that stay, because they choose beside other accelerators.
+
+    With one of them, all that its function asks.
+    """
+    asked = [f for f in found if f.name in AVAILABILITY]
+    beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
+    stay: dict[cst.CSTNode, str] = {
+        f.node: f"{f.name} chooses between backends; left as it is" for f in beside
+    }
+    homes = {enclosing_function(file, f.node) for f in beside} - {None}
+    for f in asked:
+        if enclosing_function(file, f.node) in homes:
+            why = f"{f.name} stands in a function that chooses between backends; left as it is"
+            stay.setdefault(f.node, why)
+    return stay
 
 
 def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
@@ -137,7 +169,7 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
     return None if isinstance(top, (cst.ImportAlias, cst.ImportFrom)) else node
 
 
-def _one(file: File, found: Reference) -> None:
+def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
     call = _call_of(file, found.node)
@@ -153,12 +185,13 @@ def _one(file: File, found: Reference) -> None:
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
         return
-    if name in ("torch.cuda.is_available", "torch.cuda.device_count"):
-        if decides_beside_other_arms(file, found.node):
-            file.find(ARMS, found.node, f"{name} chooses between backends; left as it is")
+    if name in AVAILABILITY:
+        if found.node in chosen:
+            file.find(ARMS, found.node, chosen[found.node])
             return
-        if guards_extension(file, found.node):
-            file.find(KERNEL, found.node, f"{name} guards kernels written for CUDA", "note")
+        guarded = availability_guards(file, found.node)
+        if guarded is not None:
+            file.find(KERNEL, found.node, f"{name} guards {guarded}", "note")
             return
     file.use(REFERENCE, found)
 

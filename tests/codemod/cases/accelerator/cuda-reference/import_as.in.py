@@ -2,4 +2,4 @@ import torch as th
 
 def used() -> float:
     x = th.ones(1)
-    return th.cuda.memory_allocated() / 2**20
+    return th.cuda.current_device()

@@ -1,5 +1,5 @@
 import torch
 import torch.cuda
 
-torch.accelerator.empty_cache()
+torch.accelerator.synchronize()
 model = torch.nn.Linear(1, 1)

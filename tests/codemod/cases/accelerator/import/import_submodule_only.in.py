@@ -1,3 +1,3 @@
 import torch.cuda
 
-torch.cuda.empty_cache()
+torch.cuda.synchronize()

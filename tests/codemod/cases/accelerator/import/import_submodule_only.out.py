@@ -1,3 +1,3 @@
 import torch.cuda
 
-torch.accelerator.empty_cache()
+torch.accelerator.synchronize()

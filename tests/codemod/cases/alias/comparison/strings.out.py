@@ -3,7 +3,8 @@ import tdev as torch
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if torch.is_accelerator(device):
     x = torch.ones(1)
-amp = torch.is_accelerator(args.device)
-pin = not torch.is_accelerator(cfg["device"])
-half = torch.is_accelerator(str(device))
-gpu = torch.is_accelerator(getattr(args, "device"))
+amp = torch.is_accelerator(args.device, exact=True)
+pin = not torch.is_accelerator(cfg["device"], exact=True)
+half = torch.is_accelerator(str(device), exact=True)
+gpu = torch.is_accelerator(getattr(args, "device"), exact=True)
+kind = torch.is_accelerator(getattr(device, "type", None), exact=True)

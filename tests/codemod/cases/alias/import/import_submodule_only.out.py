@@ -1,3 +1,3 @@
-import tdev as torch, tdev.cuda
+import tdev as torch
 
 torch.cuda.empty_cache()

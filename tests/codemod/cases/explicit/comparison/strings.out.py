@@ -4,7 +4,8 @@ import torch
 device = "cuda" if tdev.cuda.is_available() else "cpu"
 if tdev.is_accelerator(device):
     x = torch.ones(1)
-amp = tdev.is_accelerator(args.device)
-pin = not tdev.is_accelerator(cfg["device"])
-half = tdev.is_accelerator(str(device))
-gpu = tdev.is_accelerator(getattr(args, "device"))
+amp = tdev.is_accelerator(args.device, exact=True)
+pin = not tdev.is_accelerator(cfg["device"], exact=True)
+half = tdev.is_accelerator(str(device), exact=True)
+gpu = tdev.is_accelerator(getattr(args, "device"), exact=True)
+kind = tdev.is_accelerator(getattr(device, "type", None), exact=True)

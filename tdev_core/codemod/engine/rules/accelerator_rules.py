@@ -1,0 +1,55 @@
+"""The two rules of ``--target accelerator``: what is rewritten, and what is listed."""
+
+from __future__ import annotations
+
+from tdev_core.codemod.engine.rules._make import rule
+
+ACCELERATOR = rule(
+    "accelerator",
+    "Generic APIs instead of CUDA's (`--target accelerator`)",
+    None,
+    """
+    Rewrites to `torch.accelerator` and other generic names, with no dependency on tdev:
+
+    - `torch.cuda.synchronize()` becomes `torch.accelerator.synchronize()`, and so on for every
+      name that has an equivalent in torch 2.13 (the table is checked against the installed
+      torch when it is generated). Keyword arguments become positional where the generic
+      function takes them only so.
+    - `.cuda()` becomes `.to(torch.accelerator.current_accelerator())`, which also does the
+      right thing where there is none (`.to(None)` stays on the CPU); a literal in
+      `.to("cuda")`, `device="cuda"` or `torch.device("cuda")` becomes the same expression.
+    - a string that is chosen by `torch.cuda.is_available()`, or by a variable that keeps its
+      answer, stays a string:
+      `"cuda" if torch.cuda.is_available() else "cpu"` becomes
+      `torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else
+      "cpu"`.
+    - `torch.device(f"cuda:{rank}")` and `torch.device("cuda", rank)` take the type from the
+      current accelerator and keep the index.
+    - `with torch.cuda.stream(s)` becomes `with s`, when `s` is certainly a stream and the file
+      hands no stream to CUDA graphs or to other code that wants CUDA's own class.
+    - `torch.cuda.is_available()` stays when it guards a name that only CUDA has
+      (`torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"`), a test or an
+      error that speaks of CUDA, or stands beside a comparison with `"cuda"`; what is inside a
+      call or an f-string that stays is left with it.
+    - `torch.cuda.empty_cache()` and the questions about memory do nothing where there is no
+      CUDA, and `torch.accelerator`'s raise where there is no accelerator. They change where a
+      test stands around or before them, or the code beside them needs an accelerator anyway.
+
+    Import forms: references through `import torch`, `import torch as th`, `import torch.cuda`;
+    and `from torch.cuda import synchronize` when every name of the statement exists in
+    `torch.accelerator` under the same name.
+    """,
+)
+
+GAP = rule(
+    "accelerator-gap",
+    "CUDA names without a generic equivalent (`--target accelerator`)",
+    "warning",
+    """
+    What torch 2.13 has no generic spelling for is left as it is and listed: names without an
+    equivalent, arguments that the equivalent does not take, `"cuda"` in variables, defaults, lists
+    and arguments that no availability test guards, autocast's and GradScaler's device type (which
+    has to be the type of the device at hand), devices with an index that are made when a module is
+    imported, names of tensor types, and `"nccl"`.
+    """,
+)

@@ -1,0 +1,165 @@
+"""Tests that decide about code which only CUDA can run keep meaning CUDA."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.tree import Span
+
+_GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
+_NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
+# A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
+_PACKAGE = r"(?i:(?<![a-z])(?:triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z]))"
+_CUDA_ONLY = re.compile(
+    rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
+    r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
+    rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
+    # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
+    r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
+    # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
+    r"|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w*_cuda(?:_\w+)?\("
+)
+
+
+# What is asked for by a variable or a function of this name has been written for CUDA.
+_KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
+# Kernels of the program's own: compiled, or imported as an extension.
+_EXTENSION = re.compile(
+    r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
+)
+# What torch was built with: None where that is not CUDA.
+_BUILD = re.compile(r"\bversion\.(?:cuda|hip)\b")
+_PACKAGES = re.compile(_PACKAGE)
+# Other programs that only know NVIDIA's devices.
+_RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
+_SAID = re.compile(r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b", re.IGNORECASE)
+
+
+def availability_guards(file: File, node: cst.CSTNode) -> str | None:
+    """What is decided by asking whether there is CUDA, if that is written for CUDA alone."""
+    if guards_cuda_only(file, node, _EXTENSION):
+        return "kernels written for CUDA"
+    if guards_cuda_only(file, node, _BUILD):
+        return "what torch was built with"
+    if guards_cuda_only(file, node, _PACKAGES):
+        return "packages that exist for CUDA only"
+    if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
+        return "what only knows NVIDIA's devices"
+    return None
+
+
+def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
+    """Whether an answer is kept in a variable of a function that has such code in it."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.Assign, cst.AnnAssign)):
+            home = enclosing_function(file, parent)
+            return home is not None and only.search(file.tree.text(home)) is not None
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Arg)):
+            return False
+    return False
+
+
+def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
+    """Whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
+
+    An ``assert`` guards the function it stands in, an ``if`` that leaves the function what follows;
+    ``HAS_TRITON and …`` is one question. An answer that is kept or returned decides about what its
+    variable or its function is called for, and a comment on its line may say so.
+    """
+    tree = file.tree
+    below: cst.CSTNode = node
+    for parent in tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
+            if only.search(tree.text(parent)):
+                return True
+        if isinstance(parent, cst.IfExp) and below is parent.test:
+            return only.search(tree.text(parent)) is not None
+        if isinstance(parent, cst.If):
+            if below is parent.test:
+                texts = [_block_text(file, parent)]
+                later = after_early_exit(file, parent)
+                if later is not None:
+                    texts.append(tree.source[slice(*later)])
+                return (
+                    only is _CUDA_ONLY and _said_beside(file, node) or any(map(only.search, texts))
+                )
+            return False
+        if isinstance(parent, cst.Assert):
+            home = enclosing_function(file, parent)
+            return home is not None and only.search(tree.text(home.body)) is not None
+        if isinstance(parent, cst.BaseSmallStatement):
+            return only is _CUDA_ONLY and (
+                _KERNEL_NAME.search(_said_by(file, parent)) is not None or _said_beside(file, node)
+            )
+        below = parent
+    return False
+
+
+_LEAVES = re.compile(r"(?:return|raise|continue|break)\b")
+_BODY = re.compile(r"[)\s]*:[ \t]*(?:#.*)?(.*)")
+
+
+def after_early_exit(file: File, node: cst.If) -> Span | None:
+    """Where the block goes on after an ``if`` whose body leaves it: its test decides about that.
+
+    Read from the lines, since a ``return`` of no concern is not in the tree.
+    """
+    tree = file.tree
+    row, column = tree.position(tree.span(node)[0])
+    found = _BODY.match(tree.source, tree.span(node.test)[1])
+    if found is None or tree.line_text(row)[: column - 1].strip():
+        return None
+    here = tree.position(found.start(1))[0] + 1
+    last, level = found[1], -1
+    while here <= tree.line_count:
+        line = tree.line_text(here)
+        text = line.lstrip()
+        if text and not text.startswith("#"):
+            indent = len(line) - len(text)
+            if found[1].strip() or indent < column:
+                break
+            level = indent if level < 0 else level
+            last = text if indent == level else last
+        here += 1
+    if _LEAVES.match(last) is None or here > tree.line_count:
+        return None
+    end = start = tree.line_start(here)
+    while here <= tree.line_count:
+        line = tree.line_text(here)
+        if line.strip() and len(line) - len(line.lstrip()) < column - 1:
+            break
+        end = tree.line_start(here) + len(line)
+        here += 1
+    return start, end
+
+
+def _said_beside(file: File, node: cst.CSTNode) -> bool:
+    """Whether a comment on the line says that what is asked for is CUDA's alone."""
+    line = file.tree.position(file.tree.span(node)[1])[0]
+    return _SAID.search(file.tree.line_text(line)) is not None
+
+
+def _said_by(file: File, node: cst.CSTNode) -> str:
+    """The names of the variables that keep an answer, and of the function that they stand in."""
+    if isinstance(node, cst.Assign):
+        names = [file.tree.text(target.target) for target in node.targets]
+    elif isinstance(node, cst.AnnAssign):
+        names = [file.tree.text(node.target)]
+    elif isinstance(node, cst.Return):
+        names = []
+    else:
+        return ""
+    home = enclosing_function(file, node)
+    return " ".join([*names, home.name.value if home is not None else ""])
+
+
+def _block_text(file: File, node: cst.If) -> str:
+    """What an ``if`` asks for besides, and what stands in its arms."""
+    text = file.tree.text(node.test) + file.tree.text(node.body)
+    if isinstance(node.orelse, cst.Else):
+        text += file.tree.text(node.orelse.body)
+    return text

@@ -1,0 +1,5 @@
+import torch.utils.data
+import torch.utils.bundled_inputs
+
+x = torch.zeros(1, device="cuda")
+data = torch.utils.data.TensorDataset(x)

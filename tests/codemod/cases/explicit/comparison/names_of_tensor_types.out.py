@@ -1,0 +1,8 @@
+import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)
+import torch
+
+FAST = ["torch.cuda.HalfTensor", "torch.cuda.FloatTensor"]
+
+
+def split(tensors):
+    return [t for t in tensors if t.type() == "torch.cuda.HalfTensor"], tensors[0].type("torch.cuda.FloatTensor")

@@ -1,0 +1,9 @@
+import torch
+
+
+def plan(device, lora):
+    if device.type in ("cuda", "xpu"):
+        print("two")
+    if lora.device.type not in ["cuda", "xpu", "npu"]:
+        print("none")
+    return device.type in {"cuda", "mps"}

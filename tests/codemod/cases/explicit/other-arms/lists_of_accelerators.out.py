@@ -1,0 +1,10 @@
+import tdev
+import torch
+
+
+def plan(device, lora):
+    if device.type in ("cuda", "xpu"):
+        print("two")
+    if lora.device.type not in ["cuda", "xpu", "npu"]:
+        print("none")
+    return tdev.is_accelerator(device.type)
