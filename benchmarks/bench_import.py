@@ -7,7 +7,7 @@ import statistics
 from benchmarks import children
 from benchmarks.rows import Row, ratio_of_medians, spread
 
-RUNS = 15
+RUNS = 31
 _MIB = 2**20
 
 # Peak memory is the kernel's own figure for the process: kilobytes on Linux, bytes on macOS.
