@@ -184,7 +184,7 @@ def _mould(address: int) -> tuple[Any, Any, Any] | None:
 
     Source: ``Objects/capsule.c`` of CPython: header, pointer, name, context, destructor.
     """
-    if _shared_interpreter or sys.implementation.name != "cpython":
+    if _without_gil or sys.implementation.name != "cpython":
         return None
     capsule = _capsule(address, _NAMED, None)
     pointer, name = (
@@ -196,7 +196,7 @@ def _mould(address: int) -> tuple[Any, Any, Any] | None:
     return ctypes.c_void_p.from_address(address), name, capsule
 
 
-_shared_interpreter = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_without_gil = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 
 def wrap(a: Any, dtype: Any = None) -> torch.Tensor:

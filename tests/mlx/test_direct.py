@@ -137,7 +137,7 @@ def test_threads_make_results_of_one_shape_at_once() -> None:
 
 
 def test_without_known_capsules_each_tensor_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_shared_interpreter", True)
+    monkeypatch.setattr(storage, "_without_gil", True)
     monkeypatch.setattr(storage, "_moulds", {})
     x = torch.ones(5, 1, 3).to("mlx")
     assert [(x + n).sum().item() for n in range(3)] == [15.0, 30.0, 45.0]

@@ -25,8 +25,8 @@ _PARTS = (
     "current_solver_handle",
 )
 # Whole names, besides those of torch's functions that act on a device without saying so.
-_MANY = 20_000
 _NAMES = ("load", "load_inline", "CppExtension")
+_MANY = 20_000  # answers that are kept: a worker sees the names of many files
 
 
 class Words:
@@ -120,8 +120,9 @@ def of_a_method(text: str, at: int, torch: Container[str]) -> bool:
     """Whether the name here is certainly that of an object's method, or of a module not torch's.
 
     So it is in ``x.gather(1, index)`` and ``json.load(file)``. ``torch`` are the names that imports
-    bind to something of torch's; a variable that holds one is another matter (:mod:`.holders`). Where the text before the name does not show with what it starts (on
-    the line above, after a comment), the answer is no.
+    bind to something of torch's; a variable that holds one is another matter (:mod:`.holders`).
+    Where the text before the name does not show with what it starts (on the line above, after a
+    comment), the answer is no.
     """
     start = at
     while start and (text[start - 1].isalnum() or text[start - 1] in "_."):

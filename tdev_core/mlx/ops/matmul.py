@@ -153,7 +153,8 @@ def addr(bias: Array, u: Array, v: Array, *, beta: Any = 1, alpha: Any = 1) -> A
     return scaled(bias, mx.expand_dims(u, 1) * v, beta, alpha)
 
 
-def _linear_float32(x: Array, weight: Array, bias: Array | None = None) -> Array:
+def _affine(x: Array, weight: Array, bias: Array | None = None) -> Array:
+    """`linear` over arrays of one floating dtype."""
     if weight.ndim != 2 or not x.ndim or not x.size or not weight.size:
         raise Decline("linear wants a matrix of weights, and elements")
     if bias is None:
@@ -167,7 +168,7 @@ def _linear_float32(x: Array, weight: Array, bias: Array | None = None) -> Array
     "linear",
     mlx="mx.addmm",
     note="kept whole, so that no transpose is dispatched; its backward is linear_backward",
-    float32=_linear_float32,
+    float32=_affine,
 )
 def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
     if (
@@ -177,7 +178,7 @@ def linear(x: Array, weight: Array, bias: Array | None = None) -> Array:
         or x.shape[-1:] != weight.shape[-1:]
     ):
         raise Decline("linear wants one floating dtype and matching widths")
-    return _linear_float32(x, weight, bias)
+    return _affine(x, weight, bias)
 
 
 @op("linear_backward", mlx="mx.matmul, mx.sum")
