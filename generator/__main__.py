@@ -16,7 +16,7 @@ from typing import Any
 from generator import catalog as catalog_file
 from generator import paths
 from generator.errors import GenerationError
-from generator.facts.pin import FactsError
+from generator.facts.pin import FactsError, check_pinned
 from generator.garbage import uncollected
 
 MEND = "Mend it with: python -m generator"
@@ -54,7 +54,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _plan(options: argparse.Namespace) -> dict[str, Any]:
     from generator.facts import introspect
-    from generator.facts.pin import check_pinned
     from generator.plan.evidence import read_evidence
     from generator.plan.plan import plan
     from generator.plan.routes import read_routes
@@ -68,25 +67,36 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from generator.render.render import render
     from generator.render.writer import write_file, write_tree
+    from generator.unchanged import LastRun
 
     start = time.perf_counter()
+    check_pinned(options.allow_version)
+    last = LastRun()
+    summary = last.summary()
+    if summary is not None:
+        print(summary)
+        print(f"nothing changed since the last run; {time.perf_counter() - start:.1f} s")
+        return 0
+    from generator.render.render import render
+
     catalog = _plan(options)
     text = catalog_file.dumps(catalog)
     files = render(catalog_file.loads(text), paths.TEMPLATES)
     written = write_file(paths.CATALOG, text)
     changed, deleted = write_tree(paths.GENERATED, files)
     counts = Counter(row["mirror"] for row in catalog["members"].values())
-    print(
+    summary = (
         f"torch {catalog['torch']}: {len(catalog['modules'])} modules, {len(catalog['members'])} members "
         f"({', '.join(f'{number} {kind}' for kind, number in sorted(counts.items()))}), "
         f"{len(catalog['shims'])} shims"
     )
+    print(summary)
     print(
         f"catalog.json {'written' if written else 'unchanged'}; generated/: {len(files)} files, "
         f"{changed} written, {deleted} deleted; {time.perf_counter() - start:.1f} s"
     )
+    last.remember(summary)
     return 0
 
 

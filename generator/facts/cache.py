@@ -136,11 +136,18 @@ def store(path: Path, facts: Facts) -> None:
         ) as stream:
             stream.write(text)
         os.replace(stream.name, path)
-        old = sorted(path.parent.glob("facts-*.json"), key=lambda item: -item.stat().st_mtime)
-        for item in old[_KEEP:]:
-            item.unlink(missing_ok=True)
     except OSError:
         return
+    forget_oldest(path.parent, "facts-*.json", _KEEP)
+
+
+def forget_oldest(where: Path, pattern: str, keep: int) -> None:
+    """Delete all but the newest ``keep`` files in the folder ``where`` whose names match ``pattern``."""
+    try:
+        for old in sorted(where.glob(pattern), key=lambda item: -item.stat().st_mtime)[keep:]:
+            old.unlink(missing_ok=True)
+    except OSError:
+        return  # another process has deleted one: it is at the same work
 
 
 def _fields_of(value: Any) -> dict[str, Any]:

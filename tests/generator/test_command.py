@@ -51,6 +51,28 @@ def test_this_repository_has_not_drifted_and_a_second_run_changes_nothing(tree: 
     assert done.returncode == 0, done.stderr
     assert "catalog.json unchanged" in done.stdout and " 0 written, 0 deleted" in done.stdout
     assert snapshot(tree) == before
+    said = done.stdout.splitlines()[0]
+    done = generator(tree)
+    assert done.stdout.splitlines()[0] == said
+    assert "nothing changed since the last run" in done.stdout
+    assert snapshot(tree) == before
+
+
+def test_a_change_since_the_last_run_is_not_overlooked(tree: Path) -> None:
+    """Of what the generator reads as well as of what it wrote, which is put right again."""
+    before = snapshot(tree)
+    assert generator(tree).returncode == 0
+    written = ["generated/tdev/cuda/memory.py", "generated/tdev/stray.py", "catalog.json"]
+    read = ["generator/routes/root.toml", "templates/tdev/shims.py.j2", "tdev_core/memory.py"]
+    for file in (*written, *read):
+        path = tree / file
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        path.write_text(text + "\n", encoding="utf-8")
+        done = generator(tree)
+        assert done.returncode == 0, done.stderr
+        assert "nothing changed" not in done.stdout, file
+        if file in written:
+            assert snapshot(tree) == before, file
 
 
 def test_generated_code_edited_by_hand_is_found_without_torch(tree: Path) -> None:

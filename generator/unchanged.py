@@ -1,0 +1,73 @@
+"""Whether a run would write what is there already; then it need not be made.
+
+What a run writes depends on nothing but what it reads: torch (by the key of its facts), the sources of the
+generator with its tables, the templates, ``tdev_core``, and the tools that render and format. The last run
+left a digest of all that and of what it wrote. Only ``python -m generator`` believes it; ``--check`` makes
+the whole run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from generator import paths
+from generator.facts import cache
+from generator.memo import Memo, digest
+
+__all__ = ["LastRun"]
+
+_TOOLS = ("black", "jinja2", "markupsafe")
+_KEEP = 16  # trees that are remembered
+
+
+class LastRun:
+    """The inputs as they are now, beside what the last run read and wrote.
+
+    Made before the run, so that a source saved while it goes on makes the next one go on too.
+    """
+
+    def __init__(self) -> None:
+        self._memo = Memo(cache.folder() / f"last-run-{digest(str(paths.ROOT))}.json")
+        self._inputs = digest(cache.key(), *_versions(), *_sources())
+
+    def summary(self) -> str | None:
+        """What the last run said of the catalog, if it read these inputs and what it wrote is still there."""
+        key = self._key()
+        return self._memo.get(key, str) if self._memo.knows(key) else None
+
+    def remember(self, summary: str) -> None:
+        """Note that what is there now was made from these inputs."""
+        self._memo.get(self._key(), lambda: summary)
+        self._memo.save()
+        cache.forget_oldest(cache.folder(), "last-run-*.json", _KEEP)
+
+    def _key(self) -> str:
+        return digest(self._inputs, *_hashed([paths.CATALOG, *_files(paths.GENERATED)]))
+
+
+def _versions() -> Iterator[str]:
+    for tool in _TOOLS:
+        try:
+            yield f"{tool}=={version(tool)}"
+        except PackageNotFoundError:
+            yield f"no {tool}"
+
+
+def _sources() -> Iterator[str]:
+    for folder in (Path(__file__).parent, paths.TEMPLATES, paths.CORE):
+        yield from _hashed(_files(folder))
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(
+        path for path in folder.rglob("*") if "__pycache__" not in path.parts and path.is_file()
+    )
+
+
+def _hashed(files: list[Path]) -> Iterator[str]:
+    for path in files:
+        yield str(path)
+        yield hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "missing"
