@@ -47,7 +47,7 @@ def introspect(
         if known is not None:
             return known
     # Here, so that an answer from the cache costs no import of torch.
-    from generator.facts.introspect import read_installed
+    from generator.facts.installed import read_installed
 
     with uncollected():
         facts = read_installed(progress)

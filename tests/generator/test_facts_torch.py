@@ -50,7 +50,7 @@ FRESH = """
 import hashlib, importlib, json, sys
 from dataclasses import asdict
 from generator.facts import introspect
-importlib.import_module("generator.facts.introspect").available = lambda: int(sys.argv[1])
+importlib.import_module("generator.facts.installed").available = lambda: int(sys.argv[1])
 print(hashlib.sha256(json.dumps(asdict(introspect(cache=False))).encode()).hexdigest())
 """
 
