@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.builds import has_cuda_classes
 from tdev_core.devices import translate
 from tdev_core.dynamo_streams import MAKERS, made_in_graph
 from tdev_core.privateuse.generator import DeviceGenerator
@@ -55,7 +54,7 @@ def call_class(original: Method) -> Method:
     makes by the name of a class of tdev's."""
 
     def call_function(self: Any, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if self.value in MAKERS and not has_cuda_classes():
+        if self.value in MAKERS:
             return made_in_graph(tx, self.value, list(args), kwargs)[1]
         if isinstance(self.value, TensorType):
             from torch._dynamo.variables.base import VariableTracker

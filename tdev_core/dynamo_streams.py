@@ -23,7 +23,6 @@ import torch
 
 from tdev_core import streams
 from tdev_core.backend import Backend, current
-from tdev_core.builds import has_cuda_classes
 from tdev_core.devices import translate
 from tdev_core.dynamo_effects import effect, substitute, synchronize
 from tdev_core.events import Event
@@ -61,8 +60,6 @@ MAKERS: dict[type, str] = {Stream: make_stream.__name__, Event: make_event.__nam
 
 def teach() -> None:
     """Have the compiler take tdev's functions for streams as it takes torch's."""
-    if has_cuda_classes():
-        return  # streams are not torch.Stream there; the graph ends where they are used
 
     @substitute(streams.current_stream)
     def current_stream(device: Any = None) -> Any:
