@@ -14,7 +14,7 @@ import operator
 import sys
 from typing import Any
 
-from tdev_core.mlx import bounds, joint, layout, runtime, storage
+from tdev_core.mlx import allocation, bounds, joint, layout, runtime, storage
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import OPERATORS
 
@@ -248,7 +248,7 @@ def _array(value: Any) -> Any:
 def _tensor(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_tensor(v) for v in value]
-    return storage.wrap(value) if isinstance(value, mx.array) else value
+    return allocation.wrap(value) if isinstance(value, mx.array) else value
 
 
 def _kind(node: Any, refused: set[Any]) -> str:
@@ -351,16 +351,16 @@ def _result(r: Any, env: dict[Any, Any]) -> Any:
     expected: Any = r.meta.get("val")
     strides = tuple(expected.stride()) if isinstance(expected, torch.Tensor) else None
     if strides is None or not all(isinstance(s, int) for s in strides) or expected.is_contiguous():
-        return storage.wrap(value)
+        return allocation.wrap(value)
     shape = value.shape
     order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i]))
-    dense = storage.contiguous_strides(tuple(shape[i] for i in order))
+    dense = allocation.contiguous_strides(tuple(shape[i] for i in order))
     if not value.size or any(
         strides[i] != s for i, s in zip(order, dense, strict=True) if shape[i] != 1
     ):
-        return storage.wrap(value)
-    t = storage.new(tuple(shape), expected.dtype, strides)
+        return allocation.wrap(value)
+    t = allocation.new(tuple(shape), expected.dtype, strides)
     a = mx.transpose(value, order)
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
-    storage.remember(a)
+    runtime.remember(a)
     return t

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from tdev_core.errors import DeviceWarning, warn_once
-from tdev_core.mlx import runtime, storage
+from tdev_core.mlx import allocation, runtime, storage
 from tdev_core.mlx.dtypes import to_mx
 from tdev_core.mlx.lazy import mx
 
@@ -155,7 +155,7 @@ def _store(tensors: Any, arrays: Any) -> None:
     runtime.evaluate(*arrays)
     with torch.no_grad():
         for t, a in zip(tensors, arrays, strict=True):
-            t.copy_(storage.wrap(a))
+            t.copy_(allocation.wrap(a))
 
 
 def _done(tensors: Any) -> Any:

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core.mlx import layout, runtime
+from tdev_core.mlx.allocation import wrap
 from tdev_core.mlx.dispatch import CONJ_SEEN
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline, Row
-from tdev_core.mlx.storage import read, wrap, write
+from tdev_core.mlx.storage import read, write
 
 __all__ = ["inplace", "through"]
 

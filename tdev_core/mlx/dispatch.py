@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core.errors import UnsupportedError
-from tdev_core.mlx import fallback, layout, runtime, storage
+from tdev_core.mlx import allocation, fallback, layout, runtime, storage
+from tdev_core.mlx.allocation import DeviceMismatch, wrap
 from tdev_core.mlx.dtypes import cast, category, to_mx, to_torch
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline
-from tdev_core.mlx.storage import DeviceMismatch, read, remember, resolve, wrap, write
+from tdev_core.mlx.storage import read, resolve, write
 
 __all__ = ["functional", "inplace", "out_variant", "raw"]
 
@@ -270,11 +271,11 @@ def resize(out: torch.Tensor, a: Any) -> None:
     needed = offset * out.element_size() + fresh.untyped_storage().nbytes()
     if held.nbytes() >= needed and held.nbytes():
         # torch.fft.fftfreq fills the second half of its result by way of an empty view that starts there.
-        shaped = out.as_strided(a.shape, storage.contiguous_strides(a.shape), offset)
+        shaped = out.as_strided(a.shape, allocation.contiguous_strides(a.shape), offset)
         write(shaped, a)
         out.data = shaped
         return
     out.data = fresh
 
 
-__all__ += ["remember", "resize", "store", "wrapped"]
+__all__ += ["resize", "store", "wrapped"]

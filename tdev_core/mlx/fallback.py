@@ -13,7 +13,7 @@ from typing import Any
 
 from tdev_core import settings
 from tdev_core.errors import FallbackWarning, UnsupportedError, warn_once
-from tdev_core.mlx import runtime, storage
+from tdev_core.mlx import allocation, runtime, storage
 from tdev_core.mlx.dtypes import to_mx
 from tdev_core.mlx.lazy import torch
 
@@ -213,7 +213,7 @@ def run(
     }
     device = host.get("device")
     if device is not None and torch.device(device).type == "mlx":
-        storage.check_device(device)
+        allocation.check_device(device)
         host["device"] = torch.device("cpu")
         call.devices.add("mlx")
     if call.host_tensor is not None and call.devices and call.name not in _HOST_INDEX | _ON_CPU:

@@ -27,6 +27,7 @@ __all__ = [
     "item",
     "lock",
     "ready",
+    "remember",
     "settle",
     "start",
     "synchronize",
@@ -120,6 +121,14 @@ def _adopt() -> None:
 
     torch_api.run_backward_on_caller()  # MLX compiles once for each thread, and one stream wants one thread at a time
     _local.adopted = True
+
+
+def remember(a: Any) -> None:
+    """Note an unevaluated result, so that lazy graphs stay bounded."""
+    pending = _local.pending
+    pending.append(weakref.ref(a))
+    if len(pending) > PENDING_LIMIT:
+        drain()
 
 
 def drain() -> None:

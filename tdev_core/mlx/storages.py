@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.mlx import runtime, storage
+from tdev_core.mlx import allocation, runtime, storage, transfer
 from tdev_core.mlx.dtypes import to_torch
 from tdev_core.mlx.lazy import mx, torch
 
@@ -19,7 +19,7 @@ class MlxStorages:
         runtime.ready()
         if index not in (None, 0):
             raise RuntimeError(f"mlx:{index}: invalid device ordinal; MLX has one device, 'mlx:0'")
-        return storage.wrap(mx.zeros((nbytes,), dtype=mx.uint8)).untyped_storage()
+        return allocation.wrap(mx.zeros((nbytes,), dtype=mx.uint8)).untyped_storage()
 
     def nbytes(self, s: torch.UntypedStorage) -> int:
         """Its size."""
@@ -43,7 +43,7 @@ class MlxStorages:
                 )
             return torch.UntypedStorage(0)
         runtime.ready()
-        return storage.download(mx.reshape(array, (-1,)), writable=True).untyped_storage()
+        return transfer.download(mx.reshape(array, (-1,)), writable=True).untyped_storage()
 
     def write(self, s: torch.UntypedStorage, source: torch.UntypedStorage) -> None:
         """Overwrite the bytes with those of a CPU storage of the same size."""
@@ -56,7 +56,7 @@ class MlxStorages:
         for name in ("_mx", "_raw"):
             array = getattr(held, name, None)
             if array is not None:
-                setattr(held, name, storage.from_host(source, to_torch[array.dtype]))
+                setattr(held, name, transfer.from_host(source, to_torch[array.dtype]))
                 return
 
     def resize(self, s: torch.UntypedStorage, nbytes: int) -> None:
@@ -70,12 +70,12 @@ class MlxStorages:
             torch.empty(0, dtype=torch.uint8).set_(old)[:keep]
         )
         held: Any = s
-        torch_api.reseat_storage(s, storage.next_address(), nbytes)
+        torch_api.reseat_storage(s, allocation.next_address(), nbytes)
         for name in ("_mx", "_raw"):
             array = getattr(held, name, None)
             if array is not None:
                 if nbytes % array.dtype.size:
                     raise RuntimeError(f"a storage of {array.dtype} cannot have {nbytes} bytes")
-                setattr(held, name, storage.from_host(data, to_torch[array.dtype]))
+                setattr(held, name, transfer.from_host(data, to_torch[array.dtype]))
                 return
         held._host = data

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from tdev_core.mlx import direct, dispatch, runtime, setup, storage, table
+from tdev_core.mlx import allocation, direct, dispatch, runtime, setup, table
 from tdev_core.mlx.registry import OPERATORS, Row
 
 table.load()
@@ -137,11 +137,11 @@ def test_threads_make_results_of_one_shape_at_once() -> None:
 
 
 def test_without_known_capsules_each_tensor_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(storage, "_without_gil", True)
-    monkeypatch.setattr(storage, "_moulds", {})
+    monkeypatch.setattr(allocation, "_without_gil", True)
+    monkeypatch.setattr(allocation, "_moulds", {})
     x = torch.ones(5, 1, 3).to("mlx")
     assert [(x + n).sum().item() for n in range(3)] == [15.0, 30.0, 45.0]
-    assert not storage._moulds
+    assert not allocation._moulds
 
 
 def test_the_first_operation_on_a_thread_adopts_the_stream() -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx.allocation import wrap
 from tdev_core.mlx.dtypes import category, to_mx
 from tdev_core.mlx.layout import first, last
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.activation import wide
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import read, wrap, write
+from tdev_core.mlx.storage import read, write
 
 Array = Any
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx.allocation import check_device
 from tdev_core.mlx.dtypes import mx_dtype, scalar_like
 from tdev_core.mlx.lazy import mx, np, torch
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import check_device, upload
+from tdev_core.mlx.transfer import upload
 
 Array = Any
 

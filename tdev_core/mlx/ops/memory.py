@@ -7,11 +7,12 @@ from functools import lru_cache, partial
 from typing import Any
 
 from tdev_core.errors import unsupported
-from tdev_core.mlx import storage
+from tdev_core.mlx import allocation, runtime, storage, transfer
+from tdev_core.mlx.allocation import new, wrap
 from tdev_core.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import new, read, resolve, wrap, wrap_host, write
+from tdev_core.mlx.storage import read, resolve, wrap_host, write
 
 Tensor = Any
 
@@ -97,7 +98,7 @@ def empty(
     memory_format: Any = None,
 ) -> Tensor:
     _strided_layout(layout)
-    storage.check_device(device)
+    allocation.check_device(device)
     if pin_memory:
         raise RuntimeError("Cannot pin 'mlx' tensors: only dense CPU tensors can be pinned")
     return allocate(size, dtype, _strides(tuple(size), memory_format))
@@ -114,9 +115,9 @@ def empty_strided(
     pin_memory: Any = None,
 ) -> Tensor:
     _strided_layout(layout)
-    storage.check_device(device)
+    allocation.check_device(device)
     size, stride = tuple(size), tuple(stride)
-    if stride == storage.contiguous_strides(size):
+    if stride == allocation.contiguous_strides(size):
         return allocate(size, dtype)
     if 0 in size:
         return as_strided(allocate((0,), dtype), size, stride, 0)
@@ -222,15 +223,19 @@ def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
         return wrap(a)
     shape = tuple(x.shape)
     strides = _strides(shape, memory_format)
-    if strides is None and memory_format in (None, torch.preserve_format) and storage.is_dense(x):
+    if (
+        strides is None
+        and memory_format in (None, torch.preserve_format)
+        and allocation.is_dense(x)
+    ):
         strides = x.stride()
-    if strides is None or strides == storage.contiguous_strides(shape) or not a.size:
+    if strides is None or strides == allocation.contiguous_strides(shape) or not a.size:
         return wrap(a)
     order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i]))
     t = new(shape, x.dtype if to_mx.get(x.dtype) == a.dtype else to_torch[a.dtype], strides)
     held: Any = t.untyped_storage()
     held._mx = mx.transpose(a, order)
-    storage.remember(held._mx)
+    runtime.remember(held._mx)
     return t
 
 
@@ -253,7 +258,7 @@ def to_copy(
             pin_memory=pin_memory, non_blocking=False, memory_format=memory_format,
         )  # fmt: skip  # asked not to block, torch would want pinned memory, which this device has no use for
     _strided_layout(layout)
-    storage.check_device(device)
+    allocation.check_device(device)
     return laid_out(cast(resolve(x), to_mx[target]), x, memory_format)
 
 
@@ -266,7 +271,7 @@ def copy_(x: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if src.device.type == "mlx":
         a = resolve(src)
     elif src.device.type == "cpu":
-        a = storage.upload(src.detach().resolve_conj().resolve_neg())
+        a = transfer.upload(src.detach().resolve_conj().resolve_neg())
     else:
         raise RuntimeError(f"cannot copy from device '{src.device}' to 'mlx'")
     a = cast(a, to_mx[x.dtype])
@@ -367,7 +372,7 @@ def resize_(x: Tensor, size: Any, *, memory_format: Any = None) -> Tensor:
     size = tuple(size)
     if size == tuple(x.shape):
         return x
-    strides = _strides(size, memory_format) or storage.contiguous_strides(size)
+    strides = _strides(size, memory_format) or allocation.contiguous_strides(size)
     wanted = (
         1 + sum((n - 1) * s for n, s in zip(size, strides, strict=True)) if 0 not in size else 0
     )
@@ -403,7 +408,7 @@ def set_storage(x: Tensor, source: Any) -> Tensor:
 @op("set_.source_Storage_storage_offset", mlx="", note="the tensor takes a storage", raw=True)
 def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: Any = ()) -> Tensor:
     size = tuple(size)
-    stride = tuple(stride) if len(stride) == len(size) else storage.contiguous_strides(size)
+    stride = tuple(stride) if len(stride) == len(size) else allocation.contiguous_strides(size)
     span = storage_offset + (
         1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
     )

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tdev_core.mlx.allocation import defer, wrap
 from tdev_core.mlx.dtypes import category
 from tdev_core.mlx.lazy import mx
 from tdev_core.mlx.ops.activation import wide
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import defer, read, wrap
+from tdev_core.mlx.storage import read
 
 Array = Any
 

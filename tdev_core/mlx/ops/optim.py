@@ -9,11 +9,12 @@ import math
 from typing import Any
 
 from tdev_core.mlx import runtime
+from tdev_core.mlx.allocation import wrap
 from tdev_core.mlx.dtypes import cast, category, is_half, to_mx
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.ops import arithmetic, reduce
 from tdev_core.mlx.registry import OPERATORS, Decline, op
-from tdev_core.mlx.storage import read, wrap, write
+from tdev_core.mlx.storage import read, write
 
 Tensor = Any
 

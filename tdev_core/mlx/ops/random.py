@@ -6,11 +6,12 @@ import math
 from typing import Any
 
 from tdev_core.mlx import runtime
+from tdev_core.mlx.allocation import wrap
 from tdev_core.mlx.dtypes import cast, category, is_half, mx_dtype
 from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.ops.arithmetic import mul
 from tdev_core.mlx.registry import Decline, op
-from tdev_core.mlx.storage import read, wrap, write
+from tdev_core.mlx.storage import read, write
 
 Tensor = Any
 
