@@ -82,8 +82,12 @@ class Compat:
         for name, only in out.items():
             self._by_name.setdefault(name, only)
         self._mlx: dict[str, str] = {}
-        for overload, (_, functions, _) in mlx.items():
-            self._mlx.setdefault(overload.partition(".")[0], functions)
+        self._whole = set[str]()
+        for overload, (route, functions, _) in mlx.items():
+            name = overload.partition(".")[0]
+            self._mlx.setdefault(name, functions)
+            if route == "whole":
+                self._whole.add(name)
 
     def cells(self, member: Member) -> dict[str, tuple[str, str]]:
         """Route and note by backend; empty where torch's table does not tell which operators run."""
@@ -99,7 +103,8 @@ class Compat:
         cells = {}
         for backend in (*_KEYS, "mlx") if self._mlx else _KEYS:
             answers = [self._answer(name, backend, alone) for name in names]
-            cells[backend] = self._of_parts(parts, backend) or _worst(answers)
+            whole = backend == "mlx" and self._whole.issuperset(names)
+            cells[backend] = (None if whole else self._of_parts(parts, backend)) or _worst(answers)
         return cells
 
     def _answer(self, name: str, backend: str, alone: bool) -> tuple[str, str]:
@@ -155,7 +160,8 @@ class Compat:
         for candidate in (name, part):
             functions = self._mlx.get(candidate) or self._mlx.get(_functional(candidate))
             if functions is not None:
-                return "same", f"dispatch key PrivateUse1: {functions or 'a kernel of tdev'}"
+                key = "AutogradPrivateUse1" if candidate in self._whole else "PrivateUse1"
+                return "same", f"dispatch key {key}: {functions or 'a kernel of tdev'}"
         keys = self._dispatch(part)
         for composite in _COMPOSITES:
             if composite in keys:

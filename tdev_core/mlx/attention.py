@@ -14,6 +14,7 @@ import torch
 
 from tdev_core.mlx import dispatch
 from tdev_core.mlx.lazy import mx
+from tdev_core.mlx.table import WHOLE
 
 __all__ = ["GRAPH", "attention", "install"]
 
@@ -74,8 +75,10 @@ def install() -> None:
     )
     _library.impl("attention", _shape_forward, "Meta")
     _library.impl("attention_backward", _shape_backward, "Meta")
-    torch_api.implement("aten::scaled_dot_product_attention", attention, "AutogradPrivateUse1")
-    torch_api.implement("aten::scaled_dot_product_attention", attention)
+    (overload,) = WHOLE
+    name = f"aten::{overload.removesuffix('.default')}"
+    torch_api.implement(name, attention, "AutogradPrivateUse1")
+    torch_api.implement(name, attention)
 
 
 def _shape_forward(query: Any, key: Any, value: Any, mask: Any, causal: bool, scale: float) -> Any:

@@ -91,6 +91,8 @@ def test_unknown_operators_leave_the_cells_open() -> None:
 def test_the_real_mlx_table_is_read_and_gives_the_same_twice() -> None:
     table = mlx_operators(paths.CORE)
     assert table["add.Tensor"][:2] == ("mapped", "mx.add")
+    attention = "scaled_dot_product_attention"
+    assert table[f"{attention}.default"] == ("whole", f"mx.fast.{attention}", "")
     assert len(table) > 300 and mlx_operators(paths.CORE) == table
 
 
@@ -150,6 +152,17 @@ def test_the_worst_part_decides_and_is_named() -> None:
     for backend in ("mps", "mlx"):
         route, note = found[backend]
         assert route == "fallback" and "_svd: no kernel for " in note
+
+
+def test_a_composite_with_a_kernel_of_its_own_is_not_asked_for_its_parts() -> None:
+    whole = MLX | {"einsum.default": ("whole", "mx.einsum", "")}
+    member = Member("torch.g", "function", exports=("torch.g",), operators=("einsum",))
+    found = Compat(OPERATORS, whole, SEEN).cells(member)
+    assert found["mlx"] == ("same", "dispatch key AutogradPrivateUse1: mx.einsum")
+    assert found["mps"][0] == "fallback"
+    # A row like all others is met by compiled graphs alone.
+    rows = MLX | {"einsum.default": ("mapped", "mx.einsum", "")}
+    assert Compat(OPERATORS, rows, SEEN).cells(member)["mlx"][0] == "fallback"
 
 
 def test_parts_that_may_be_others_on_another_device_tell_nothing_about_it() -> None:
