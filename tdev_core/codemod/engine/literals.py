@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.tree import Tree, string_value
 CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")
 TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
 _CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
+NAMES_DEVICE = re.compile(r"(?:auto|cpu|cuda|meta|mps|xpu|npu|hpu|mtia)(?::\d+)?\Z")
 DEVICE_NAME = re.compile(r"(^|_)device$")
 _HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 _DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^device|device$", re.I)

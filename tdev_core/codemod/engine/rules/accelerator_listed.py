@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import TENSOR_TYPE, is_device_word
+from tdev_core.codemod.engine.literals import NAMES_DEVICE, TENSOR_TYPE, is_device_word
 from tdev_core.codemod.engine.rules.accelerator_rules import GAP
 from tdev_core.codemod.engine.tree import dotted, string_value
 
@@ -67,16 +67,13 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
             file.find(GAP, node, f"{text} is handed to {name}", "note")
 
 
-_DEVICES = re.compile(r"(?:auto|cpu|cuda|meta|mps|xpu|npu|hpu|mtia)(?::\d+)?\Z")
-
-
 def _of_devices(file: File, element: cst.Element) -> bool:
     """Whether a list holds the names of devices, for something other than a comparison."""
     whole = file.tree.parents[element]
     if isinstance(file.tree.parents[whole], cst.ComparisonTarget):
         return False
     values = [string_value(e.value) for e in getattr(whole, "elements", ())]
-    return all(v is None or _DEVICES.match(v) for v in values)
+    return all(v is None or NAMES_DEVICE.match(v) for v in values)
 
 
 # Methods and functions to which "cuda" is a piece of text, a key or a message.

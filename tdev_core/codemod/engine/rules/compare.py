@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import CUDA_STRING, TENSOR_TYPE
+from tdev_core.codemod.engine.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -46,7 +46,8 @@ COMPARISON = rule(
     device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
     Comparisons with an index (`device == "cuda:0"`), `match` on `"cuda"`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
-    that has arms for other accelerators are reported and left.
+    that has arms for other accelerators are reported and left; so are tables by device type
+    (`{"cuda": ..., "cpu": ...}`), in which another accelerator finds no row.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
     left and reported: it has to stay true on CUDA alone. It guards what its arms hold, what
@@ -75,6 +76,21 @@ def comparisons(file: File) -> None:
     for node in file.tree.of(cst.MatchValue):
         if string_value(node.value) == "cuda":
             file.find(COMPARISON, node, 'case "cuda": other accelerators do not match')
+    for table in file.tree.of(cst.Dict):
+        _table(file, table)
+
+
+def _table(file: File, node: cst.Dict) -> None:
+    """``{"cuda": …, "cpu": …}``, which a program asks with ``x.device.type``."""
+    keys = [e.key if isinstance(e, cst.DictElement) else None for e in node.elements]
+    types = [key and string_value(key) for key in keys]
+    if len(types) < 2 or "cuda" not in types or not all(t and NAMES_DEVICE.match(t) for t in types):
+        return
+    others = ("mps", "xpu") if file.options.style == "accelerator" else ("mps", "mlx")
+    lacking = " or ".join(other for other in others if other not in types)
+    if lacking:
+        at = keys[types.index("cuda")] or node
+        file.find(COMPARISON, at, f"a table by device type, without {lacking}", "note")
 
 
 def _comparison(file: File, node: cst.Comparison) -> None:
