@@ -55,9 +55,13 @@ def compile(
             backend is torch's error when the compiled function is called.
     """
     given = {"backend": backend, **options}
-    # The mirror passes every parameter of the torch it was made from; an older torch lacks some, which
-    # matters only if the program uses them.
-    given = {key: value for key, value in given.items() if value or key in _parameters()}
+    # The mirror passes every parameter of the torch it was made from. An older torch lacks some, which
+    # matters only if the program uses them, and may have another default where None stands for that.
+    given = {
+        key: value
+        for key, value in given.items()
+        if value is not None and (value or key in _parameters())
+    }
     return torch.compile(model, **for_host(given))
 
 

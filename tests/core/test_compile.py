@@ -33,6 +33,29 @@ def _fresh() -> Iterator[None]:
     torch.compiler.reset()
 
 
+def test_an_older_torch_is_told_what_the_program_said_and_no_more(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its default backend is a name, where that of the torch of this mirror is None."""
+
+    def older(
+        model: Any = None,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = "inductor",
+        mode: str | None = None,
+        options: Any = None,
+        disable: bool = False,
+    ) -> Any:
+        return backend, mode, fullgraph
+
+    monkeypatch.setattr(torch, "compile", older)
+    monkeypatch.setattr(compiling, "_parameters", lambda: frozenset(older.__kwdefaults__))
+    assert tdev.compile(wave, mode="reduce-overhead") == ("inductor", "reduce-overhead", False)
+    assert tdev.compile(wave, backend="eager", fullgraph=True) == ("eager", None, True)
+
+
 def wave(x: torch.Tensor) -> torch.Tensor:
     return torch.sin(x) * 2
 
