@@ -116,3 +116,20 @@ def test_it_takes_itself_out_again(suite: Path, python: Run) -> None:
     )
     done = python("-c", probe, cwd=str(suite))
     assert done.stdout.rstrip().endswith("left [] True 0"), done.stdout + done.stderr
+
+
+def test_devices_in_parameters(suite: Path, python: Run) -> None:
+    """pytest rewrites the assertions afterwards; also of a module that says nothing of CUDA."""
+    (suite / "test_it.py").write_text(
+        "from types import SimpleNamespace as Thing\n\n\n"
+        "def test_kind():\n    device, kind = Thing(type='cpu'), 'cpu'\n"
+        "    assert device.type == kind\n    kind = 'xpu'\n"
+        "    assert device.type == kind, 'as it should'\n"
+    )
+    for _ in range(2):  # the second time from the cache
+        status, said = run_pytest(python, suite)
+        assert (
+            status == 1 and "test_it.py:8: AssertionError" in said and "as it should" in said
+        ), said
+        assert ">       assert device.type == kind, 'as it should'" in said
+        assert "('cpu', 'xpu')" in said  # asked, and explained

@@ -121,3 +121,63 @@ def test_pytest(tmp_path: Path, environment: dict[str, str]) -> None:
         timeout=300,
     )
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
+
+
+ASKS = """\
+# Größe
+import torch
+from torch.nn.utils.rnn import pack_sequence
+
+
+class Settings:
+    is_cuda = False
+
+
+def triton_kernel(x):
+    raise RuntimeError("only CUDA can")
+
+
+def where(batch, ü=None):
+    if batch["x"].is_cuda and "cpu" not in batch: return "there", batch["x"].is_cuda is True
+    return "here", [item.is_cuda for item in batch.values()]
+
+
+def fast(batch):
+    if batch["x"].is_cuda:
+        return triton_kernel(batch["x"])
+    return batch["x"]
+
+
+x = torch.ones(2)
+print(where({"x": x.cuda()}), where({"x": x.cuda(), "cpu": x}), where({"x": x}), where({"x": Settings()}))
+packed = {"p": pack_sequence([x.cuda()]), "s": x.cuda().untyped_storage(), "s2": x.untyped_storage()}
+print([thing.is_cuda for thing in packed.values()], fast({"x": x.cuda()}).sum().item())
+print(torch.compile(lambda d: d["x"] + d["x"].is_cuda, backend="eager")({"x": x.cuda()}).tolist())
+"""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_is_cuda_of_what_the_source_does_not_tell(
+    tmp_path: Path, environment: dict[str, str], backend: str
+) -> None:
+    """What came out of a dictionary may be a tensor: only the running program knows."""
+    (tmp_path / "asks.py").write_text(ASKS, encoding="utf-8")
+    for _ in range(2):  # the second time from the cache
+        done = subprocess.run(
+            [sys.executable, "-m", "tdev", "run", "asks.py"],
+            cwd=tmp_path,
+            env={**environment, "TDEV_BACKEND": backend},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        there = "('there', True)" if backend == "sim" else "('here', [False])"
+        mixed = [True, False] if backend == "sim" else [False, False]
+        neither = "('here', [False])"
+        packed = [True, True, False] if backend == "sim" else [False] * 3
+        assert done.stdout.splitlines() == [
+            f"{there} ('here', {mixed}) {neither} {neither}",
+            f"{packed} 2.0",
+            str([2.0, 2.0] if backend == "sim" else [1.0, 1.0]),
+        ]

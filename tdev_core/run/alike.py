@@ -1,0 +1,247 @@
+"""Questions about devices that only the running program can answer.
+
+``x.device.type == "cuda"`` is the codemod's. Tests ask the same of a parameter (``assert x.device.type
+== kind``) and of lists of accelerators (``assert device.type in ["cuda", "xpu"]``); no rewriting of the
+source can know what such a text will be. A program that runs rewritten in memory asks :func:`same`,
+:func:`among`, :func:`pair` and :func:`member` instead, for which the type of tdev's accelerator and
+``"cuda"`` are two spellings of one. Everything else compares as Python does.
+
+So with ``batch["x"].is_cuda``, where the source does not tell whether a tensor is asked: :func:`is_cuda`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterator, KeysView, ValuesView
+from typing import Any
+
+__all__ = [
+    "among",
+    "answer",
+    "is_cuda",
+    "may_compare",
+    "member",
+    "pair",
+    "same",
+]
+
+_WORTH_A_LOOK = re.compile(rb"dev[^\n]*\.type\b|dev(?:ice)?_?type\b|\bstr\([^\n]*dev")
+_TYPE_NAME = re.compile(r"dev(?:ice)?_?type\Z")
+_HERE = "_tdev_alike"
+_ASKED: dict[type[ast.cmpop], tuple[str, bool]] = {
+    ast.Eq: ("same", False),
+    ast.NotEq: ("same", True),
+    ast.In: ("among", False),
+    ast.NotIn: ("among", True),
+}
+_COLLECTIONS = (set, frozenset, list, tuple)
+_CONTAINERS = (*_COLLECTIONS, dict, KeysView, ValuesView)
+_ASSERTING = {
+    "assertEqual": "pair",
+    "assertNotEqual": "pair",
+    "assertIn": "member",
+    "assertNotIn": "member",
+}
+
+
+def same(left: Any, right: Any) -> Any:
+    """``left == right``, where the accelerator's type or device text also equals CUDA's."""
+    equal = left == right
+    if equal is not False or type(left) is not type(right):
+        return equal
+    if isinstance(left, str):
+        told = left.startswith("cuda") or right.startswith("cuda")
+        return told and type(left) is str and _as_cuda(left) == _as_cuda(right)
+    if type(left) in _COLLECTIONS:
+        return _all_as_cuda(left) == _all_as_cuda(right)
+    return False
+
+
+def among(item: Any, container: Any) -> Any:
+    """``item in container``; a container that names CUDA also holds the device that stands for it."""
+    return member(item, container)[0] in container
+
+
+def pair(left: Any, right: Any) -> tuple[Any, Any]:
+    """``left`` and ``right``, equal where :func:`same` says that they are."""
+    return (right, right) if same(left, right) is True else (left, right)
+
+
+def member(item: Any, container: Any) -> tuple[Any, Any]:
+    """``item`` and ``container``, with ``item`` in CUDA's spelling where only that one is in it.
+
+    MPS keeps its own: whoever lists accelerators knows of it.
+    """
+    if type(item) is not str or not isinstance(container, _CONTAINERS) or item in container:
+        return item, container  # what is no container may be asked once only
+    if item.partition(":")[0] not in ("sim", "mlx"):
+        return item, container
+    other = _as_cuda(item)
+    return (other, container) if other in container else (item, container)
+
+
+def is_cuda(thing: Any) -> Any:
+    """``thing.is_cuda``, which of torch's own things is also true of what lies on the accelerator."""
+    told = thing.is_cuda
+    if told is not False:
+        return told
+    import torch
+
+    from tdev_core.devices import is_accelerator
+
+    if isinstance(thing, torch.nn.utils.rnn.PackedSequence):
+        thing = thing.data
+    held = isinstance(thing, (torch.Tensor, torch.UntypedStorage, torch.TypedStorage))
+    return held and is_accelerator(thing)
+
+
+def _all_as_cuda(several: Any) -> Any:
+    return type(several)(_as_cuda(x) if type(x) is str else x for x in several)
+
+
+def _as_cuda(text: str) -> str:
+    from tdev_core.backend import Backend, current
+
+    kind, colon, index = text.partition(":")
+    if current() is not Backend.CPU and kind == current().value:
+        kind = "cuda"
+    return kind + colon + index
+
+
+def may_compare(source: bytes) -> bool:
+    """Whether it is worth parsing ``source`` for :func:`answer`."""
+    return _WORTH_A_LOOK.search(source) is not None
+
+
+def answer(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> bool:
+    """Have the questions in ``tree`` ask this module; says whether there were any.
+
+    Whether a type is *in* a list is asked only where the answer is a verdict: in an assertion, or in
+    a condition that raises. Elsewhere it may choose a kernel that only CUDA has.
+
+    Args:
+        unknown: where an ``x.is_cuda`` begins of which the rules do not know whether it asks a tensor.
+    """
+    nodes = list(ast.walk(tree))  # no recursion: a long sum of texts is a deep tree
+    verdicts = {id(part) for node in nodes for part in _judged(node)}
+
+    def asking(value: Any) -> Any:
+        if isinstance(value, ast.Compare):
+            return _compared(value, id(value) in verdicts)
+        if isinstance(value, ast.Attribute) and (value.lineno, value.col_offset) in unknown:
+            return _is_cuda(value)
+        return value
+
+    found = False
+    for node in reversed(nodes):  # the parts of a node come before it
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                answered = [asking(item) for item in value]
+                changed = any(new is not old for new, old in zip(answered, value, strict=True))
+                value[:] = answered
+            else:
+                setattr(node, name, asking(value))
+                changed = getattr(node, name) is not value
+            found = found or changed
+        found = isinstance(node, ast.Call) and _asserted(node) or found
+    if found:
+        _import_into(tree)
+    return found
+
+
+def _judged(node: ast.AST) -> Iterator[ast.AST]:
+    """What lies below the condition of an assertion, or of an ``if`` that raises."""
+    if isinstance(node, ast.Assert) or isinstance(node, ast.If) and _raises(node):
+        yield from ast.walk(node.test)
+
+
+def _raises(node: ast.If) -> bool:
+    return isinstance(node.body[-1], ast.Raise)
+
+
+def _compared(node: ast.Compare, verdict: bool) -> ast.expr:
+    """``a == b`` and ``a in b``, where one side is a device's type, as a question; others as is."""
+    if len(node.ops) != 1 or type(node.ops[0]) not in _ASKED:
+        return node
+    name, negated = _ASKED[type(node.ops[0])]
+    left, right = node.left, node.comparators[0]
+    if name == "among":
+        if not verdict or not _is_type(left):
+            return node
+    elif isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
+        return node
+    elif not _is_type(left) and not _is_type(right):
+        return node
+    asking = _question(name, [left, right], node)
+    return ast.copy_location(ast.UnaryOp(ast.Not(), asking), node) if negated else asking
+
+
+def _is_cuda(node: ast.Attribute) -> ast.expr:
+    """``x.is_cuda`` as a question; what else begins at the same place as is."""
+    if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load):
+        return node
+    return _question("is_cuda", [node.value], node)
+
+
+def _asserted(node: ast.Call) -> bool:
+    """Have ``self.assertEqual(a, b)`` and its like ask; says whether this is one."""
+    if not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+        return False
+    name = _ASSERTING.get(node.func.attr)
+    first, second = node.args[:2]
+    if name is None or isinstance(first, ast.Starred) or isinstance(second, ast.Starred):
+        return False
+    if not _is_type(first) and (name == "member" or not _is_type(second)):
+        return False
+    both = ast.Starred(_question(name, [first, second], node), ast.Load())
+    node.args[:2] = [ast.copy_location(both, node)]
+    return True
+
+
+def _question(name: str, operands: list[ast.expr], place: ast.expr) -> ast.Call:
+    """A call of this module's ``name``, at the place of ``place``; the operands keep theirs."""
+    module = ast.copy_location(ast.Name(_HERE, ast.Load()), place)
+    function = ast.copy_location(ast.Attribute(module, name, ast.Load()), place)
+    return ast.copy_location(ast.Call(function, operands, []), place)
+
+
+def _is_type(node: ast.expr) -> bool:
+    """Whether the expression reads as a device's type, as the text of a device, or as several."""
+    if isinstance(node, (ast.SetComp, ast.ListComp)):
+        return _is_type(node.elt)
+    if isinstance(node, (ast.Set, ast.List, ast.Tuple)):
+        return any(map(_is_type, node.elts))
+    if isinstance(node, ast.Attribute) and node.attr == "type":
+        return "dev" in _last_name(node.value)
+    if isinstance(node, ast.Call):
+        made = isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1
+        return made and "dev" in _last_name(node.args[0])
+    return _TYPE_NAME.search(_last_name(node)) is not None
+
+
+def _last_name(node: ast.expr) -> str:
+    """What an expression calls its value: ``x.device``, ``get_device()``, ``state["device"]``."""
+    if isinstance(node, ast.Subscript):
+        key = node.slice
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            return key.value
+        node = node.value
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _import_into(tree: ast.Module) -> None:
+    position = 0
+    for statement in tree.body:
+        text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+        if not (text or future):
+            break
+        position += 1
+    first = tree.body[min(position, len(tree.body) - 1)]
+    name = ast.copy_location(ast.alias("tdev_core.run.alike", _HERE), first)
+    tree.body.insert(position, ast.copy_location(ast.Import([name]), first))
