@@ -28,25 +28,65 @@ TARGET = Path(__file__).resolve().parent.parent / "tdev_core/codemod/engine/name
 # Modules whose every public name depends on the device.
 ROUTED_MODULES = ("torch.cuda",)
 
-# Public modules that `import torch` does not load by itself.
-EXTRA_MODULES = ("torch.distributed.device_mesh", "torch.hub", "torch.nested", "torch.testing")
+# Public modules with such names that `import torch` does not load by itself.
+EXTRA_MODULES = (
+    "torch.distributed.pipelining",
+    "torch.distributed.pipelining.stage",
+    "torch.distributed.tensor",
+    "torch.export.passes",
+    "torch.nn.attention.flex_attention",
+    "torch.nn.attention.varlen",
+    "torch.utils.model_zoo",
+)
 
 # Names outside of them. Upstream: docs.pytorch.org/docs/stable, the page named on the line.
 ROUTED = (
     "torch.amp.GradScaler",  # amp.html: device="cuda" by default
     "torch.amp.custom_bwd",  # amp.html: device_type
     "torch.amp.custom_fwd",  # amp.html: device_type
-    "torch.distributed.get_backend",  # distributed.html: code compares the answer with "nccl"
+    "torch.amp.autocast_mode.custom_bwd",
+    "torch.amp.autocast_mode.custom_fwd",
+    "torch.autograd.profiler.emit_nvtx",  # autograd.html: annotates for NVIDIA's profiler
+    "torch.backends.cuda.cufft_plan_cache",  # backends.html: of a CUDA device
+    "torch.backends.cuda.preferred_blas_library",  # backends.html: chooses among CUDA's
+    "torch.backends.cuda.preferred_linalg_library",
+    "torch.backends.cuda.sdp_kernel",  # backends.html: chooses among CUDA's
+    *(
+        f"torch.distributed.{home}{name}"
+        for home in ("", "distributed_c10d.")
+        for name in (
+            "get_backend",  # distributed.html: code compares the answer with "nccl"
+            "get_backend_config",  # the same
+            "init_process_group",  # distributed.html: backend="nccl"
+            "is_backend_available",  # distributed.html: "nccl"
+            "is_nccl_available",  # distributed.html
+            "new_group",  # distributed.html: backend="nccl", as in the next three
+            "new_subgroups",
+            "new_subgroups_by_enumeration",
+            "split_group",
+        )
+    ),
     "torch.distributed.init_device_mesh",  # distributed.html: device_type
     "torch.distributed.device_mesh.init_device_mesh",  # distributed.html: device_type
-    "torch.distributed.init_process_group",  # distributed.html: backend="nccl"
-    "torch.distributed.is_nccl_available",  # distributed.html
-    "torch.distributed.new_group",  # distributed.html: backend="nccl"
+    "torch.distributed.tensor.init_device_mesh",  # the same
     "torch.get_autocast_gpu_dtype",  # deprecated in favour of torch.get_autocast_dtype("cuda")
     "torch.load",  # torch.html: without map_location, to where it was saved from
+    "torch.serialization.load",  # the same
     "torch.jit.load",  # the same
     "torch.hub.load_state_dict_from_url",  # the same
+    "torch.utils.model_zoo.load_url",  # the same
     "torch.export.load",  # export.html: where the weights and the graph were when it was saved
+    "torch.nn.attention.flex_attention.flex_attention",  # its kernels are CUDA's
+    "torch.nn.attention.sdpa_kernel",  # nn.attention.html: chooses among CUDA's kernels
+    "torch.nn.attention.varlen.varlen_attn",  # nn.attention.varlen.html: CUDA's kernel
+    "torch.nn.parallel.comm.broadcast",  # among GPUs
+    "torch.nn.parallel.comm.broadcast_coalesced",
+    "torch.nn.parallel.comm.gather",
+    "torch.nn.parallel.comm.reduce_add",
+    "torch.nn.parallel.comm.reduce_add_coalesced",
+    "torch.nn.parallel.comm.scatter",
+    "torch.nn.parallel.scatter_gather.gather",
+    "torch.nn.parallel.scatter_gather.scatter",
     "torch.nn.parallel.data_parallel",  # nn.functional.html: on GPUs, as are its parts
     "torch.nn.parallel.gather",
     "torch.nn.parallel.parallel_apply",
@@ -57,7 +97,33 @@ ROUTED = (
     "torch.set_autocast_enabled",  # without a device type: CUDA's
     "torch.set_autocast_gpu_dtype",  # CUDA's
     "torch.set_default_tensor_type",  # torch.html: torch.cuda.FloatTensor
+    "torch.utils.checkpoint.set_device_states",  # checkpoint.html: of CUDA by default
 )
+
+# What the mirror answers and the codemod leaves to torch, with the reason.
+LEFT: dict[str, str] = {
+    "torch.accelerator.*": "generic already; torch asks the backend",
+    "torch.backends.cuda.*": "sizes and flags of CUDA's libraries, which torch answers anywhere",
+    "torch.backends.cudnn.rnn.*": "what torch's own layers call",
+    "torch.backends.mps.*": "Apple's, not CUDA's",
+    "torch.compile": "tdev puts the graph's compiler behind torch.compile where it registers a device",
+    "torch.compiler.*": "the same",
+    "torch.distributed.distributed_c10d.shrink_group": "for a group that NCCL has lost members of",
+    "torch.import_ir_module": "what torch.jit.load calls",
+    "torch.import_ir_module_from_buffer": "the same",
+    "torch.jit.mobile.validate_map_location": "checks, and makes nothing",
+    "torch.jit.script": "a script's devices are literals that the rules see",
+    "torch.mps.*": "Apple's, not CUDA's",
+    "torch.mtia.*": "another accelerator's",
+    "torch.nn.attention.activate_flash_attention_impl": "chooses between CUDA's kernels",
+    "torch.nn.attention.varlen.varlen_attn_out": "out= form that training code does not call",
+    "torch.nn.parallel.data_parallel.*": "the function stands where the module was",
+    "torch.nn.parallel.parallel_apply.*": "the same",
+    "torch.nn.parallel.replicate.*": "the same",
+    "torch.utils.benchmark.examples.*": "programs of torch's own",
+    "torch.version.cuda": "a fact about the torch that is installed",
+    "torch.xpu.*": "another accelerator's",
+}
 
 # Functions whose device parameter has another name or meaning than `device`.
 DEVICE_PARAMS: dict[str, list[tuple[str, int | None]]] = {
@@ -68,19 +134,36 @@ DEVICE_PARAMS: dict[str, list[tuple[str, int | None]]] = {
     "torch.amp.GradScaler": [("device", 0)],
     "torch.amp.custom_bwd": [("device_type", None)],
     "torch.amp.custom_fwd": [("device_type", None)],
+    "torch.amp.autocast_mode.custom_bwd": [("device_type", None)],
+    "torch.amp.autocast_mode.custom_fwd": [("device_type", None)],
+    "torch.amp.autocast_mode.is_autocast_available": [("device_type", 0)],
+    "torch.amp.is_autocast_available": [("device_type", 0)],
     "torch.asarray": [("device", None)],
     "torch.autocast": [("device_type", 0)],
     "torch.distributed.device_mesh.init_device_mesh": [("device_type", 0)],
     "torch.distributed.init_device_mesh": [("device_type", 0)],
+    "torch.distributed.tensor.init_device_mesh": [("device_type", 0)],
+    "torch.distributed.barrier": [("device_ids", 2)],
+    "torch.distributed.distributed_c10d.barrier": [("device_ids", 2)],
+    "torch.empty_quantized": [("device", None)],
+    "torch.export.passes.move_to_device_pass": [("location", 1)],
+    "torch.from_file": [("device", None)],
     "torch.amp.autocast": [("device_type", 0)],
     "torch.amp.autocast_mode.autocast": [("device_type", 0)],
     "torch.device": [("device", 0), ("type", 0)],
     "torch.get_autocast_dtype": [("device_type", 0)],
     "torch.get_device_module": [("device", 0)],
     "torch.is_autocast_enabled": [("device_type", 0)],
+    "torch.library.custom_op": [("device_types", None)],
+    "torch.library.register_kernel": [("device_types", 1)],
     "torch.load": [("map_location", 1)],
+    "torch.normal": [("device", None)],
     "torch.random.fork_rng": [("device_type", None)],
+    "torch.scalar_tensor": [("device", None)],
+    "torch.serialization.load": [("map_location", 1)],
+    "torch.set_autocast_dtype": [("device_type", 0)],
     "torch.set_autocast_enabled": [("device_type", 0)],
+    "torch.utils.model_zoo.load_url": [("map_location", 2)],
     "torch.jit.load": [("map_location", 1)],
     "torch.hub.load_state_dict_from_url": [("map_location", 2)],
     "torch.set_default_device": [("device", 0)],
@@ -194,11 +277,12 @@ def collect() -> dict[str, object]:
 def _collect() -> dict[str, object]:
     import torch
 
-    modules = _modules(torch)
+    modules = _loaded()
+    extra = {name: importlib.import_module(name) for name in EXTRA_MODULES}
     routed: set[str] = set(ROUTED)
     classes: set[str] = set()
     params: dict[str, list[tuple[str, int | None]]] = {}
-    for name, module in modules.items():
+    for name, module in (*modules.items(), *extra.items()):
         for member in _public(module):
             value = getattr(module, member)
             full = f"{name}.{member}"
@@ -237,13 +321,9 @@ def _collect() -> dict[str, object]:
     }
 
 
-def _modules(torch: types.ModuleType) -> dict[str, types.ModuleType]:
-    """The public torch modules that `import torch` loads, and a few that have to be asked for."""
+def _loaded() -> dict[str, types.ModuleType]:
+    """The public torch modules that `import torch` has loaded."""
     found = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in EXTRA_MODULES:
-            importlib.import_module(name)
     for name, module in list(sys.modules.items()):
         parts = name.split(".")
         if parts[0] == "torch" and module is not None and not any(p[0] == "_" for p in parts):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import sys
 from pathlib import Path
 
 import pytest
 import torch
 
+from generator.codemod_names import LEFT
 from tdev_core.codemod.engine.api import Names, Options, Style, rewrite
 
+ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"
 NAMES = Names.load()
 CUDA = sorted(n for n in NAMES.routed if n.startswith("torch.cuda") and n not in NAMES.modules)
@@ -59,6 +62,24 @@ def _exists(name: str) -> bool:
             except ImportError:
                 return False
     return True
+
+
+def _left(name: str) -> bool:
+    return any(name == one or one.endswith(".*") and name.startswith(one[:-1]) for one in LEFT)
+
+
+@needs_accelerator
+def test_the_codemod_knows_what_the_mirror_answers() -> None:
+    known = {*NAMES.routed, *NAMES.device_params}
+    answered = {
+        name
+        for name, member in json.loads((ROOT / "catalog.json").read_text())["members"].items()
+        if member["mirror"] != "same" and not name.startswith("torch.cuda.")
+    }
+    assert len(answered) > 200
+    unknown = {n for n in answered - known if not _left(n)}
+    assert not unknown, "for ROUTED, DEVICE_PARAMS or LEFT in generator/codemod_names.py"
+    assert not [one for one in LEFT if one[-2:] != ".*" and (one in known or one not in answered)]
 
 
 def _written(source: str, style: Style) -> set[str]:

@@ -154,7 +154,8 @@ class WholeTextNeeded(Exception):
 WORDS = (
     "cuda CUDA nccl NCCL nvidia-smi nvcc GradScaler autocast_gpu autocast_enabled custom_fwd "
     "custom_bwd fork_rng data_ptr init_process_group get_backend init_device_mesh "
-    "default_tensor_type new_group cpp_extension @triton"
+    "default_tensor_type new_group cpp_extension @triton flex_attention sdpa_kernel varlen_attn "
+    "emit_nvtx"
 ).split()
 _PACKAGES = (
     "cupy cupyx triton pynvml py3nvml nvidia nvidia_smi apex flash_attn tensorrt torch_tensorrt "

@@ -53,10 +53,14 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
     pinned = call.argument("pin_memory", None)
     if pinned is not None and not (isinstance(pinned, cst.Name) and pinned.value == "False"):
         return "may be cuda"
+    if name == "torch.set_autocast_enabled" and len(call.args) == 1 and not call.args[0].star:
+        return "absent"  # the older form: whether, and always CUDA's
     for parameter, position in file.names.device_params[name]:
         value = call.argument(parameter, position)
         if value is None:
             continue
+        if parameter == "device_ids":
+            return "may be cuda"  # numbers of GPUs
         if parameter == "map_location":
             return "may be cuda" if _map_location(file, value) else "not cuda"
         may_be = file.flow.may_be_cuda(value)

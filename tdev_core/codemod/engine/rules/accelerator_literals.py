@@ -123,7 +123,7 @@ def _argument(
     name = file.resolver.torch_name(call.func) or ""
     keyword = arg.keyword.value if arg.keyword is not None else None
     what = keyword or _position_name(file, name, call, arg)
-    is_type = what == "device_type" or name.endswith(("GradScaler", "autocast"))
+    is_type = what in ("device_type", "device_types") or name.endswith(("GradScaler", "autocast"))
     why = None
     if current is None or not _plain_or_f(node):
         why = f"{file.tree.text(node)}: take the type of the current accelerator"

@@ -1,0 +1,9 @@
+import torch
+
+before = torch.is_autocast_enabled()
+torch.set_autocast_enabled(True)
+x = torch.ones(2, 2).cuda()
+print((x @ x).dtype is not torch.float32)
+torch.set_autocast_enabled(before)
+torch.set_autocast_enabled("cpu", False)
+print((x @ x).dtype)
