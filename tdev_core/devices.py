@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from tdev_core.backend import Backend, current, forced
-from tdev_core.errors import DeviceWarning, warn_once
+from tdev_core.errors import DeviceWarning, outside, warn_once
 
 __all__ = [
     "ACCELERATORS",
@@ -192,7 +192,7 @@ def _warn_folded(what: str, target: str) -> None:
         f"{what} does not exist here; {target} is used for it",
         DeviceWarning,
         key=("folded", what),
-        stacklevel=5,
+        stacklevel=outside(),
     )
 
 

@@ -15,6 +15,8 @@ __all__ = [
     "TdevError",
     "UnsupportedError",
     "exit_with",
+    "no_memory",
+    "outside",
     "uncounted",
     "unsupported",
     "warn_once",
@@ -34,6 +36,14 @@ class UnsupportedError(TdevError, NotImplementedError):
 
     Programs that probe for a feature catch ``NotImplementedError`` or ``RuntimeError``; both work.
     """
+
+
+def no_memory(device: str, why: str) -> str:
+    """The text of an ``OutOfMemoryError``, in the words that programs look for before they try less.
+
+    Many ask ``"CUDA out of memory" in str(error)``, libraries among them that nobody migrates.
+    """
+    return f"CUDA out of memory. {why} CUDA's device is {device} here."
 
 
 class FallbackWarning(UserWarning):
@@ -89,6 +99,19 @@ def uncounted(function: F) -> F:
     code: CodeType = function.__code__
     _uncounted.add(code)
     return function
+
+
+def outside() -> int:
+    """The ``stacklevel`` of the code that called tdev, for the function that calls :func:`warn_once`."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+        level += frame.f_code not in _uncounted
+    return level
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] in ("tdev", "tdev_core")
 
 
 def _level(stacklevel: int) -> int:

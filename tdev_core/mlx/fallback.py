@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from tdev_core import settings
-from tdev_core.errors import FallbackWarning, UnsupportedError, warn_once
+from tdev_core.errors import FallbackWarning, UnsupportedError, outside, warn_once
 from tdev_core.mlx import allocation, runtime, storage
 from tdev_core.mlx.dtypes import to_mx
 from tdev_core.mlx.lazy import torch
@@ -44,7 +44,7 @@ def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
 def _count(op: Any, why: str) -> None:
     name = f"{op._schema.name.removeprefix('aten::')}.{op._schema.overload_name or 'default'}"
     counts[name] = counts.get(name, 0) + 1
-    if quiet or _printing():
+    if quiet or _for_precision():
         return
     if settings.flag("TDEV_STRICT"):
         raise UnsupportedError(
@@ -58,26 +58,24 @@ def _count(op: Any, why: str) -> None:
         f"aten::{name} runs on the CPU and comes back: {why}",
         FallbackWarning,
         key=("mlx", name),
-        stacklevel=_outside(),
+        stacklevel=outside(),
     )
 
 
-def _outside() -> int:
-    """How far up the caller's own code is, counted from the function that warns."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename).startswith(_HERE):
-        frame, level = frame.f_back, level + 1
-    return level
+_OF_ITS_OWN = (
+    os.path.join("torch", "_tensor_str.py"),
+    os.path.join("torch", "amp", "grad_scaler.py"),
+)
 
 
-_HERE = os.path.dirname(__file__)
+def _for_precision() -> bool:
+    """Whether torch itself takes to float64 for a moment, which is nobody's slow loop.
 
-
-def _printing() -> bool:
-    """Whether torch is formatting a tensor for a person: it computes with a float64 copy, which is nobody's slow loop."""
+    It formats a tensor from such a copy, and inverts a `GradScaler`'s scale, one number, in it.
+    """
     frame = sys._getframe(2)
     for _ in range(8):
-        if frame.f_code.co_filename.endswith("_tensor_str.py"):
+        if frame.f_code.co_filename.endswith(_OF_ITS_OWN):
             return True
         if frame.f_back is None:
             return False

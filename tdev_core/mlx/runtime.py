@@ -17,7 +17,7 @@ import threading
 import weakref
 from typing import Any
 
-from tdev_core.errors import UnsupportedError
+from tdev_core.errors import UnsupportedError, no_memory
 from tdev_core.mlx import dtypes
 from tdev_core.mlx.lazy import mx, torch
 
@@ -58,7 +58,7 @@ class _Evaluating:
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         lock.release()
         if isinstance(error, RuntimeError) and "malloc" in str(error):
-            raise torch.OutOfMemoryError(f"mlx out of memory. {error}") from error
+            raise torch.OutOfMemoryError(no_memory("mlx:0", f"{error}.")) from error
 
 
 evaluating = _Evaluating()

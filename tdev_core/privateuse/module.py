@@ -55,6 +55,7 @@ class DeviceModule(types.ModuleType):
     StreamContext = streams.StreamContext
     stream = streams.StreamContext
     OutOfMemoryError = torch.OutOfMemoryError
+    _initialized = True  # torch.utils.checkpoint keeps the random state of no other devices
 
     def __init__(
         self, name: str, accelerator: Accelerator, amp_dtypes: tuple[torch.dtype, ...]

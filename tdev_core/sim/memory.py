@@ -19,6 +19,7 @@ from typing import Any, cast
 
 import torch
 
+from tdev_core.errors import no_memory
 from tdev_core.privateuse import torch_api
 
 __all__ = [
@@ -79,11 +80,12 @@ class Pool:
 
     def _out_of_memory(self, nbytes: int) -> str:
         free = self.total - self.allocated
-        return (
-            f"sim out of memory. Tried to allocate {_human(nbytes)}. sim:{self.index} has a total "
-            f"capacity of {_human(self.total)} of which {_human(max(free, 0))} is free. Of the allocated "
+        return no_memory(
+            f"sim:{self.index}",
+            f"Tried to allocate {_human(nbytes)}. GPU {self.index} has a total capacity of "
+            f"{_human(self.total)} of which {_human(max(free, 0))} is free. Of the allocated "
             f"memory {_human(self.allocated)} is held by live tensors. "
-            "The capacity is TDEV_SIM_MEMORY (bytes for each device)."
+            "The capacity is TDEV_SIM_MEMORY (bytes for each device).",
         )
 
 

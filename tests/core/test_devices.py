@@ -55,6 +55,22 @@ class TestOnCpu:
             assert translate("cuda:3") == torch.device("cpu")
         assert len(caught) == 1
 
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "torch.zeros(1, device='cuda:41')",  # each names one that no other has named
+            "torch.device('cuda', 42)",
+            "torch.zeros(1).to('cuda:43')",
+            "torch.nn.Linear(1, 1).cuda(44)",
+            "torch.cuda.set_device(45)",
+        ],
+    )
+    def test_a_missing_index_is_reported_where_the_program_names_it(self, call: str) -> None:
+        tdev = pytest.importorskip("tdev")
+        with pytest.warns(DeviceWarning, match="does not exist here") as caught:
+            exec(compile(call, "program.py", "exec"), {"torch": tdev, "__name__": "program"})
+        assert [warning.filename for warning in caught] == ["program.py"]
+
     def test_device_index_takes_what_translation_gives(self) -> None:
         assert device_index(translate("cuda")) == 0
         assert device_index(None) == 0

@@ -81,6 +81,32 @@ def test_hooks_checkpoint_and_gradient_accumulation() -> None:
     assert seen == [torch.Size([4, 4])] * 2
 
 
+def test_a_scaled_step_is_no_fallback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDEV_STRICT", "1")
+    layer = nn.Linear(2, 2, device="mlx")
+    optimizer = torch.optim.SGD(layer.parameters(), 0.1)
+    scaler = torch.amp.GradScaler("mlx", init_scale=8.0)
+    before = layer.bias.detach().cpu()
+    scaler.scale(layer(torch.ones(1, 2, device="mlx")).sum()).backward()
+    scaler.unscale_(optimizer)  # inverts the scale in float64
+    nn.utils.clip_grad_norm_(layer.parameters(), 100.0)
+    scaler.step(optimizer)
+    scaler.update()
+    torch.testing.assert_close(layer.bias.detach().cpu(), before - 0.1)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_a_checkpoint_drops_the_same_again(reentrant: bool) -> None:
+    from torch.utils.checkpoint import checkpoint
+
+    x = torch.ones(64, device="mlx", requires_grad=True)
+    y = checkpoint(nn.Dropout(0.5), x, use_reentrant=reentrant)
+    before = torch.mlx.get_rng_state()  # type: ignore[attr-defined]
+    y.sum().backward()
+    assert x.grad is not None and torch.equal(x.grad, y)
+    assert torch.equal(torch.mlx.get_rng_state(), before)  # type: ignore[attr-defined]
+
+
 def test_seeds_and_generators_repeat() -> None:
     torch.manual_seed(5)
     a, b = torch.randn(3, device="mlx"), torch.rand(3, device="mlx")

@@ -44,6 +44,15 @@ def test_elementwise_work_stays_channels_last() -> None:
     assert id(array_of(out.mean((2, 3)))) not in layout.below
 
 
+def test_comparing_whole_tensors_is_not_elementwise(fallbacks: dict[str, int]) -> None:
+    x, w = torch.randn(1, 4, 1, 5, device="mlx"), torch.randn(1, 4, 1, 1, device="mlx")
+    out = F.conv2d(x, w)
+    assert id(array_of(out)) in layout.below
+    assert torch.equal(out, out.clone()) and not torch.equal(out, out + 1)
+    assert not torch.equal(out, out.clone().view(5))  # the same numbers in another shape
+    assert not fallbacks
+
+
 def test_compiled_graphs_stay_channels_last_too() -> None:
     torch._dynamo.reset()
     x, w, b = torch.randn(2, 4, 6, 8), torch.randn(5, 4, 3, 3), torch.randn(5)

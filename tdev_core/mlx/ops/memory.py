@@ -6,7 +6,7 @@ import math
 from functools import lru_cache, partial
 from typing import Any
 
-from tdev_core.errors import unsupported
+from tdev_core.errors import no_memory, unsupported
 from tdev_core.mlx import allocation, runtime, storage, transfer
 from tdev_core.mlx.allocation import new, wrap
 from tdev_core.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
@@ -64,8 +64,11 @@ def _check_size(nbytes: int, shape: tuple[int, ...]) -> None:
     # MLX's allocator on Linux does not look at what the system answers, and crashes when the array is written.
     if nbytes > _capacity():
         raise torch.OutOfMemoryError(
-            f"mlx out of memory. Tried to allocate {nbytes / 2**30:.2f} GiB. "
-            f"The device has a total capacity of {_capacity() / 2**30:.2f} GiB."
+            no_memory(
+                "mlx:0",
+                f"Tried to allocate {nbytes / 2**30:.2f} GiB. "
+                f"GPU 0 has a total capacity of {_capacity() / 2**30:.2f} GiB.",
+            )
         )
     if nbytes > _INT32 and max(shape) > _INT32:
         unsupported(

@@ -173,6 +173,17 @@ def test_checkpoint_draws_the_same_dropout(reentrant: bool) -> None:
     assert all(torch.equal(a, b) for a, b in zip(expected, run("sim"), strict=True))
 
 
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_checkpoint_draws_the_same_dropout_from_the_devices_own_numbers(reentrant: bool) -> None:
+    torch.sim.manual_seed(1)  # type: ignore[attr-defined]  # no longer the CPU's
+    x = torch.ones(64, device="sim", requires_grad=True)
+    y = checkpoint(nn.Dropout(0.5), x, use_reentrant=reentrant)
+    before = torch.sim.get_rng_state()  # type: ignore[attr-defined]
+    y.sum().backward()
+    assert x.grad is not None and torch.equal(x.grad, y)
+    assert torch.equal(torch.sim.get_rng_state(), before)  # type: ignore[attr-defined]
+
+
 def test_double_backward() -> None:
     def run(device: str) -> list[torch.Tensor]:
         torch.manual_seed(0)
