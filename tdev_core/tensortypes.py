@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import copyreg
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from tdev_core import shims
 from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index
 from tdev_core.queues import device_of_index
@@ -161,17 +163,24 @@ ShortStorage = StorageType("ShortStorage", torch.int16)
 
 # The default device that a tensor type has set: torch keeps it by thread, and so does this.
 _set_by_type = threading.local()
+# Whether `torch.Tensor(...)` makes tensors of the accelerator: torch keeps that by process.
+_legacy_there = False
 
 
 def set_default_tensor_type(t: Any) -> None:
     """``torch.set_default_tensor_type``: a type of the accelerator sets the default dtype, and the
     accelerator as the device of new tensors; a type of the CPU takes both back.
 
+    ``torch.Tensor(...)`` minds the type alone, whatever the default device. It cannot be reached by a
+    name (the class is torch's), and torch has no type for it that means ``mps``, ``mlx`` or ``sim``:
+    the first type of the accelerator that is set adds a shim on it.
+
     A device that ``set_default_device`` has set stays, as in torch, where it goes before the type's.
 
     Args:
         t: a tensor type, or its name (``"torch.cuda.FloatTensor"``).
     """
+    global _legacy_there
     if isinstance(t, str) and t.startswith("torch.cuda."):
         t = _find("TensorType", t.rpartition(".")[2])
     elif getattr(t, "__module__", "") == "torch.cuda" and not isinstance(t, TensorType):
@@ -180,13 +189,36 @@ def set_default_tensor_type(t: Any) -> None:
     by_type = before is None or before is getattr(_set_by_type, "context", None)
     if not isinstance(t, TensorType):
         torch.set_default_tensor_type(t)
+        _legacy_there = False
         if by_type:
             torch.set_default_device(None)
         return
     torch.set_default_dtype(t.dtype)
-    if by_type and current() is not Backend.CPU:
+    if current() is Backend.CPU:
+        return
+    shims.add(_LEGACY)
+    _legacy_there = True
+    if by_type:
         torch.set_default_device(device_type())
         _set_by_type.context = _default_device()
+
+
+def legacy_constructor(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``torch.Tensor(...)`` under a default type: sizes, a sequence or nothing make a tensor there.
+
+    A tensor given alone is handed back as torch does, wherever it lies, and so is what names a device.
+    """
+
+    def __new__(cls: type, *args: Any, **kwargs: Any) -> Any:
+        made = original(cls, *args, **kwargs)
+        if not _legacy_there or kwargs or (args and isinstance(args[0], torch.Tensor)):
+            return made
+        return made.to(device_of_index(device_index()))
+
+    return __new__
+
+
+_LEGACY = shims.Shim("torch.Tensor", "__new__", (), f"{__name__}:legacy_constructor")
 
 
 def _default_device() -> Any:

@@ -888,6 +888,11 @@ SHIMS = (
         devices=(("device", None),),
     ),
     Shim(
+        "torch.utils.benchmark.utils.timer.Timer",
+        "__init__",
+        factory="tdev_core.shims.benchmarks:timer_waiting",
+    ),
+    Shim(
         "torch.utils.checkpoint.DefaultDeviceType",
         "set_device_type",
         devices=(("device", 0),),

@@ -20,10 +20,10 @@ from typing import Any
 from tdev_core import report, settings
 from tdev_core.backend import Backend, current
 from tdev_core.errors import uncounted
-from tdev_core.shims import after_import
+from tdev_core.shims import after_import, safetensors_files
 from tdev_core.shims.generic import translating
 
-__all__ = ["Shim", "install", "installed", "uninstall", "wanted"]
+__all__ = ["Shim", "add", "install", "installed", "uninstall", "wanted"]
 
 _MISSING = object()
 
@@ -98,6 +98,14 @@ def install(shims: Iterable[Shim]) -> None:
             elif shim.dotted not in present:
                 _replace(shim, module)
         after_import.watch(_waiting.keys(), _arrived)
+        safetensors_files.install()
+
+
+def add(shim: Shim) -> None:
+    """Replace one attribute more, of a class that is imported; nothing happens where it is replaced."""
+    with _lock:
+        if wanted() and shim.dotted not in installed():
+            _replace(shim, sys.modules[shim.module])
 
 
 def _arrived(module: ModuleType) -> None:
@@ -125,6 +133,7 @@ def uninstall() -> None:
     with _lock:
         _waiting.clear()
         after_import.watch((), _arrived)
+        safetensors_files.uninstall()
         while _installed:
             entry = _installed.pop()
             if entry.owner.__dict__.get(entry.shim.name) is not entry.after:

@@ -93,3 +93,20 @@ def test_module() -> None:
 
     assert importlib.import_module("torch.sim") is sim
     assert sim.random.get_rng_state().dtype == torch.uint8
+
+
+def test_torchs_benchmark_timer_waits_for_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.utils.benchmark import Timer
+
+    from tdev_core.shims import benchmarks
+
+    waited: list[int] = []
+    monkeypatch.setattr(benchmarks, "drain", waited.append)
+    monkeypatch.setattr(Timer, "__init__", benchmarks.timer_waiting(Timer.__init__))
+    x = torch.ones(2, device="sim")
+    assert Timer("x * 2", globals={"x": x}).timeit(2).median > 0
+    assert waited and set(waited) == {0}
+    mine = Timer(
+        "x * 2", "", "", lambda: float(len(waited)), {"x": x}
+    )  # a clock of the program's own
+    assert mine._timer.timer() == len(waited)

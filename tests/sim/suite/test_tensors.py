@@ -6,12 +6,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tdev_core import devices, tensortypes
+from tdev_core import devices, shims, tensortypes
 from tdev_core.errors import UnsupportedError
 
 
@@ -440,6 +441,31 @@ def test_a_default_tensor_type_of_the_cpu_takes_back_the_accelerators(named: boo
         finally:
             torch.set_default_device(None)
             torch.set_default_tensor_type(torch.FloatTensor)
+
+
+def test_a_default_tensor_type_is_what_the_legacy_constructor_makes() -> None:
+    class Own(torch.Tensor):
+        pass
+
+    here = torch.zeros(2)
+    makers: list[Any] = [[1e10]], [2, 3], [], [np.ones(2)], [torch.Size([2])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch deprecates the function
+        try:
+            tensortypes.set_default_tensor_type("torch.cuda.FloatTensor")
+            for arguments in makers:
+                assert torch.Tensor(*arguments).device.type == "sim"
+            own = Own([3])
+            assert type(own) is Own and own.device.type == "sim" and own.tolist() == [3]
+            assert torch.Tensor(here).data_ptr() == here.data_ptr()  # handed back, as torch does
+            assert torch.FloatTensor([1]).device.type == "cpu"  # names the CPU
+            with torch.device("cpu"):  # no default device reaches that constructor
+                assert torch.Tensor([1]).device.type == "sim" != torch.tensor([1]).device.type
+        finally:
+            tensortypes.set_default_tensor_type(torch.FloatTensor)
+            assert torch.Tensor([1]).device.type == "cpu"
+            shims.uninstall()
+    assert "__new__" not in torch.Tensor.__dict__ and Own([3]).tolist() == [3]
 
 
 def test_the_predicate_asked_exactly_is_a_comparison_with_a_name() -> None:
