@@ -45,7 +45,7 @@ class SimAccelerator(Accelerator):
         memory.pool(index).reset_peak()
 
     def total(self, index: int) -> int:
-        """``TDEV_SIM_MEMORY``, or the host's memory."""
+        """``TDEV_SIM_MEMORY``, or this device's share of half of the host's memory."""
         return memory.pool(index).total
 
     def free(self, index: int) -> int:

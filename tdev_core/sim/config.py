@@ -6,12 +6,14 @@ import os
 import re
 from dataclasses import dataclass
 
+from tdev_core.cpu import host
 from tdev_core.errors import ConfigError
 
 __all__ = ["SimConfig", "parse_size", "read"]
 
 _UNITS = {"": 1, "k": 1, "m": 2, "g": 3, "t": 4}
 _MAX_DEVICES = 64  # torch keeps a device index in 8 signed bits; per-device state is made for each
+_LEAST_MEMORY = 1 << 26  # where the system does not tell how much there is
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,8 @@ def read() -> SimConfig:
     Raises:
         ConfigError: a variable has a value that means nothing.
     """
-    return SimConfig(_devices(), _memory(), _rng())
+    devices = _devices()
+    return SimConfig(devices, _memory(devices), _rng())
 
 
 def parse_size(text: str) -> int:
@@ -64,16 +67,17 @@ def _devices() -> int:
     return int(text)
 
 
-def _memory() -> int:
+def _memory(devices: int) -> int:
     text = os.environ.get("TDEV_SIM_MEMORY", "").strip()
     if not text:
-        return _host_memory()
+        # Programs fill a device until it raises; before these do, the system must not run out itself.
+        return max(host.memory_total() // 2 // devices, _LEAST_MEMORY)
     try:
         return parse_size(text)
     except ValueError:
         raise ConfigError(
             f"TDEV_SIM_MEMORY={text!r} is not a size. Write bytes or a unit, such as 8GiB, 512MiB or "
-            "1.5GB, for each device; or unset it to have the host's memory as the capacity."
+            "1.5GB, for each device; or unset it to have them share half of the host's memory."
         ) from None
 
 
@@ -85,12 +89,3 @@ def _rng() -> str:
             "continues the CPU's sequence until it is seeded by itself) or 'own' (always apart)."
         )
     return text
-
-
-def _host_memory() -> int:
-    try:
-        import psutil
-    except ImportError:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    total: int = psutil.virtual_memory().total
-    return total

@@ -43,6 +43,17 @@ def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.rng == "linked"
 
 
+@pytest.mark.parametrize(("told", "each"), [(16 << 30, 2 << 30), (0, 1 << 26)])
+def test_all_devices_together_leave_the_host_half_of_its_memory(
+    monkeypatch: pytest.MonkeyPatch, told: int, each: int
+) -> None:
+    """A program that looks for the largest batch fills a device: it, not the system, has to say no."""
+    monkeypatch.delenv("TDEV_SIM_MEMORY", raising=False)
+    monkeypatch.setenv("TDEV_SIM_DEVICES", "4")
+    monkeypatch.setattr(config.host, "memory_total", lambda: told)
+    assert config.read().memory == each
+
+
 def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TDEV_SIM_DEVICES", " 4 ")
     monkeypatch.setenv("TDEV_SIM_MEMORY", "64MiB")
