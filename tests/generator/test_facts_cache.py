@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.metadata
 import json
+import pkgutil
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
+from generator import facts
 from generator.facts import FactsError, cache, introspect, pin
 from generator.facts.model import (
     Facts,
@@ -161,3 +165,12 @@ def test_the_command_without_torch_is_one_paragraph_and_status_2(tmp_path: Path)
     assert done.stderr.startswith("error: torch is not installed")
     assert "Traceback" not in done.stderr and done.stderr.count("\n") == 1
     assert f'"torch=={pin.PINNED}"' in done.stderr
+
+
+def test_no_module_that_is_read_later_hides_a_function_of_the_package() -> None:
+    """A torch that is not remembered is read by modules that nothing else imports."""
+    for module in pkgutil.iter_modules(facts.__path__):
+        if module.name != "__main__":
+            importlib.import_module(f"generator.facts.{module.name}")
+    hidden = [name for name in facts.__all__ if isinstance(getattr(facts, name), ModuleType)]
+    assert not hidden
