@@ -16,6 +16,7 @@ from pathlib import Path
 from generator import paths
 from generator.facts import cache
 from generator.memo import Memo, digest
+from generator.render.writer import present
 
 __all__ = ["LastRun"]
 
@@ -45,7 +46,7 @@ class LastRun:
         cache.forget_oldest(cache.folder(), "last-run-*.json", _KEEP)
 
     def _key(self) -> str:
-        return digest(self._inputs, *_hashed([paths.CATALOG, *_files(paths.GENERATED)]))
+        return digest(self._inputs, *_hashed([paths.CATALOG, *_below(paths.GENERATED)]))
 
 
 def _versions() -> Iterator[str]:
@@ -58,13 +59,11 @@ def _versions() -> Iterator[str]:
 
 def _sources() -> Iterator[str]:
     for folder in (Path(__file__).parent, paths.TEMPLATES, paths.CORE):
-        yield from _hashed(_files(folder))
+        yield from _hashed(_below(folder))
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(
-        path for path in folder.rglob("*") if "__pycache__" not in path.parts and path.is_file()
-    )
+def _below(folder: Path) -> list[Path]:
+    return [folder / path for path in present(folder)]
 
 
 def _hashed(files: list[Path]) -> Iterator[str]:

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["compare", "write_file", "write_tree"]
+__all__ = ["compare", "present", "write_file", "write_tree"]
 
 _IGNORED = ("__pycache__",)
 
@@ -20,7 +20,7 @@ def write_tree(root: Path, files: dict[str, str]) -> tuple[int, int]:
         How many files were written, and how many strays were deleted.
     """
     written = sum(write_file(root / path, text) for path, text in files.items())
-    strays = [path for path in _present(root) if path not in files]
+    strays = [path for path in present(root) if path not in files]
     for path in strays:
         (root / path).unlink()
     for folder in sorted((p for p in root.rglob("*") if p.is_dir()), reverse=True):
@@ -56,21 +56,22 @@ def write_file(path: Path, text: str) -> bool:
 
 def compare(root: Path, files: dict[str, str]) -> Iterator[str]:
     """Unified diffs from what ``root`` holds to ``files``; nothing where they are equal."""
-    present = set(_present(root))
-    for path in sorted(present | files.keys()):
-        before = (root / path).read_text(encoding="utf-8") if path in present else ""
+    there = set(present(root))
+    for path in sorted(there | files.keys()):
+        before = (root / path).read_text(encoding="utf-8") if path in there else ""
         after = files.get(path, "")
-        if before == after and (path in present) == (path in files):
+        if before == after and (path in there) == (path in files):
             continue
         yield from difflib.unified_diff(
             before.splitlines(keepends=True),
             after.splitlines(keepends=True),
-            f"{root.name}/{path} (on disk)" if path in present else "/dev/null",
+            f"{root.name}/{path} (on disk)" if path in there else "/dev/null",
             f"{root.name}/{path} (as generated)" if path in files else "/dev/null",
         )
 
 
-def _present(root: Path) -> Iterator[str]:
+def present(root: Path) -> Iterator[str]:
+    """The files below ``root``, relative to it, in order; caches of compiled code are not among them."""
     for path in sorted(root.rglob("*")):
         if path.is_file() and not any(part in _IGNORED for part in path.parts):
             yield path.relative_to(root).as_posix()

@@ -117,7 +117,7 @@ def test_uninstall_puts_the_class_back(library: Any) -> None:
 
 
 def test_the_library_itself(tmp_path: Path) -> None:
-    library = pytest.importorskip("safetensors.torch")
+    library = pytest.importorskip("safetensors.torch", reason="safetensors is not installed")
     library.save_file({"a": torch.arange(3)}, str(tmp_path / "x.safetensors"))
     safetensors_files.install()
     try:
