@@ -1,6 +1,6 @@
 """Training steps on device ``mlx`` against the same model written by hand in MLX, in one run.
 
-    python benchmarks/bench_mlx.py            # ratios and dispatch overhead
+    python benchmarks/bench_mlx.py            # ratios and dispatch overhead; with native kernels where they are built
     python benchmarks/bench_mlx.py --steps 30 --repeat 7
     python benchmarks/bench_mlx.py --memory   # memory over 500 steps, nothing else
 
@@ -28,7 +28,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import tdev_core.mlx  # noqa: E402
-from tdev_core.mlx import runtime  # noqa: E402
+from tdev_core.mlx import native, runtime  # noqa: E402
 
 # Any: MLX's own packages do not export their names for a type checker.
 mx: Any = importlib.import_module("mlx.core")
@@ -310,7 +310,12 @@ def main() -> int:
     print(
         f"torch {torch.__version__}, mlx {importlib.metadata.version('mlx')}, {mx.default_device()}"
     )
-    print(f"dispatch overhead: {overhead():.2f} us for one operator (median of 12)")
+    for on in (True, False) if native.start() else (False,):
+        with native.using(on):
+            kind = "native" if on else "Python"
+            print(
+                f"dispatch overhead, {kind} kernels: {overhead():.2f} us for one operator (median of 12)"
+            )
     for name in ("GPT", "ResNet"):
         for compiled in (False, True):
             ours, theirs = (prepared(who, name, compiled, TIMED) for who in ("tdev", "MLX"))

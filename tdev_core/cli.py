@@ -11,6 +11,7 @@ commands:
   run -m MODULE [ARGS …]   the same for a module
   doctor                   what hardware was found, what is active, what would be faster
   matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
+  native                   build the C++ kernels of device mlx (native --help)
   version                  which tdev, torch and backend this is
   codemod PATH …           rewrite source; the same as python -m tdev.codemod
 """
@@ -36,6 +37,10 @@ def main(argv: list[str]) -> int:
             from tdev_core.doctor import main as doctor
 
             return doctor(argv[1:])
+        case "native":
+            from tdev_core.mlx.native import main as native
+
+            return native(argv[1:])
         case "version":
             import torch
 

@@ -184,7 +184,9 @@ def _fallback(backend: str | None) -> str:
                 else "off: operators without a Metal kernel raise (PYTORCH_ENABLE_MPS_FALLBACK=0)"
             )
         case "mlx":
-            return "operators without a kernel run on the CPU, with one FallbackWarning each"
+            from tdev_core.mlx import native
+
+            return f"operators without a kernel run on the CPU, with one FallbackWarning each; {native.state()}"
         case "cuda" | "cpu" | "sim":
             return "none: every operator runs where its tensors are"
         case _:

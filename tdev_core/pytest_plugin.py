@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
-from tdev_core.run.cache import CodeCache, directory
+from tdev_core import caches
+from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, Roots, install, uninstall
 from tdev_core.run.state import State, hand_on, take_back
@@ -79,7 +80,7 @@ def _install(config: pytest.Config) -> None:
         rewrite_asserts(tree, source, path, config)
 
     state = State(roots=_roots(config), mirror=_mirror_is_there())
-    cache = CodeCache(directory(), _variant(config))
+    cache = CodeCache(caches.directory("run"), _variant(config))
     finder = PytestFinder(Roots(state.roots), state.compiler(), Compiler(cache, asserts))
     config.stash[_FINDER] = finder
     install(finder)

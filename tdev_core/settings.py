@@ -8,7 +8,13 @@ from tdev_core.errors import ConfigError
 
 __all__ = ["FLAGS", "check", "flag"]
 
-FLAGS = {"TDEV_SHIMS": True, "TDEV_CPU_ALIAS": False, "TDEV_REPORT": False, "TDEV_STRICT": False}
+FLAGS = {
+    "TDEV_SHIMS": True,
+    "TDEV_CPU_ALIAS": False,
+    "TDEV_REPORT": False,
+    "TDEV_STRICT": False,
+    "TDEV_NATIVE": True,
+}
 """Each flag with what holds where it is unset or empty."""
 
 _ON = frozenset(("1", "true", "yes", "on"))

@@ -17,7 +17,7 @@ from tdev_core.mlx.lazy import mx, torch
 from tdev_core.mlx.registry import Decline, Row
 from tdev_core.mlx.storage import read, write
 
-__all__ = ["inplace", "through"]
+__all__ = ["function_of", "inplace", "through"]
 
 Kernel = Callable[..., Any]
 
@@ -29,12 +29,12 @@ def through(operator: Any, row: Row, usual: Kernel) -> Kernel:
     get = _plain if operator._schema.name.removeprefix("aten::") in CONJ_SEEN else read
     kinds = [str(a.type) for a in operator._schema.arguments if not a.kwarg_only]
     if kinds == ["Tensor"]:
-        return _one(_function(row), get, usual)
+        return _one(function_of(row), get, usual)
     if kinds in (["Tensor", "Tensor"], ["Tensor", "number"]):
-        return _two(_function(row), get, usual)
+        return _two(function_of(row), get, usual)
     if kinds[0] == "List[Tensor]":
-        return _list(_function(row), get, usual)
-    return _several(_function(row), get, usual)
+        return _list(function_of(row), get, usual)
+    return _several(function_of(row), get, usual)
 
 
 def _plain(x: Any) -> Any:
@@ -44,7 +44,8 @@ def _plain(x: Any) -> Any:
     return read(x)
 
 
-def _function(row: Row) -> Kernel:
+def function_of(row: Row) -> Kernel:
+    """What a row with `Row.float32` names."""
     named = row.float32
     return getattr(mx, named) if isinstance(named, str) else named  # type: ignore[return-value]
 
@@ -119,7 +120,7 @@ def inplace(row: Row, usual: Kernel) -> Kernel:
     """The same for the in-place form of an element-wise operator of two operands."""
     if row.float32 is None:
         return usual
-    function = _function(row)
+    function = function_of(row)
     local, views, float32, tensor = runtime._local, layout.below, torch.float32, torch.Tensor
 
     def call(x: Any, *args: Any, **kwargs: Any) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.errors import unsupported
-from tdev_core.mlx import derive, direct, dispatch, fallback, runtime, table
+from tdev_core.mlx import derive, direct, dispatch, fallback, native, runtime, table
 from tdev_core.mlx.lazy import torch
 from tdev_core.mlx.registry import OPERATORS, Row
 from tdev_core.privateuse import torch_api
 
-__all__ = ["register", "registered"]
+__all__ = ["put_native_before", "register", "registered"]
 
 registered: set[str] = set()
 """Overloads that have a kernel of the device, derived ones included."""
@@ -46,6 +46,26 @@ def register() -> None:
         torch_api.implement("aten::pin_memory", _pin_memory, key)
     process_group.install("mlx", collectives.kernel)
     compiler.announce()
+    put_native_before()
+
+
+def put_native_before() -> None:
+    """Let the native kernels, where they have been built, answer first what they can answer."""
+    from tdev_core.mlx.ops import memory
+
+    if not native.start():
+        return
+    for row in OPERATORS.values():
+        if row.float32 is None or row.overload not in registered:
+            continue
+        function = direct.function_of(row)
+        name, overload = row.overload.split(".", 1)
+        native.before(_operator(name, overload), function)
+        for full in derive.derived(name, overload)[0]:
+            if full in registered and full not in OPERATORS:
+                native.before(_operator(*full.split(".", 1)), function, in_place=True)
+    for name, by in memory.ALONE.items():
+        native.view(_operator(name, "default"), by)
 
 
 def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:

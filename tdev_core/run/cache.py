@@ -22,19 +22,6 @@ _HEADER = b"tdev\x01\n"
 _DIGEST = 32
 
 
-def directory() -> Path | None:
-    """``TDEV_CACHE_DIR``, or the user's cache directory for tdev; None where there is neither."""
-    given = os.environ.get("TDEV_CACHE_DIR")
-    if given:
-        return Path(given) / "run"
-    try:
-        from platformdirs import user_cache_dir
-
-        return Path(user_cache_dir("tdev", appauthor=False)) / "run"
-    except (ImportError, RuntimeError):  # RuntimeError: no home directory
-        return None
-
-
 class CodeCache:
     """Code by path and source; ``variant`` tells apart ways of compiling the same source."""
 

@@ -12,8 +12,9 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
+from tdev_core import caches
 from tdev_core.run import elsewhere, launching
-from tdev_core.run.cache import CodeCache, directory
+from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, Roots, install
 
@@ -33,7 +34,7 @@ class State:
 
     def compiler(self) -> Compiler:
         """A compiler for modules, with the cache unless that is off."""
-        return Compiler(CodeCache(directory() if self.cached else None))
+        return Compiler(CodeCache(caches.directory("run") if self.cached else None))
 
     def runner(self) -> list[str]:
         """What has to stand before a script for another Python to run it as this one does."""

@@ -9,6 +9,7 @@ from types import CodeType
 
 import pytest
 
+from tdev_core import caches
 from tdev_core.run import cache
 from tdev_core.run.cache import CodeCache
 from tests.run.conftest import Run
@@ -111,9 +112,9 @@ def test_the_users_directory_is_used_where_none_is_given(monkeypatch: pytest.Mon
     monkeypatch.delenv("TDEV_CACHE_DIR", raising=False)
     if sys.platform == "linux":
         monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-        assert cache.directory() == Path("/somewhere/tdev/run")
+        assert caches.directory("run") == Path("/somewhere/tdev/run")
     monkeypatch.setenv("TDEV_CACHE_DIR", "/given")
-    assert cache.directory() == Path("/given/run")
+    assert caches.directory("run") == Path("/given/run")
 
 
 def test_what_the_rules_failed_on_runs_as_it_is_and_is_tried_again(

@@ -180,15 +180,15 @@ def view_as_complex(x: Tensor) -> Tensor:
     return _native("view_as_complex", "default")(torch._C.DispatchKey.CPU, x)
 
 
-_ALONE = {"as_strided": "as_strided", "view": "view", "_unsafe_view": "view", "unfold": "unfold"}
+ALONE = {"as_strided": "as_strided", "view": "view", "_unsafe_view": "view", "unfold": "unfold"}
 
 
 def alone(overload: str) -> Any:
     """What answers a view operator without any Python in between, or None: torch's own kernel, bound to its key."""
     name, _, variant = overload.partition(".")
-    if variant != "default" or name not in _ALONE:
+    if variant != "default" or name not in ALONE:
         return None
-    return partial(_native(_ALONE[name], variant), torch._C.DispatchKey.CPU)
+    return partial(_native(ALONE[name], variant), torch._C.DispatchKey.CPU)
 
 
 _found: dict[tuple[str, str], Any] = {}
