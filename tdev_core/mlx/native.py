@@ -1,8 +1,8 @@
-"""Kernels of device ``mlx`` in C++: built once by ``python -m tdev native``, used from then on.
+"""The way to the kernels of device ``mlx`` in C++: built once by ``python -m tdev native``, used from then on.
 
-They stand before the Python kernels (see native.cpp) and answer what most programs call most often in less than half
-the time. They are bound to one torch and one Python, so that no wheel could carry them: the build needs a C++ compiler
-and what torch installs. Without them everything works, by Python alone.
+It stands before the Python wrappers of the kernels (see native.cpp) and takes less than half of their time. The library
+is bound to one torch and one Python, so that no wheel could carry it: the build needs a C++ compiler and what torch
+installs. Without it everything works, by Python alone.
 """
 
 from __future__ import annotations
@@ -138,9 +138,18 @@ def start() -> bool:
             key=path,
         )
         return False
-    from tdev_core.mlx import layout, runtime, storage
+    from tdev_core.mlx import dtypes, layout, runtime, storage
+    from tdev_core.mlx.lazy import mx
 
-    library.start(runtime._local, layout.below, storage.read, runtime.drain, runtime.PENDING_LIMIT)
+    library.start(
+        runtime._local,
+        layout.below,
+        storage.read,
+        dtypes.to_torch,
+        mx.array,
+        runtime.drain,
+        runtime.PENDING_LIMIT,
+    )
     _loaded = library
     return True
 
@@ -154,14 +163,15 @@ def _load(path: Path) -> Any:
     return library
 
 
-def before(operator: Any, function: Any, *, in_place: bool = False) -> None:
-    """Answer calls of `operator` that are float32 alone with `function`, over arrays; the kernel that it has gets the rest.
+def before(operator: Any, kernel: Any, float32: Any = None, *, in_place: bool = False) -> None:
+    """Answer `operator` with `kernel`, over arrays, where its arguments are simple; the kernel that it has gets the rest.
 
     Args:
-        operator: an overload of ``torch.ops.aten`` with a kernel for the device.
+        operator: an overload of ``torch.ops.aten`` with a kernel for the device, which gives tensors and nothing else.
+        float32: what to call instead where every operand is float32; see `Row.float32`.
         in_place: whether the result takes the place of the first argument's array.
     """
-    _loaded.front(*_named(operator), function, in_place)
+    _loaded.front(*_named(operator), kernel, float32, in_place)
 
 
 def view(operator: Any, by: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.errors import unsupported
-from tdev_core.mlx import derive, direct, dispatch, fallback, native, runtime, table
+from tdev_core.mlx import derive, direct, dispatch, fallback, layout, native, runtime, table
 from tdev_core.mlx.lazy import torch
 from tdev_core.mlx.registry import OPERATORS, Row
 from tdev_core.privateuse import torch_api
@@ -56,14 +56,18 @@ def put_native_before() -> None:
     if not native.start():
         return
     for row in OPERATORS.values():
-        if row.float32 is None or row.overload not in registered:
+        if row.raw or row.overload not in registered:
             continue
-        function = direct.function_of(row)
         name, overload = row.overload.split(".", 1)
-        native.before(_operator(name, overload), function)
+        operator = _operator(name, overload)
+        if any(str(given.type) != "Tensor" for given in operator._schema.returns):
+            continue
+        kernel = layout.follow(row.kernel) if layout.elementwise(operator) else row.kernel
+        float32 = None if row.float32 is None else direct.function_of(row)
+        native.before(operator, kernel, float32)
         for full in derive.derived(name, overload)[0]:
             if full in registered and full not in OPERATORS:
-                native.before(_operator(*full.split(".", 1)), function, in_place=True)
+                native.before(_operator(*full.split(".", 1)), kernel, float32, in_place=True)
     for name, by in memory.ALONE.items():
         native.view(_operator(name, "default"), by)
 
