@@ -36,7 +36,8 @@ def library() -> Iterator[None]:
         patch.setenv("TDEV_NATIVE", "1")
         patch.setenv("TDEV_CACHE_DIR", str(CACHE))
         native.build()
-        if native._loaded is None:
+        began_here = native._loaded is None
+        if began_here:
             setup.put_native_before()
             native._loaded.enable(False)
         yield
@@ -101,7 +102,8 @@ def test_in_place_forms_write_to_the_tensor_they_are_given(overload: str) -> Non
 
     def call() -> Any:
         x = start.to("mlx")
-        alias, others = x.view(12), ()
+        alias = x.view(12)
+        others: tuple[Any, ...] = ()
         if len(kinds) > 1:
             others = (torch.full((4,), 2.0).to("mlx") if kinds[1] == "Tensor" else 2.0,)
         counted = native.answered()
