@@ -120,6 +120,9 @@ bool is_wrapped_number(const at::Tensor& t) {
 enum class Numbers { kAsTheyAre, kAsFloats };
 
 py::object number(const at::Scalar& value, Numbers numbers) {
+  if (value.type() == at::kUInt64) {  // beyond int64
+    return {};
+  }
   if (value.isBoolean()) {
     return borrowed(value.toBool() ? Py_True : Py_False);
   }

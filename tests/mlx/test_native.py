@@ -123,6 +123,7 @@ def x() -> torch.Tensor:
 
 LEFT: dict[str, Callable[[], Any]] = {
     "a complex number": lambda: x() * 1j,
+    "a number beyond int64": lambda: x() + 2**63,
     "a dtype": lambda: torch.sum(x(), 0, dtype=torch.int64),
     "a negated view": lambda: torch.clamp(torch._neg_view(x()), 0),
     "a conjugated view": lambda: torch.mm((x() * 1j).conj(), (x() * 1j).t()),
