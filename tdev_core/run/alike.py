@@ -6,14 +6,16 @@ source can know what such a text will be. A program that runs rewritten in memor
 :func:`among`, :func:`pair` and :func:`member` instead, for which the type of tdev's accelerator and
 ``"cuda"`` are two spellings of one. Everything else compares as Python does.
 
-So with ``batch["x"].is_cuda``, where the source does not tell whether a tensor is asked: :func:`is_cuda`.
+So with ``batch["x"].is_cuda``, where the source does not tell whether a tensor is asked: :func:`is_cuda`;
+and with tables by device type (``{"cuda": 1, "cpu": 2}[x.device.type]``) that have no row for it: :func:`row`.
 """
 
 from __future__ import annotations
 
 import ast
+import operator
 import re
-from collections.abc import Collection, Iterator, KeysView, ValuesView
+from collections.abc import Callable, Collection, Iterator, KeysView, ValuesView
 from typing import Any
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "may_compare",
     "member",
     "pair",
+    "row",
     "same",
 ]
 
@@ -81,6 +84,14 @@ def member(item: Any, container: Any) -> tuple[Any, Any]:
     return (other, container) if other in container else (item, container)
 
 
+def row(table: Any, key: Any) -> Any:
+    """``table[key]``; of a dictionary that lacks the accelerator, the row of CUDA."""
+    if type(key) is str and isinstance(table, dict) and not hasattr(table, "__missing__"):
+        if key not in table and (other := _as_cuda(key)) in table:
+            return table[other]
+    return table[key]
+
+
 def is_cuda(thing: Any) -> Any:
     """``thing.is_cuda``, which of torch's own things is also true of what lies on the accelerator."""
     told = thing.is_cuda
@@ -123,7 +134,7 @@ def answer(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> bool:
     Args:
         unknown: where an ``x.is_cuda`` begins of which the rules do not know whether it asks a tensor.
     """
-    nodes = list(ast.walk(tree))  # no recursion: a long sum of texts is a deep tree
+    nodes = list(ast.walk(tree))
     verdicts = {id(part) for node in nodes for part in _judged(node)}
 
     def asking(value: Any) -> Any:
@@ -133,20 +144,28 @@ def answer(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> bool:
             return _is_cuda(value)
         return value
 
-    found = False
-    for node in reversed(nodes):  # the parts of a node come before it
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list):
-                answered = [asking(item) for item in value]
-                changed = any(new is not old for new, old in zip(answered, value, strict=True))
-                value[:] = answered
-            else:
-                setattr(node, name, asking(value))
-                changed = getattr(node, name) is not value
-            found = found or changed
-        found = isinstance(node, ast.Call) and _asserted(node) or found
+    found = _replace(tree, asking)
+    found = any([_asserted(node) for node in nodes if isinstance(node, ast.Call)]) or found
+    # What is compared is told by its name, so that it is looked up afterwards.
+    found = any(map(_is_lookup, nodes)) and _replace(tree, _looked_up) or found
     if found:
         _import_into(tree)
+    return found
+
+
+def _replace(tree: ast.Module, by: Callable[[Any], Any]) -> bool:
+    """Put ``by(node)`` in the place of every node below ``tree``; says whether one is another."""
+    found = False
+    # No recursion: a long sum of texts is a deep tree. The parts of a node come before it.
+    for node in reversed(list(ast.walk(tree))):
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list):
+                new = [by(item) for item in value]
+                found = found or any(map(operator.is_not, new, value))
+                value[:] = new
+            elif (other := by(value)) is not value:
+                setattr(node, name, other)
+                found = True
     return found
 
 
@@ -182,6 +201,17 @@ def _is_cuda(node: ast.Attribute) -> ast.expr:
     if node.attr != "is_cuda" or not isinstance(node.ctx, ast.Load):
         return node
     return _question("is_cuda", [node.value], node)
+
+
+def _is_lookup(node: Any) -> bool:
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+        return False
+    return not isinstance(node.slice, ast.Tuple) and _is_type(node.slice)
+
+
+def _looked_up(node: Any) -> Any:
+    """``table[x.device.type]`` as a question; others as is."""
+    return _question("row", [node.value, node.slice], node) if _is_lookup(node) else node
 
 
 def _asserted(node: ast.Call) -> bool:

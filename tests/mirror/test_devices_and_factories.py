@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -42,6 +43,21 @@ def test_devices_are_real_ones_on_the_active_backend(make: Callable[[], stock.de
             pass
         case _:
             raise AssertionError(device)
+
+
+def test_a_device_is_told_by_its_type() -> None:
+    # Which is torch's own, so that `is` says no; what the codemod writes instead says yes.
+    kind = type(torch.device("cpu"))
+    assert kind == torch.device and not kind != torch.device and torch.device == kind
+    assert kind in (str, torch.device) and {torch.device: 1}[kind] == 1 and kind in {torch.device}
+    told = functools.singledispatch(lambda value: "else")
+    told.register(torch.device, lambda value: "device")
+    assert told(torch.device("cpu")) == told(stock.device("meta")) == "device"
+    match torch.device("cpu"):
+        case torch.device(type="cpu"):
+            pass
+        case other:
+            raise AssertionError(other)
 
 
 def test_cpu_and_meta_mean_themselves() -> None:

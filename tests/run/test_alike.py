@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from typing import Any
 
 import pytest
@@ -40,6 +41,13 @@ class Thing:
 
     def __str__(self) -> str:
         return self.text
+
+
+class Kind:
+    """What tells a device's type alone."""
+
+    def __init__(self, text: str) -> None:
+        self.device_type = text
 
 
 class Case:
@@ -109,6 +117,42 @@ def test_a_list_is_asked_where_the_answer_is_a_verdict(here: str) -> None:
         asked("assert x.device.type not in kinds", x=x, kinds=(here,))
     with pytest.raises(AssertionError):
         asked("assert x.device.type in kinds", x=Thing("meta"), kinds=("cuda", "xpu"))
+
+
+def test_a_table_by_device_type_gives_cudas_row(here: str) -> None:
+    x, y = Thing(f"{here}:1"), Thing("cpu")
+    table = {"cuda": "fast", "cpu": "slow", "cuda:1": "second"}
+    told = "slow" if here == "cpu" else "fast"
+    assert asked("result = table[x.device.type]", x=x, table=table) == told
+    assert asked("result = table[x.device.type]", x=y, table=table) == "slow"
+    assert asked("result = {'cuda': 1, 'cpu': 0}[kind_of.device_type]", kind_of=Kind(here)) == (
+        here != "cpu"
+    )
+    if here != "cpu":
+        assert asked("result = table[str(x.device)]", x=x, table=table) == "second"
+    if here != "cuda":
+        own = {"cuda": 1, here: 2}
+        assert asked("result = own[x.device.type]", x=x, own=own) == 2
+        empty = collections.defaultdict(list, cuda=[1])
+        assert asked("result = empty[x.device.type]", x=x, empty=empty) == []
+    with pytest.raises(KeyError, match=here):
+        asked("table[x.device.type]", x=x, table={"xpu": 1})
+    assert asked("device_type = 1; result = ['a', 'b'][device_type]") == "b"
+
+
+def test_a_table_is_written_as_the_program_says(here: str) -> None:
+    x = Thing(here)
+    counts: dict[str, int] = {}
+    text = "counts[x.device.type] = 1; counts[x.device.type] += 1; result = x.device.type == kind"
+    assert asked(text, x=x, counts=counts, kind=here) and counts == {here: 2}
+    asked("del counts[x.device.type]; x.device.type == kind", x=x, counts=counts, kind=here)
+    assert counts == {}
+
+
+def test_what_is_looked_up_may_be_compared(here: str) -> None:
+    held = {"cuda": Thing(here)}
+    text = "device_type = kind; result = devices[device_type].type == kind"
+    assert asked(text, devices=held, kind="cuda") is (here != "cpu")
 
 
 def test_unittest_asks_too(here: str) -> None:

@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.rules import (
     arms,
     compare,
     handed_on,
+    identity,
     import_places,
     imports,
     is_cuda,
@@ -54,6 +55,7 @@ _TDEV: tuple[Pass, ...] = (
     moves.moves,
     kernels.kernels,
     imports.imports,
+    identity.identities,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
     accelerator.accelerator,

@@ -34,6 +34,10 @@ IMPORT = rule(
 
     tdev's names are torch's own objects unless they depend on the device, so re-pointing an
     import never changes what another name means.
+
+    `torch.device`, `Generator`, `Stream` and `Event` of tdev are classes of its own that count as
+    torch's for `isinstance`, `==` and `in`, and are another object: where their import changes, `type(x) is
+    torch.device` becomes `type(x) == torch.device`.
     """,
 )
 

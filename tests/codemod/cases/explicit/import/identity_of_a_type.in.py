@@ -1,0 +1,22 @@
+import torch
+from torch import Generator as G, device as Place
+
+
+def pick(x, where):
+    if type(where) is torch.device or where.__class__ is not torch.Stream:
+        return torch.zeros(2, device=where)
+    if type(where) is not Place is not torch.Event:
+        return G("cuda") if type(x) is (G) else Place("cuda")
+    if (
+        type(where)  # a comment stays
+        is torch.device
+    ):
+        return x.dtype is torch.float32
+    return type(where) is torch.Size
+
+
+def where_it_is(x):
+    return type(x.device) is torch.device, type(x.device) is not Place
+
+
+print(pick(torch.ones(1), torch.device("cpu")), where_it_is(torch.ones(1)))
