@@ -51,6 +51,11 @@ def differences(walked: Walked, collected: Collected, origins: Origins) -> tuple
                 f"{name} takes everything from typing: names that typing gained after Python 3.10 "
                 "are left out."
             )
+        if source.versioned:
+            found.add(
+                f"{name} imports {', '.join(sorted(source.versioned))} for some versions of Python "
+                "only: left out."
+            )
         by_condition: dict[str, list[str]] = {}
         for bound, conditions in sorted(source.conditions.items()):
             if bound.startswith("_") or bound in source.unconditional or len(conditions) != 1:

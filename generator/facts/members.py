@@ -148,11 +148,13 @@ def _reachable(name: str, walked: Walked) -> bool:
 
 
 def _newer(name: str, origins: Origins) -> frozenset[str]:
-    """Names that a module has only because a newer Python has them (see ``differences``)."""
+    """Names that a module has only because of the Python that runs it (see ``differences``)."""
     source = origins.source(name)
-    if source is None or "typing" not in source.stars:
+    if source is None:
         return frozenset()
-    return notation.TYPING_SINCE_311 - source.public
+    if "typing" not in source.stars:
+        return source.versioned
+    return source.versioned | notation.TYPING_SINCE_311 - source.public
 
 
 def _lent(module: types.ModuleType) -> set[str]:

@@ -72,6 +72,17 @@ class ModuleSource:
         names = (*self.imports, *self.functions, *self.classes, *self.assignments)
         return frozenset(name for name in names if not name.startswith("_"))
 
+    @cached_property
+    def versioned(self) -> frozenset[str]:
+        """Public names that the text imports from elsewhere for some versions of Python only."""
+        return frozenset(
+            name
+            for name in self.public & self.conditions.keys() - self.unconditional
+            if len(self.conditions[name]) == 1
+            and "sys.version_info" in min(self.conditions[name])
+            and self.imports.get(name, "torch").partition(".")[0] not in ROOTS
+        )
+
     def origin(self, name: str) -> str | None:
         """Dotted path that ``name`` stands for at module level; ``None`` for an unknown name."""
         if name in self.imports:

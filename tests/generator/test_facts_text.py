@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from generator.facts import builds, docs, members, scopes, sources
+from generator.facts.library import Library
 from generator.facts.model import Member
+from generator.facts.origins import Origins
 from generator.facts.signatures import Speller
 from generator.facts.text import one_line
 
@@ -231,6 +233,31 @@ def test_conditions_are_kept_with_the_names_they_guard(source: sources.ModuleSou
     assert source.conditions["Ghost"] == {"if TYPE_CHECKING"}
     assert source.conditions["fast"] == {"try (except ImportError)", "except ImportError"}
     assert "COUNT" in source.unconditional
+
+
+VERSIONED = """
+import sys
+from functools import partial
+if sys.version_info >= (3, 11):
+    from enum import member, Enum
+    from typing import Self
+    from torch.nn import Linear
+    from functools import partial
+    import _thread
+    NEW = 1
+else:
+    from typing_extensions import Self
+if sys.platform == "linux":
+    from os import fork
+"""
+
+
+def test_what_a_module_takes_from_some_pythons_only_is_not_a_fact_of_torch() -> None:
+    origins = Origins(Library())
+    origins.add(sources.parse("torch.m", VERSIONED, is_package=False))
+    assert members._newer("torch.m", origins) == {"member", "Enum"}
+    origins.add(sources.parse("torch.m", VERSIONED + "from typing import *", is_package=False))
+    assert members._newer("torch.m", origins) > {"member", "Enum", "TypeIs"}
 
 
 @pytest.mark.parametrize(
