@@ -7,13 +7,24 @@ CUDA and MPS answer through torch's own modules; the three backends that tdev ke
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 
 import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.errors import TdevError
+from tdev_core.watermark import Tally
 
-__all__ = ["Accelerator", "accelerator"]
+__all__ = ["Accelerator", "Counted", "accelerator"]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What an allocator counts: ``bytes`` held, ``blocks`` that hold them, and requests refused (``ooms``)."""
+
+    bytes: Tally
+    blocks: Tally = field(default_factory=Tally)
+    ooms: int = 0
 
 
 class Accelerator(ABC):
@@ -49,6 +60,13 @@ class Accelerator(ABC):
     @abstractmethod
     def reset_peak(self, index: int) -> None:
         """Let the peak start again from what is held now."""
+
+    def counted(self, index: int) -> Counted:
+        """Everything that the device's allocator counts."""
+        return Counted(Tally(self.allocated(index), self.peak(index)))
+
+    def reset_totals(self, index: int) -> None:  # noqa: B027 - a device that counts none has none
+        """Let the totals of :meth:`counted` start again from 0."""
 
     @abstractmethod
     def total(self, index: int) -> int:

@@ -127,8 +127,11 @@ def reset_peak(device: Any = None) -> None:
 
 
 def reset_accumulated(device: Any = None) -> None:
-    """Let the totals of :func:`stats` start again from 0. Only ``cpu`` and ``mps`` keep totals."""
-    device_index(device)
+    """Let the totals of :func:`stats` start again from 0, and on ``sim`` the number of refusals.
+
+    ``mlx`` keeps no totals.
+    """
+    index = device_index(device)
     if current() is Backend.CPU:
         from tdev_core.cpu.accelerator import reserved_mark, used_mark
 
@@ -136,6 +139,8 @@ def reset_accumulated(device: Any = None) -> None:
         reserved_mark().reset_totals()
     elif current() is Backend.MPS:
         torch.accelerator.reset_accumulated_memory_stats()
+    else:
+        accelerator().reset_totals(index)
 
 
 def stats_nested(device: Any = None) -> dict[str, Any]:
@@ -229,7 +234,7 @@ _fractions: dict[int, float] = {}
 def set_fraction(fraction: float, device: Any = None) -> None:
     """Limit this process to ``fraction`` (0 to 1) of the device's memory.
 
-    ``mlx`` and ``mps`` have such a limit. On ``cpu`` and ``sim`` nothing enforces one: the value is
+    ``mlx``, ``mps`` and ``sim`` have such a limit. On ``cpu`` nothing enforces one: the value is
     remembered, and anything below 1 warns once.
 
     Raises:
@@ -248,7 +253,11 @@ def set_fraction(fraction: float, device: Any = None) -> None:
             import mlx.core as mx
 
             mx.set_memory_limit(int(fraction * accelerator().total(index)))
-        case Backend.CPU | Backend.SIM | Backend.CUDA:
+        case Backend.SIM:
+            from tdev_core.sim import memory as devices
+
+            devices.pool(index).fraction = fraction
+        case Backend.CPU | Backend.CUDA:
             if fraction < 1:
                 warn_once(
                     f"set_per_process_memory_fraction({fraction}) limits nothing on the "

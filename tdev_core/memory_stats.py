@@ -11,6 +11,8 @@ does not count. On ``cpu``:
 * ``*.allocated`` and ``*.freed``: sums of the rises and falls between readings, a lower bound.
 * the numbers of allocations are not counted: 0.
 
+On ``sim`` bytes, allocations and refusals (``num_ooms``) are counted as they happen, for the whole.
+
 Source: ``torch.cuda.memory_stats`` documentation, torch 2.13.
 """
 
@@ -22,6 +24,7 @@ from typing import Any
 
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
+from tdev_core.watermark import Tally
 
 __all__ = ["flatten", "host_nested", "nested", "table"]
 
@@ -51,6 +54,10 @@ _POOLED = (
 
 def _stat(now: int = 0, peak: int = 0, risen: int = 0, fallen: int = 0) -> dict[str, int]:
     return {"current": now, "peak": max(peak, now), "allocated": risen, "freed": fallen}
+
+
+def _of(tally: Tally) -> dict[str, int]:
+    return _stat(tally.now, tally.peak, tally.risen, tally.fallen)
 
 
 def _pools(whole: dict[str, int], large: int = 0) -> dict[str, dict[str, int]]:
@@ -92,9 +99,13 @@ def nested(index: int) -> dict[str, Any]:
         return result
     from tdev_core import memory
 
+    counted = accelerator().counted(index)
     for name in _BYTES:
-        result[name] = _pools(_stat(accelerator().allocated(index), accelerator().peak(index)))
+        result[name] = _pools(_of(counted.bytes))
+    for name in ("allocation", "active"):
+        result[name] = _pools(_of(counted.blocks))
     result["reserved_bytes"] = _pools(_stat(memory.reserved(index), memory.peak_reserved(index)))
+    result["num_ooms"] = counted.ooms
     return result
 
 

@@ -1,4 +1,4 @@
-"""High-water marks and running totals of a number that can only be read, not hooked.
+"""High-water marks and running totals: of a number that is counted, or can only be read.
 
 A backend that counts bytes but keeps no peak is read at every query, and by a thread that starts with
 the first query and reads every 10 ms. A peak that lasts less than that and falls between two queries is
@@ -12,7 +12,7 @@ import threading
 import weakref
 from collections.abc import Callable
 
-__all__ = ["Watermark"]
+__all__ = ["Tally", "Watermark"]
 
 PERIOD_S = 0.01
 
@@ -21,8 +21,39 @@ _lock = threading.Lock()
 _thread: threading.Thread | None = None
 
 
+class Tally:
+    """A number over time: what it is ``now``, its ``peak``, and how much it has ``risen`` and ``fallen`` in all."""
+
+    __slots__ = ("fallen", "now", "peak", "risen")
+
+    def __init__(self, now: int = 0, peak: int = 0) -> None:
+        self.now = now
+        self.peak = max(now, peak)
+        self.risen = self.fallen = 0
+
+    def up(self, amount: int) -> None:
+        """It rises by ``amount``."""
+        self.now += amount
+        self.risen += amount
+        if self.now > self.peak:
+            self.peak = self.now
+
+    def down(self, amount: int) -> None:
+        """It falls by ``amount``."""
+        self.now -= amount
+        self.fallen += amount
+
+    def reset_peak(self) -> None:
+        """Let the peak start again from what the number is now."""
+        self.peak = self.now
+
+    def reset_totals(self) -> None:
+        """Let ``risen`` and ``fallen`` start again from 0."""
+        self.risen = self.fallen = 0
+
+
 class Watermark:
-    """What is known of a number over time: its peak, and how much it rose and fell in all.
+    """The :class:`Tally` of a number that is known when it is read.
 
     Args:
         read: returns the number now; called from the sampling thread as well.
@@ -31,9 +62,8 @@ class Watermark:
     def __init__(self, read: Callable[[], int]) -> None:
         self._read = read
         self._lock = threading.Lock()
-        self._last = self._peak = read()
-        self._risen = self._last
-        self._fallen = 0
+        self._tally = Tally()
+        self._tally.up(read())
         _watch(self)
 
     def now(self) -> int:
@@ -42,41 +72,39 @@ class Watermark:
             _watch(self)  # in a forked child, which has no threads yet
         value = self._read()
         with self._lock:
-            change = value - self._last
+            change = value - self._tally.now
             if change > 0:
-                self._risen += change
+                self._tally.up(change)
             else:
-                self._fallen -= change
-            self._last = value
-            self._peak = max(self._peak, value)
+                self._tally.down(-change)
         return value
 
     def peak(self) -> int:
         """The highest reading since the start or the last :meth:`reset_peak`."""
         self.now()
-        return self._peak
+        return self._tally.peak
 
     def risen(self) -> int:
         """Sum of all rises between readings since the start or :meth:`reset_totals`."""
         self.now()
-        return self._risen
+        return self._tally.risen
 
     def fallen(self) -> int:
         """Sum of all falls between readings since the start or :meth:`reset_totals`."""
         self.now()
-        return self._fallen
+        return self._tally.fallen
 
     def reset_peak(self) -> None:
         """Let the peak start again from what the number is now."""
-        value = self.now()
+        self.now()
         with self._lock:
-            self._peak = value
+            self._tally.reset_peak()
 
     def reset_totals(self) -> None:
         """Let :meth:`risen` and :meth:`fallen` start again from 0."""
         self.now()
         with self._lock:
-            self._risen = self._fallen = 0
+            self._tally.reset_totals()
 
 
 def _watch(mark: Watermark) -> None:

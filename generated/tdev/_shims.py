@@ -898,8 +898,13 @@ SHIMS = (
         devices=(("device", 0),),
     ),
     Shim(
-        "torch.utils.data.dataloader.DataLoader",
+        "torch.utils.data.dataloader._BaseDataLoaderIter",
         "__init__",
-        factory="tdev_core.shims.loading:loader_init",
+        factory="tdev_core.shims.loading:iterator_init",
+    ),
+    Shim(
+        "torch.utils.data.dataloader._BaseDataLoaderIter",
+        "__next__",
+        factory="tdev_core.shims.loading:iterator_next",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tdev_core.accelerator import Accelerator
+from tdev_core.accelerator import Accelerator, Counted
 from tdev_core.privateuse.generator import DeviceGenerator
 from tdev_core.sim import memory, rng, sharing
 
@@ -38,11 +38,20 @@ class SimAccelerator(Accelerator):
 
     def peak(self, index: int) -> int:
         """Most bytes of live storages at once."""
-        return memory.pool(index).peak
+        return memory.pool(index).bytes.peak
 
     def reset_peak(self, index: int) -> None:
         """Let the peak start again from what is held now."""
         memory.pool(index).reset_peak()
+
+    def counted(self, index: int) -> Counted:
+        """Bytes, storages and refusals of the device's pool."""
+        pool = memory.pool(index)
+        return Counted(pool.bytes, pool.blocks, pool.ooms)
+
+    def reset_totals(self, index: int) -> None:
+        """Let totals and refusals start again from 0."""
+        memory.pool(index).reset_totals()
 
     def total(self, index: int) -> int:
         """``TDEV_SIM_MEMORY``, or this device's share of half of the host's memory."""

@@ -1,7 +1,8 @@
 """A sim tensor as a CPU tensor over the same memory, and the other way round.
 
 Dense tensors share their bytes. A sparse one is made anew around its components (indices and values),
-which share theirs; torch's own constructors put it on the device, called at the CPU's dispatch key.
+a nested one around its buffer, and these share theirs; torch's own constructors put it on the device,
+called at the CPU's dispatch key.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import torch
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.privateuse import torch_api
-from tdev_core.sim import memory, sparse
+from tdev_core.sim import memory, nested, sparse
 
-__all__ = ["adopt_tensor", "host_alias"]
+__all__ = ["adopt_tensor", "dense_alias", "host_alias"]
 
 _empty: Any = torch.empty
 _nbytes = torch_api.storage_nbytes
@@ -23,7 +24,15 @@ _nbytes = torch_api.storage_nbytes
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:
     """A CPU tensor over the memory of the sim tensor ``tensor``."""
     if tensor.layout is not torch.strided:
-        return sparse.rebuilt(tensor, host_alias, torch.device("cpu"))
+        return sparse.rebuilt(tensor, dense_alias, torch.device("cpu"))
+    if tensor.is_nested:
+        host = memory.host_of(tensor.untyped_storage())
+        return nested.rebuilt(tensor, nested.buffer(tensor, host))
+    return dense_alias(tensor)
+
+
+def dense_alias(tensor: torch.Tensor) -> torch.Tensor:
+    """:func:`host_alias` for a tensor that is known to be dense."""
     host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
     size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
     dtype = tensor.dtype
@@ -44,13 +53,16 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
     """A sim tensor on device ``index`` over the memory of the CPU tensor ``tensor``.
 
     Raises:
-        UnsupportedError: it is quantized, nested or of a layout for one library alone.
+        UnsupportedError: it is quantized or of a layout for one library alone.
         torch.OutOfMemoryError: the device's capacity would be exceeded.
     """
     if sparse.has(tensor):
         return sparse.rebuilt(tensor, lambda part: adopt_tensor(part, index), memory.device(index))
-    if tensor.layout != torch.strided or tensor.is_quantized or tensor.is_nested:
+    if tensor.layout != torch.strided or tensor.is_quantized:
         _refuse(tensor)
+    if tensor.is_nested:
+        whole = nested.buffer(tensor, tensor.untyped_storage())
+        return nested.rebuilt(tensor, adopt_tensor(whole, index))
     storage = memory.adopt(tensor.untyped_storage(), index)
     result = torch_api.tensor_over(
         storage,
@@ -67,8 +79,8 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
 
 def _refuse(tensor: torch.Tensor) -> None:
     kind = str(tensor.layout).removeprefix("torch.")
-    kind = "quantized" if tensor.is_quantized else "nested" if tensor.is_nested else kind
+    kind = "quantized" if tensor.is_quantized else kind
     raise UnsupportedError(
-        f"the 'sim' device has no {kind} tensors: its tensors are strided or sparse. "
+        f"the 'sim' device has no {kind} tensors: its tensors are strided, nested or sparse. "
         "Do this step on the CPU (tensor.cpu()) and move dense results back."
     )

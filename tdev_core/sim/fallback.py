@@ -47,7 +47,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
     Raises:
         RuntimeError: tensors on different devices, worded as torch does; whatever the CPU raises.
-        UnsupportedError: a result that the device has no tensors for (quantized, nested).
+        UnsupportedError: a result that the device has no tensors for (quantized).
         torch.OutOfMemoryError: a result does not fit on its device.
     """
     if forked:
@@ -128,9 +128,7 @@ def _refuse_early(known: Facts, lowered: list[Any], named: dict[str, Any], index
     nbytes = dtype.itemsize
     for length in lowered[0]:
         nbytes *= max(int(length), 0)
-    owner = memory.pool(index)
-    if owner.allocated + nbytes > owner.total:
-        owner.take(nbytes)
+    memory.pool(index).check(nbytes)
 
 
 def _argument(known: Facts, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:

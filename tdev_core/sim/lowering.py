@@ -11,7 +11,7 @@ from tdev_core.privateuse import torch_api
 from tdev_core.privateuse.device_check import mixed_devices
 from tdev_core.privateuse.schema import Facts
 from tdev_core.sim import memory, rng, sparse
-from tdev_core.sim.aliasing import adopt_tensor, host_alias
+from tdev_core.sim.aliasing import adopt_tensor, dense_alias, host_alias
 
 __all__ = ["Call"]
 
@@ -23,8 +23,8 @@ class Call:
     """One call's arguments on their way to the CPU, and what is needed to bring results back.
 
     ``aliases`` are pairs of a dense sim tensor and the CPU tensor over its memory, the components of
-    sparse arguments among them; ``sparse`` the same for sparse arguments themselves. ``lowered`` has what
-    became of each argument, by identity, where the operator writes to one.
+    sparse arguments among them; ``rebuilt`` the same for sparse and nested arguments themselves.
+    ``lowered`` has what became of each argument, by identity.
     """
 
     __slots__ = (
@@ -34,8 +34,8 @@ class Call:
         "foreign",
         "index",
         "lowered",
+        "rebuilt",
         "scalars",
-        "sparse",
         "sparse_written",
     )
 
@@ -46,7 +46,7 @@ class Call:
         self.index = -1
         self.aliases: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.lowered: dict[int, torch.Tensor] = {}
-        self.sparse: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.rebuilt: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.sparse_written: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.foreign: list[tuple[str, torch.Tensor]] = []
 
@@ -66,12 +66,12 @@ class Call:
                 self.index = index
             elif index != self.index and name not in self.any_of:
                 raise mixed_devices(self.facts, (memory.device(self.index), device), name)
-            if not self.facts.written:
-                return self._alias(value)
-            if name == "self" and self.facts.name.startswith("aten::set_"):
+            if self.facts.written and name == "self" and self.facts.name.startswith("aten::set_"):
                 return self._unread(value)
             alias = self.lowered.get(id(value))
-            if alias is None:  # x.add_(x) has one argument twice
+            if (
+                alias is None
+            ):  # x.add_(x) has one argument twice; attention asks whether they are one
                 alias = self.lowered[id(value)] = self._alias(value)
                 if alias.layout is not torch.strided and name in self.facts.written:
                     self.sparse_written.append((value, alias))
@@ -87,11 +87,15 @@ class Call:
 
     def _alias(self, value: torch.Tensor) -> torch.Tensor:
         if value.layout is torch.strided:
-            return self._dense(value)
+            if not value.is_nested:
+                return self._dense(value)
+            alias = host_alias(value)
+            self.rebuilt.append((value, alias))
+            return alias
         alias = sparse.rebuilt(value, self._dense, _CPU)
         if self.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
             alias.requires_grad_()
-        self.sparse.append((value, alias))
+        self.rebuilt.append((value, alias))
         return alias
 
     def _unread(self, value: torch.Tensor) -> torch.Tensor:
@@ -101,7 +105,7 @@ class Call:
         return alias
 
     def _dense(self, value: torch.Tensor) -> torch.Tensor:
-        alias = host_alias(value)
+        alias = dense_alias(value)
         self.aliases.append((value, alias))
         return alias
 
@@ -162,7 +166,7 @@ class Call:
             for tensor, alias in self.aliases:
                 if value is alias:
                     return tensor
-            for tensor, alias in self.sparse:
+            for tensor, alias in self.rebuilt:
                 if value is alias:
                     return tensor
             if index < 0:

@@ -21,6 +21,7 @@ import torch
 
 from tdev_core.errors import no_memory
 from tdev_core.privateuse import torch_api
+from tdev_core.watermark import Tally
 
 __all__ = [
     "Block",
@@ -43,47 +44,72 @@ _nbytes = torch_api.storage_nbytes
 
 
 class Pool:
-    """The memory of one device: capacity and counters, in bytes."""
+    """The memory of one device: capacity, and counters of bytes and of the storages that hold them."""
 
     def __init__(self, index: int, total: int) -> None:
         self.index = index
         self.total = total
-        self.allocated = 0
-        self.peak = 0
-        self.allocations = 0
-        self.failures = 0
+        self.fraction = 1.0
+        self.used = False  # whether anything was ever made on the device
+        self.bytes = Tally()
+        self.blocks = Tally()
+        self.ooms = 0
         self.lock = threading.RLock()  # a garbage collection inside may free a block of this pool
 
-    def take(self, nbytes: int) -> None:
-        """Count ``nbytes`` more.
+    @property
+    def allocated(self) -> int:
+        """Bytes held now."""
+        return self.bytes.now
+
+    def check(self, more: int) -> None:
+        """Whether ``more`` bytes fit.
 
         Raises:
-            torch.OutOfMemoryError: they exceed the capacity; nothing is counted.
+            torch.OutOfMemoryError: they exceed the capacity, or the part of it that the process may use.
+        """
+        if more > 0 and self.bytes.now + more > self.total * self.fraction:
+            with self.lock:
+                self.ooms += 1
+            raise torch.OutOfMemoryError(self._out_of_memory(more))
+
+    def change(self, before: int, after: int) -> None:
+        """Count a storage of ``after`` bytes instead of ``before``; 0 is none.
+
+        Raises:
+            torch.OutOfMemoryError: as :meth:`check`; nothing is counted.
         """
         with self.lock:
-            if nbytes > 0 and self.allocated + nbytes > self.total:
-                self.failures += 1
-                raise torch.OutOfMemoryError(self._out_of_memory(nbytes))
-            self.allocated += nbytes
-            self.allocations += 1
-            self.peak = max(self.peak, self.allocated)
-
-    def give(self, nbytes: int) -> None:
-        """Count ``nbytes`` fewer."""
-        with self.lock:
-            self.allocated -= nbytes
+            self.check(after - before)
+            self.used = True
+            if before > 0:
+                self.bytes.down(before)
+                self.blocks.down(1)
+            if after > 0:
+                self.bytes.up(after)
+                self.blocks.up(1)
 
     def reset_peak(self) -> None:
-        """Let the peak start again from what is held now."""
+        """Let the peaks start again from what is held now."""
         with self.lock:
-            self.peak = self.allocated
+            self.bytes.reset_peak()
+            self.blocks.reset_peak()
+
+    def reset_totals(self) -> None:
+        """Let the totals and the number of refusals start again from 0."""
+        with self.lock:
+            self.bytes.reset_totals()
+            self.blocks.reset_totals()
+            self.ooms = 0
 
     def _out_of_memory(self, nbytes: int) -> str:
         free = self.total - self.allocated
+        allowed = ""
+        if self.fraction < 1:
+            allowed = f"{_human(int(self.total * self.fraction))} allowed to this process; "
         return no_memory(
             f"sim:{self.index}",
             f"Tried to allocate {_human(nbytes)}. GPU {self.index} has a total capacity of "
-            f"{_human(self.total)} of which {_human(max(free, 0))} is free. Of the allocated "
+            f"{_human(self.total)} of which {_human(max(free, 0))} is free. {allowed}Of the allocated "
             f"memory {_human(self.allocated)} is held by live tensors. "
             "The capacity is TDEV_SIM_MEMORY (bytes for each device).",
         )
@@ -105,11 +131,11 @@ class Block:
         self.nbytes = 0
         self.pool = pool
         self.storage: weakref.ref[torch.UntypedStorage] | None = None
-        pool.take(nbytes)
+        pool.change(0, nbytes)
         self.nbytes = nbytes
 
     def __del__(self) -> None:
-        self.pool.give(self.nbytes)
+        self.pool.change(self.nbytes, 0)
 
 
 _pools: list[Pool] = []
@@ -210,15 +236,12 @@ def follow(host: Any) -> bool:
     nbytes = _nbytes(host)
     if nbytes == block.nbytes:
         return False
-    if nbytes > block.nbytes:
-        try:
-            block.pool.take(nbytes - block.nbytes)
-        except torch.OutOfMemoryError:
-            host.resize_(block.nbytes)
-            _reseat(host, block)
-            raise
-    else:
-        block.pool.give(block.nbytes - nbytes)
+    try:
+        block.pool.change(block.nbytes, nbytes)
+    except torch.OutOfMemoryError:
+        host.resize_(block.nbytes)
+        _reseat(host, block)
+        raise
     block.nbytes = nbytes
     _reseat(host, block)
     return True
@@ -235,9 +258,7 @@ class SimStorages:
 
     def new(self, nbytes: int, index: int | None) -> torch.UntypedStorage:
         where = current_device() if index is None else index
-        owner = pool(where)
-        if owner.allocated + nbytes > owner.total:
-            owner.take(nbytes)  # raises, before the host is asked for the memory
+        pool(where).check(nbytes)  # before the host is asked for the memory
         return adopt(_UntypedStorage(nbytes), where)
 
     def nbytes(self, storage: torch.UntypedStorage) -> int:

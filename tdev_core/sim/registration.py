@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 
 import torch
@@ -9,13 +10,26 @@ from torch._ops import OpOverload
 
 from tdev_core.privateuse import process_group, torch_api
 from tdev_core.privateuse.registration import DeviceSpec, register
-from tdev_core.sim import composites, config, fallback, memory, rng, sharing, sparse, special
+from tdev_core.sim import (
+    composites,
+    config,
+    fallback,
+    memory,
+    nested,
+    rng,
+    sharing,
+    sparse,
+    special,
+)
 from tdev_core.sim.accelerator import SimAccelerator
 
 __all__ = ["activate"]
 
 # Metadata only, and right on any device as torch has them.
 _NATIVE = frozenset({"alias", "detach", "detach_", "lift", "lift_fresh"})
+
+# Where the CPU has a kernel of its own: for itself, or for every device.
+_CPUS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 
 
 @cache
@@ -27,11 +41,24 @@ def activate() -> None:
     rng.configure(settings.devices, settings.rng)
     torch_api.set_fallback(fallback.run)
     _implement_kernels()
-    sparse.install(fallback.kernel, fallback.run)
+    for ours, cpus in (*sparse.KEYS, *nested.KEYS):
+        _implement_layout(ours, cpus)
+    nested.install()
     composites.install()
     special.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
+
+
+def _operators() -> Iterator[tuple[str, OpOverload]]:
+    for name in torch_api.operator_names():
+        namespace, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        if namespace != "aten":
+            continue
+        op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+        if isinstance(op, OpOverload):
+            yield name, op
 
 
 def _implement_kernels() -> None:
@@ -40,17 +67,23 @@ def _implement_kernels() -> None:
     The boxed fallback alone would lose to torch's composite kernels, some of which compute differently
     from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit.
     """
-    for name in torch_api.operator_names():
-        namespace, _, rest = name.partition("::")
-        base, _, overload = rest.partition(".")
-        if namespace != "aten" or base in _NATIVE or base in special.OPERATORS:
+    for name, op in _operators():
+        base = name.removeprefix("aten::").partition(".")[0]
+        if base in _NATIVE or base in special.OPERATORS:
             continue
-        if not (
-            torch_api.has_kernel(name, "CPU")
-            or torch_api.has_kernel(name, "CompositeExplicitAutograd")
-            or torch_api.has_kernel(name, "CompositeExplicitAutogradNonFunctional")
-        ):
-            continue
-        op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
-        if isinstance(op, OpOverload):
+        if any(torch_api.has_kernel(name, key) for key in _CPUS):
             torch_api.implement(name, fallback.kernel(op))
+
+
+def _implement_layout(ours: str, cpus: str) -> None:
+    """The same for the dispatch key ``ours`` of sparse or nested tensors; ``cpus`` is the CPU's."""
+    torch_api.set_fallback(fallback.run, ours)
+    for name, op in _operators():
+        if torch_api.has_kernel(name, cpus):
+            torch_api.implement(name, fallback.kernel(op), ours)
+    torch_api.implement("aten::_has_compatible_shallow_copy_type", _same_layout, ours)
+
+
+def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
+    return tensor.layout == source.layout and tensor.is_nested == source.is_nested

@@ -36,7 +36,7 @@ def _rebuild(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter:
 
 
 def _after_fork() -> None:
-    if any(memory.pool(index).allocations for index in range(memory.device_count())):
+    if any(memory.pool(index).used for index in range(memory.device_count())):
         fallback.forked = True
 
 

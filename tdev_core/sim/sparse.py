@@ -11,12 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._ops import OpOverload
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.privateuse import torch_api
 
-__all__ = ["READS_REQUIRES_GRAD", "assign", "has", "install", "rebuilt"]
+__all__ = ["KEYS", "READS_REQUIRES_GRAD", "assign", "has", "rebuilt"]
 
 _aten: Any = torch.ops.aten
 _BY_ROWS = (torch.sparse_csr, torch.sparse_bsr)
@@ -95,26 +94,3 @@ def assign(tensor: torch.Tensor, new: torch.Tensor) -> None:
             torch_api.call_at(_aten.resize_as_sparse_.default, "SparseCsrCPU", tensor, new)
         for name in names:
             _read(name, tensor).copy_(_read(name, new))
-
-
-def install(kernel: Callable[[OpOverload], Callable[..., Any]], boxed: Callable[..., Any]) -> None:
-    """Run the operators of sparse tensors through ``boxed``, and ``kernel(op)`` where the CPU has its own.
-
-    As for dense tensors, torch's composite kernels would otherwise come before the fallback.
-    """
-    for ours, cpus in KEYS:
-        torch_api.set_fallback(boxed, ours)
-        for name in torch_api.operator_names():
-            namespace, _, rest = name.partition("::")
-            if namespace != "aten" or not torch_api.has_kernel(name, cpus):
-                continue
-            base, _, overload = rest.partition(".")
-            op = getattr(getattr(_aten, base, None), overload or "default", None)
-            if isinstance(op, OpOverload):
-                torch_api.implement(name, kernel(op), ours)
-        torch_api.implement("aten::_has_compatible_shallow_copy_type", _same_layout, ours)
-
-
-def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
-    """Whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
-    return tensor.layout == source.layout

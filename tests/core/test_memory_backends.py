@@ -11,7 +11,9 @@ import pytest
 import torch
 
 from tdev_core import allocator, memory, memory_stats, queues, streams
+from tdev_core.accelerator import Counted
 from tdev_core.backend import Backend
+from tdev_core.watermark import Tally
 
 
 @pytest.fixture
@@ -26,6 +28,7 @@ def on(monkeypatch):
         monkeypatch.setattr(memory, "device_index", lambda spec: 0)
         fake.allocated.return_value = 100
         fake.peak.return_value = 150
+        fake.counted.return_value = Counted(Tally(100, 150), Tally(2, 3), ooms=4)
         fake.total.return_value = 1000
         fake.free.return_value = 900
         return fake
@@ -89,9 +92,11 @@ def test_sim_answers_through_its_accelerator(on):
     stats = memory.stats()
     assert stats["allocated_bytes.all.current"] == 100
     assert stats["reserved_bytes.all.peak"] == 150 and len(stats) > 100
+    assert stats["num_ooms"] == 4 and stats["allocation.all.peak"] == 3
     memory.reset_peak()
     fake.reset_peak.assert_called_once_with(0)
     memory.reset_accumulated()
+    fake.reset_totals.assert_called_once_with(0)
 
 
 def test_mlx_counts_its_cache_as_reserved(on, monkeypatch):

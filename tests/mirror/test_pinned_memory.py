@@ -48,6 +48,52 @@ def test_buffers_are_made_and_say_that_they_are_not_pinned(backend: str) -> None
     run(PROGRAM, TDEV_BACKEND=backend)
 
 
+LOADERS = """
+import collections, threading, warnings
+import tdev as torch
+from tdev.utils.data import DataLoader
+
+class Batch:
+    def __init__(self, items):
+        self.x = torch.stack(items)
+        self.asked = 0
+
+    def pin_memory(self):
+        self.x = self.x.pin_memory()
+        self.asked += 1
+        return self
+
+Pair = collections.namedtuple("Pair", "first second")
+data = [torch.full((2,), float(i)) for i in range(4)]
+warnings.simplefilter("error")
+for workers in (0, 1):
+    loader = DataLoader(data, 2, collate_fn=Batch, num_workers=workers, pin_memory=True)
+    assert loader.pin_memory is True
+    for _ in range(2):
+        batches = list(loader)
+        assert [batch.asked for batch in batches] == [1, 1], workers
+        assert batches[1].x.tolist() == [[2, 2], [3, 3]]
+        assert not batches[0].x.is_pinned()
+    kept = DataLoader(
+        data, 2, collate_fn=Batch, num_workers=1, pin_memory=True, persistent_workers=True,
+        pin_memory_device="cuda",
+    )
+    for _ in range(2):
+        assert [batch.asked for batch in kept] == [1, 1]
+    loader = DataLoader(data, 2, collate_fn=Batch, num_workers=workers)
+    assert [batch.asked for batch in loader] == [0, 0] and loader.pin_memory is False
+pairs = DataLoader(data, 1, collate_fn=lambda items: [Pair(items[0], Batch(items))], pin_memory=True)
+pair = next(iter(pairs))[0]
+assert type(pair) is Pair and pair.second.asked == 1
+assert not [thread for thread in threading.enumerate() if "pin" in thread.name]
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_batch_of_the_programs_own_is_asked_to_pin_itself(backend: str) -> None:
+    run(LOADERS, TDEV_BACKEND=backend)
+
+
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_compiled_factories(backend: str) -> None:
     run(

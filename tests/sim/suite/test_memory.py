@@ -10,6 +10,7 @@ import pytest
 import torch
 from torch import nn
 
+from tdev_core import memory as memories
 from tdev_core.sim import memory
 from tdev_core.sim.accelerator import SimAccelerator
 
@@ -146,6 +147,53 @@ def test_failed_resize_leaves_the_tensor_alone(small: memory.Pool) -> None:
 
 def test_other_device_has_its_own_capacity(small: memory.Pool) -> None:
     assert torch.zeros(1000, device="sim:1").device.index == 1
+
+
+def test_refusals_and_allocations_are_counted(small: memory.Pool) -> None:
+    memories.reset_accumulated(0)
+    kept = torch.zeros(10, device="sim")
+    nothing = torch.empty(0, device="sim")
+    for _ in range(2):
+        with pytest.raises(torch.OutOfMemoryError):
+            torch.zeros(1000, device="sim")
+    with pytest.raises(torch.OutOfMemoryError):
+        kept.resize_(1000)
+    before = memories.stats(0)
+    assert before["num_ooms"] == 3 == memories.stats_nested(0)["num_ooms"]
+    assert before["allocation.all.allocated"] - before["allocation.all.freed"] == 1
+    held = before["allocated_bytes.all.allocated"] - before["allocated_bytes.all.freed"]
+    assert held == 40
+    live = before["allocation.all.current"]
+    del kept, nothing
+    after = memories.stats(0)
+    assert after["allocation.all.current"] == live - 1 < after["allocation.all.peak"]
+    assert after["allocated_bytes.all.freed"] - before["allocated_bytes.all.freed"] == 40
+    memories.reset_accumulated(0)
+    stats = memories.stats(0)
+    assert (stats["num_ooms"], stats["allocation.all.allocated"]) == (0, 0)
+    assert stats["allocated_bytes.all.current"] == small.allocated
+
+
+@pytest.fixture
+def whole() -> Iterator[None]:
+    yield
+    memories.set_fraction(1.0, 0)
+
+
+def test_a_fraction_of_the_memory_is_a_limit(whole: None) -> None:
+    total = sim.mem_get_info(0)[1]
+    allowed = 1 << 20
+    memories.set_fraction(allowed / total, 0)
+    room = allowed - sim.memory_allocated(0)
+    with pytest.raises(torch.OutOfMemoryError, match=r"1\.00 MiB allowed to this process"):
+        torch.empty(room + 1, dtype=torch.uint8, device="sim:0")
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.ones(room + 1, dtype=torch.uint8).to("sim:0")
+    assert torch.empty(room - 1, dtype=torch.uint8, device="sim:0").numel() == room - 1
+    assert torch.empty(room + 1, dtype=torch.uint8, device="sim:1").numel() == room + 1
+    assert sim.mem_get_info(0)[1] == total
+    memories.set_fraction(1.0, 0)
+    assert torch.empty(room + 1, dtype=torch.uint8, device="sim:0").numel() == room + 1
 
 
 def test_accelerator_answers() -> None:

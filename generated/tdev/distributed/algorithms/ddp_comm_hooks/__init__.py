@@ -7,7 +7,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.algorithms.ddp_comm_hooks import (
     DDPCommHookType as DDPCommHookType,
     Enum as Enum,
-    member as member,
     partial as partial,
     register_ddp_comm_hook as register_ddp_comm_hook,
 )
