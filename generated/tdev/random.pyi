@@ -4,6 +4,9 @@
 from torch.random import (
     Generator as Generator,
     TYPE_CHECKING as TYPE_CHECKING,
+    _fork_rng_warned_already as _fork_rng_warned_already,
+    _manual_seed_impl as _manual_seed_impl,
+    _seed_custom_device as _seed_custom_device,
     default_generator as default_generator,
     fork_rng as fork_rng,
     get_rng_state as get_rng_state,

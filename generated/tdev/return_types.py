@@ -5,6 +5,19 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.return_types import (
+    _fake_quantize_per_tensor_affine_cachemask_tensor_qparams as _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
+    _fused_moving_avg_obs_fq_helper as _fused_moving_avg_obs_fq_helper,
+    _linalg_det as _linalg_det,
+    _linalg_eigh as _linalg_eigh,
+    _linalg_slogdet as _linalg_slogdet,
+    _linalg_solve_ex as _linalg_solve_ex,
+    _linalg_svd as _linalg_svd,
+    _lu_with_info as _lu_with_info,
+    _scaled_dot_product_cudnn_attention as _scaled_dot_product_cudnn_attention,
+    _scaled_dot_product_efficient_attention as _scaled_dot_product_efficient_attention,
+    _scaled_dot_product_flash_attention as _scaled_dot_product_flash_attention,
+    _scaled_dot_product_flash_attention_for_cpu as _scaled_dot_product_flash_attention_for_cpu,
+    _unpack_dual as _unpack_dual,
     all_return_types as all_return_types,
     aminmax as aminmax,
     cummax as cummax,

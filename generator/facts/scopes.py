@@ -29,6 +29,7 @@ class Scope(NamedTuple):
 def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bool) -> Scope:
     """The scope of a file with these statements."""
     names: set[str] = set()
+    deleted: set[str] = set()
     stars: list[str] = []
     declared: set[str] | None = None
     for node in _statements(body):
@@ -56,6 +57,9 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
                         stars.append(absolute(module, is_package, node.level, node.module))
                     elif _exports(alias, stub):
                         names.add(alias.asname or alias.name)
+            case ast.Delete(targets=targets):
+                for target in targets:
+                    deleted |= _targets(target)
             case _:
                 pass  # binds no name
         match node:
@@ -72,7 +76,7 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
             case _:
                 pass  # tells nothing of __all__
     return Scope(
-        frozenset(names), tuple(stars), frozenset(declared) if declared is not None else None
+        frozenset(names - deleted), tuple(stars), frozenset(declared) if declared is not None else None
     )
 
 
@@ -121,7 +125,9 @@ def _statements(body: Iterable[ast.stmt]) -> Iterable[ast.stmt]:
                 # A checker takes the branch for TYPE_CHECKING and skips the other one.
                 if _is_type_checking(test):
                     yield from _statements(then)
-                elif isinstance(test, ast.UnaryOp) and _is_type_checking(test.operand):
+                elif _is_other_platform(test) or (
+                    isinstance(test, ast.UnaryOp) and _is_type_checking(test.operand)
+                ):
                     yield from _statements(otherwise)
                 else:
                     yield from _statements(then)
@@ -142,6 +148,21 @@ def _is_type_checking(test: ast.expr) -> bool:
     return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
         isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
     )
+
+
+def _is_other_platform(test: ast.expr) -> bool:
+    """Whether the test holds on Windows or macOS alone: a checker skips its branch on all other platforms."""
+    match test:
+        case ast.BoolOp(op=ast.And(), values=values):
+            return any(map(_is_other_platform, values))
+        case ast.Compare(
+            left=ast.Attribute(value=ast.Name(id="sys"), attr="platform"),
+            ops=[ast.Eq()],
+            comparators=[ast.Constant(value="win32" | "darwin")],
+        ):
+            return True
+        case _:
+            return False
 
 
 def _targets(target: ast.expr) -> set[str]:

@@ -268,7 +268,14 @@ class _Planner:
             "package": module.is_package,
             "names": list(module.names),
             "modules": [list(pair) for pair in module.modules],
-            "typed": sorted(visible & {*module.names, *module.declared, *children}),
+            "typed": sorted(
+                name
+                for name in visible
+                if name in module.names
+                or name in module.declared
+                or name in children
+                or _is_private(name)
+            ),
             "missing": list(module.missing),
         }
 
@@ -342,6 +349,11 @@ def _category(
     raise GenerationError(
         f"categories.toml: no category for {name}; it needs an entry for 'torch'."
     )
+
+
+def _is_private(name: str) -> bool:
+    """Whether libraries may use it all the same, as they do ``_Loss``; not ``_``, nor ``__all__`` and its like."""
+    return name.startswith("_") and name != "_" and not name.endswith("__")
 
 
 def _as_json(emitted: Emitted) -> dict[str, Any]:

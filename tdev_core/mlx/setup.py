@@ -39,6 +39,7 @@ def register() -> None:
     torch_api.implement(
         "aten::_to_copy", dispatch.raw(torch.ops.aten._to_copy.default, memory.to_copy)
     )
+    torch_api.implement("aten::_nested_tensor_from_mask_left_aligned", _not_nested)
     attention.install()
     for key in ("PrivateUse1", "CPU"):
         torch_api.implement("aten::is_pinned", _not_pinned, key)
@@ -70,6 +71,11 @@ def put_native_before() -> None:
                 native.before(_operator(*full.split(".", 1)), kernel, float32, in_place=True)
     for name, by in memory.ALONE.items():
         native.view(_operator(name, "default"), by)
+
+
+def _not_nested(tensor: Any, mask: Any) -> bool:
+    """Whether `nn.TransformerEncoder` may pack padded sequences: MLX has no nested tensors, so it goes on with padded ones."""
+    return False
 
 
 def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:

@@ -195,6 +195,11 @@ try:
     def f(): ...
 except ImportError:
     f = g = None
+if sys.platform == "win32" and a:
+    WINDOWS = 1
+elif sys.platform == "linux":
+    LINUX = _HELPER = 1
+    del _HELPER
 __all__ = ["f"]
 __all__ += ["g"]
 """
@@ -206,7 +211,7 @@ def scope(text: str, stub: bool = False) -> scopes.Scope:
 
 def test_a_checker_sees_what_a_file_binds() -> None:
     found = scope(SCOPE)
-    assert found.names == {"TYPE_CHECKING", "a", "d", "SEEN", "f", "g", "__all__"}
+    assert found.names == {"TYPE_CHECKING", "a", "d", "SEEN", "f", "g", "LINUX", "__all__"}
     assert found.stars == ("pkg.near", "far")
     assert found.declared == {"f", "g"}
 

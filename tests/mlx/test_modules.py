@@ -123,3 +123,17 @@ def test_optimizer(info: Any, mode: str, fallbacks: dict[str, int]) -> None:
             torch.testing.assert_close(a, b, rtol=rtol, atol=1e-4)
         ran += 1
     assert ran
+
+
+@pytest.mark.filterwarnings(
+    "ignore::tdev_core.errors.FallbackWarning", "ignore:The PyTorch API of nested"
+)
+def test_a_padded_encoder_infers_without_nested_tensors() -> None:
+    torch.manual_seed(0)
+    layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True)
+    encoder = torch.nn.TransformerEncoder(layer, 2).eval()
+    x, padded = torch.randn(3, 5, 16), torch.arange(5) >= torch.tensor([[3], [5], [1]])
+    with torch.inference_mode():
+        expected = encoder(x, src_key_padding_mask=padded)
+        found = encoder.to("mlx")(x.to("mlx"), src_key_padding_mask=padded.to("mlx"))
+    torch.testing.assert_close(found.cpu()[~padded], expected[~padded], rtol=1e-4, atol=1e-5)

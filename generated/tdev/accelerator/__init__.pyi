@@ -4,6 +4,8 @@
 from torch.accelerator import (
     Any as Any,
     Graph as Graph,
+    _device_t as _device_t,
+    _get_device_index as _get_device_index,
     cache as cache,
     current_accelerator as current_accelerator,
     current_device_idx as current_device_idx,

@@ -5,4 +5,5 @@ from torch.accelerator.graphs import (
     Graph as Graph,
     Literal as Literal,
     Self as Self,
+    _acceleratorGraph as _acceleratorGraph,
 )

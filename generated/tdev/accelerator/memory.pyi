@@ -4,6 +4,9 @@
 from torch.accelerator.memory import (
     Any as Any,
     OrderedDict as OrderedDict,
+    _device_t as _device_t,
+    _get_device_index as _get_device_index,
+    _snapshot as _snapshot,
     empty_cache as empty_cache,
     empty_host_cache as empty_host_cache,
     get_memory_info as get_memory_info,

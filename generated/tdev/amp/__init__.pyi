@@ -3,6 +3,8 @@
 
 from torch.amp import (
     GradScaler as GradScaler,
+    _enter_autocast as _enter_autocast,
+    _exit_autocast as _exit_autocast,
     autocast as autocast,
     custom_bwd as custom_bwd,
     custom_fwd as custom_fwd,

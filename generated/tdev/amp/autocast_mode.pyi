@@ -4,6 +4,11 @@
 from torch.amp.autocast_mode import (
     Any as Any,
     HAS_NUMPY as HAS_NUMPY,
+    _UnmanagedAutocast as _UnmanagedAutocast,
+    _cast as _cast,
+    _dtype as _dtype,
+    _enter_autocast as _enter_autocast,
+    _exit_autocast as _exit_autocast,
     autocast as autocast,
     autocast_decorator as autocast_decorator,
     custom_bwd as custom_bwd,

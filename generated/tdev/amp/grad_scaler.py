@@ -10,6 +10,8 @@ from torch.amp.grad_scaler import (
     GradScaler as GradScaler,
     OptState as OptState,
     TYPE_CHECKING as TYPE_CHECKING,
+    _MultiDeviceReplicator as _MultiDeviceReplicator,
+    _refresh_per_optimizer_state as _refresh_per_optimizer_state,
     annotations as annotations,
     cast as cast,
     defaultdict as defaultdict,

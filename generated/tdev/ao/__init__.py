@@ -4,6 +4,9 @@
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
 
+from torch.ao import (
+    _TYPE_CHECKING as _TYPE_CHECKING,
+)
 from tdev.ao import nn as nn
 from tdev.ao import ns as ns
 from tdev.ao import pruning as pruning

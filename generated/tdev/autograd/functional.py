@@ -5,6 +5,18 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.autograd.functional import (
+    _as_tuple as _as_tuple,
+    _as_tuple_nocheck as _as_tuple_nocheck,
+    _autograd_grad as _autograd_grad,
+    _check_requires_grad as _check_requires_grad,
+    _construct_standard_basis_for as _construct_standard_basis_for,
+    _fill_in_zeros as _fill_in_zeros,
+    _grad_postprocess as _grad_postprocess,
+    _grad_preprocess as _grad_preprocess,
+    _jacfwd as _jacfwd,
+    _tuple_postprocess as _tuple_postprocess,
+    _validate_v as _validate_v,
+    _vmap as _vmap,
     hessian as hessian,
     hvp as hvp,
     jacobian as jacobian,

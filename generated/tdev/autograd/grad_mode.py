@@ -7,6 +7,12 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.autograd.grad_mode import (
     Any as Any,
     F as F,
+    _DecoratorContextManager as _DecoratorContextManager,
+    _NoParamDecoratorContextManager as _NoParamDecoratorContextManager,
+    _enter_inference_mode as _enter_inference_mode,
+    _exit_inference_mode as _exit_inference_mode,
+    _force_original_view_tracking as _force_original_view_tracking,
+    _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad as enable_grad,
     enforce_grad_layout_policy as enforce_grad_layout_policy,
     inference_mode as inference_mode,

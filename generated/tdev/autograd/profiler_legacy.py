@@ -11,6 +11,12 @@ from torch.autograd.profiler_legacy import (
     MEMORY_EVENT_NAME as MEMORY_EVENT_NAME,
     ProfilerConfig as ProfilerConfig,
     ProfilerState as ProfilerState,
+    _disable_profiler_legacy as _disable_profiler_legacy,
+    _enable_profiler_legacy as _enable_profiler_legacy,
+    _filter_name as _filter_name,
+    _filter_stack_entry as _filter_stack_entry,
+    _parse_legacy_records as _parse_legacy_records,
+    _rewrite_name as _rewrite_name,
     deprecated as deprecated,
     profile as profile,
 )

@@ -3,3 +3,11 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.backends.python_native import (
+    _get_dsl_module as _get_dsl_module,
+    _get_dsl_registry as _get_dsl_registry,
+    _get_filter_state as _get_filter_state,
+    _get_registry_functions as _get_registry_functions,
+    _preserve_filter_state as _preserve_filter_state,
+)

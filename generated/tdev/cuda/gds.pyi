@@ -5,6 +5,7 @@ from torch.cuda.gds import (
     Callable as Callable,
     GdsFile as GdsFile,
     Storage as Storage,
+    _dummy_fn as _dummy_fn,
     gds_deregister_buffer as gds_deregister_buffer,
     gds_register_buffer as gds_register_buffer,
 )

@@ -4,4 +4,5 @@
 from torch.cuda.green_contexts import (
     GreenContext as GreenContext,
     SUPPORTED as SUPPORTED,
+    _GreenContext as _GreenContext,
 )

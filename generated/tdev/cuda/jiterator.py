@@ -7,4 +7,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.cuda.jiterator import (
     Callable as Callable,
     Tensor as Tensor,
+    _CodeParser as _CodeParser,
+    _JittedFunction as _JittedFunction,
+    _create_jit_fn as _create_jit_fn,
+    _create_multi_output_jit_fn as _create_multi_output_jit_fn,
 )

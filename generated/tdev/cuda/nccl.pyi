@@ -4,6 +4,7 @@
 from torch.cuda.nccl import (
     SUM as SUM,
     Sequence as Sequence,
+    _check_sequence_type as _check_sequence_type,
     all_gather as all_gather,
     all_reduce as all_reduce,
     broadcast as broadcast,

@@ -2,6 +2,10 @@
 """Types of ``torch.cuda.nvtx``, seen through tdev: torch's own."""
 
 from torch.cuda.nvtx import (
+    _NVTXStub as _NVTXStub,
+    _device_range_end as _device_range_end,
+    _device_range_start as _device_range_start,
+    _nvtx as _nvtx,
     contextmanager as contextmanager,
     mark as mark,
     range as range,

@@ -5,5 +5,6 @@ from torch.cuda.streams import (
     Event as Event,
     ExternalStream as ExternalStream,
     Stream as Stream,
+    _dummy_type as _dummy_type,
     annotations as annotations,
 )

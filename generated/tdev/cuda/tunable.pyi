@@ -2,6 +2,12 @@
 """Types of ``torch.cuda.tunable``, seen through tdev: torch's own."""
 
 from torch.cuda.tunable import (
+    _check_tuning_assertions as _check_tuning_assertions,
+    _create_batch_matrices as _create_batch_matrices,
+    _create_matrices as _create_matrices,
+    _gather_tunableop_results as _gather_tunableop_results,
+    _gather_unique_untuned_gemm_from_files as _gather_unique_untuned_gemm_from_files,
+    _process_single_offline_gemm as _process_single_offline_gemm,
     enable as enable,
     get_filename as get_filename,
     get_max_tuning_duration as get_max_tuning_duration,

@@ -5,6 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.constants import (
+    _DEFAULT_PG_NCCL_TIMEOUT as _DEFAULT_PG_NCCL_TIMEOUT,
+    _DEFAULT_PG_TIMEOUT as _DEFAULT_PG_TIMEOUT,
     default_pg_nccl_timeout as default_pg_nccl_timeout,
     default_pg_timeout as default_pg_timeout,
     timedelta as timedelta,

@@ -5,6 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.launch import (
+    _deprecated as _deprecated,
     get_args_parser as get_args_parser,
     launch as launch,
     main as main,

@@ -3,3 +3,7 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.distributed.logging_handlers import (
+    _log_handlers as _log_handlers,
+)

@@ -3,3 +3,7 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.distributed.remote_device import (
+    _remote_device as _remote_device,
+)

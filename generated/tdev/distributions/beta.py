@@ -9,5 +9,7 @@ from torch.distributions.beta import (
     Dirichlet as Dirichlet,
     ExponentialFamily as ExponentialFamily,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
 )

@@ -8,6 +8,7 @@ from torch.distributions.binomial import (
     Binomial as Binomial,
     Distribution as Distribution,
     Tensor as Tensor,
+    _clamp_by_zero as _clamp_by_zero,
     broadcast_all as broadcast_all,
     lazy_property as lazy_property,
     logits_to_probs as logits_to_probs,

@@ -8,6 +8,8 @@ from torch.distributions.cauchy import (
     Cauchy as Cauchy,
     Distribution as Distribution,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
     inf as inf,
     nan as nan,

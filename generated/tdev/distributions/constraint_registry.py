@@ -6,6 +6,23 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributions.constraint_registry import (
     ConstraintRegistry as ConstraintRegistry,
+    _Number as _Number,
+    _biject_to_cat as _biject_to_cat,
+    _biject_to_independent as _biject_to_independent,
+    _biject_to_simplex as _biject_to_simplex,
+    _biject_to_stack as _biject_to_stack,
+    _transform_to_cat as _transform_to_cat,
+    _transform_to_corr_cholesky as _transform_to_corr_cholesky,
+    _transform_to_greater_than as _transform_to_greater_than,
+    _transform_to_independent as _transform_to_independent,
+    _transform_to_interval as _transform_to_interval,
+    _transform_to_less_than as _transform_to_less_than,
+    _transform_to_lower_cholesky as _transform_to_lower_cholesky,
+    _transform_to_positive as _transform_to_positive,
+    _transform_to_positive_definite as _transform_to_positive_definite,
+    _transform_to_real as _transform_to_real,
+    _transform_to_simplex as _transform_to_simplex,
+    _transform_to_stack as _transform_to_stack,
     biject_to as biject_to,
     transform_to as transform_to,
 )

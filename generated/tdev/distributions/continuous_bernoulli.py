@@ -9,6 +9,8 @@ from torch.distributions.continuous_bernoulli import (
     ExponentialFamily as ExponentialFamily,
     Number as Number,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     broadcast_all as broadcast_all,
     clamp_probs as clamp_probs,

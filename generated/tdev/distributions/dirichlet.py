@@ -9,5 +9,8 @@ from torch.distributions.dirichlet import (
     ExponentialFamily as ExponentialFamily,
     Function as Function,
     Tensor as Tensor,
+    _Dirichlet as _Dirichlet,
+    _Dirichlet_backward as _Dirichlet_backward,
+    _size as _size,
     once_differentiable as once_differentiable,
 )

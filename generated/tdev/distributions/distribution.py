@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributions.distribution import (
     Distribution as Distribution,
     Tensor as Tensor,
+    _size as _size,
     deprecated as deprecated,
     lazy_property as lazy_property,
 )

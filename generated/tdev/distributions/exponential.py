@@ -8,5 +8,7 @@ from torch.distributions.exponential import (
     Exponential as Exponential,
     ExponentialFamily as ExponentialFamily,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
 )

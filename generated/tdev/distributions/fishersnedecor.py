@@ -9,6 +9,8 @@ from torch.distributions.fishersnedecor import (
     FisherSnedecor as FisherSnedecor,
     Gamma as Gamma,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
     nan as nan,
 )

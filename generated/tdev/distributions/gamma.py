@@ -8,5 +8,8 @@ from torch.distributions.gamma import (
     ExponentialFamily as ExponentialFamily,
     Gamma as Gamma,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
+    _standard_gamma as _standard_gamma,
     broadcast_all as broadcast_all,
 )

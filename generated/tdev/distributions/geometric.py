@@ -9,6 +9,7 @@ from torch.distributions.geometric import (
     Geometric as Geometric,
     Number as Number,
     Tensor as Tensor,
+    _Number as _Number,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
     broadcast_all as broadcast_all,
     lazy_property as lazy_property,

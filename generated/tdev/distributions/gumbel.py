@@ -11,6 +11,7 @@ from torch.distributions.gumbel import (
     Tensor as Tensor,
     TransformedDistribution as TransformedDistribution,
     Uniform as Uniform,
+    _Number as _Number,
     broadcast_all as broadcast_all,
     euler_constant as euler_constant,
 )

@@ -12,4 +12,6 @@ from torch.distributions.independent import (
     Size as Size,
     Tensor as Tensor,
     TypeVar as TypeVar,
+    _size as _size,
+    _sum_rightmost as _sum_rightmost,
 )

@@ -11,6 +11,7 @@ from torch.distributions.kumaraswamy import (
     Tensor as Tensor,
     TransformedDistribution as TransformedDistribution,
     Uniform as Uniform,
+    _moments as _moments,
     broadcast_all as broadcast_all,
     euler_constant as euler_constant,
     nan as nan,

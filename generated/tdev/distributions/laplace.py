@@ -8,5 +8,7 @@ from torch.distributions.laplace import (
     Distribution as Distribution,
     Laplace as Laplace,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
 )

@@ -8,5 +8,12 @@ from torch.distributions.lowrank_multivariate_normal import (
     Distribution as Distribution,
     LowRankMultivariateNormal as LowRankMultivariateNormal,
     Tensor as Tensor,
+    _batch_capacitance_tril as _batch_capacitance_tril,
+    _batch_lowrank_logdet as _batch_lowrank_logdet,
+    _batch_lowrank_mahalanobis as _batch_lowrank_mahalanobis,
+    _batch_mahalanobis as _batch_mahalanobis,
+    _batch_mv as _batch_mv,
+    _size as _size,
+    _standard_normal as _standard_normal,
     lazy_property as lazy_property,
 )

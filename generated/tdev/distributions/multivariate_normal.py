@@ -8,5 +8,10 @@ from torch.distributions.multivariate_normal import (
     Distribution as Distribution,
     MultivariateNormal as MultivariateNormal,
     Tensor as Tensor,
+    _batch_mahalanobis as _batch_mahalanobis,
+    _batch_mv as _batch_mv,
+    _precision_to_scale_tril as _precision_to_scale_tril,
+    _size as _size,
+    _standard_normal as _standard_normal,
     lazy_property as lazy_property,
 )

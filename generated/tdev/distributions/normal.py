@@ -8,5 +8,8 @@ from torch.distributions.normal import (
     ExponentialFamily as ExponentialFamily,
     Normal as Normal,
     Tensor as Tensor,
+    _Number as _Number,
+    _size as _size,
+    _standard_normal as _standard_normal,
     broadcast_all as broadcast_all,
 )

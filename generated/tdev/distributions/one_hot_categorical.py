@@ -10,4 +10,5 @@ from torch.distributions.one_hot_categorical import (
     OneHotCategorical as OneHotCategorical,
     OneHotCategoricalStraightThrough as OneHotCategoricalStraightThrough,
     Tensor as Tensor,
+    _size as _size,
 )

@@ -12,5 +12,6 @@ from torch.distributions.pareto import (
     Pareto as Pareto,
     Tensor as Tensor,
     TransformedDistribution as TransformedDistribution,
+    _size as _size,
     broadcast_all as broadcast_all,
 )

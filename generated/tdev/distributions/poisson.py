@@ -9,5 +9,6 @@ from torch.distributions.poisson import (
     Number as Number,
     Poisson as Poisson,
     Tensor as Tensor,
+    _Number as _Number,
     broadcast_all as broadcast_all,
 )

@@ -12,6 +12,8 @@ from torch.distributions.relaxed_bernoulli import (
     SigmoidTransform as SigmoidTransform,
     Tensor as Tensor,
     TransformedDistribution as TransformedDistribution,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
     clamp_probs as clamp_probs,
     lazy_property as lazy_property,

@@ -12,6 +12,7 @@ from torch.distributions.relaxed_categorical import (
     RelaxedOneHotCategorical as RelaxedOneHotCategorical,
     Tensor as Tensor,
     TransformedDistribution as TransformedDistribution,
+    _size as _size,
     broadcast_all as broadcast_all,
     clamp_probs as clamp_probs,
 )

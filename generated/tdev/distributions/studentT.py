@@ -9,6 +9,8 @@ from torch.distributions.studentT import (
     Distribution as Distribution,
     StudentT as StudentT,
     Tensor as Tensor,
+    _size as _size,
+    _standard_normal as _standard_normal,
     broadcast_all as broadcast_all,
     inf as inf,
     nan as nan,

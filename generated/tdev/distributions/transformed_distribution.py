@@ -11,4 +11,6 @@ from torch.distributions.transformed_distribution import (
     Tensor as Tensor,
     Transform as Transform,
     TransformedDistribution as TransformedDistribution,
+    _size as _size,
+    _sum_rightmost as _sum_rightmost,
 )

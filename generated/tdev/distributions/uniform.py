@@ -8,6 +8,8 @@ from torch.distributions.uniform import (
     Distribution as Distribution,
     Tensor as Tensor,
     Uniform as Uniform,
+    _Number as _Number,
+    _size as _size,
     broadcast_all as broadcast_all,
     nan as nan,
 )

@@ -9,6 +9,12 @@ from torch.distributions.wishart import (
     Number as Number,
     Tensor as Tensor,
     Wishart as Wishart,
+    _Number as _Number,
+    _clamp_above_eps as _clamp_above_eps,
+    _log_2 as _log_2,
+    _mvdigamma as _mvdigamma,
+    _precision_to_scale_tril as _precision_to_scale_tril,
+    _size as _size,
     lazy_property as lazy_property,
     nan as nan,
 )

@@ -21,6 +21,7 @@ from torch.export import (
     PassType as PassType,
     ShapesCollection as ShapesCollection,
     UnflattenedModule as UnflattenedModule,
+    _restore_state_dict as _restore_state_dict,
     default_decompositions as default_decompositions,
     deprecated as deprecated,
     dims as dims,

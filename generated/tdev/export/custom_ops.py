@@ -5,5 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.export.custom_ops import (
+    _access_subclass_inner_tensor as _access_subclass_inner_tensor,
+    _call_custom_autograd_function_in_pre_dispatch as _call_custom_autograd_function_in_pre_dispatch,
     lib as lib,
 )

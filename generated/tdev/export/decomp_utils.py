@@ -8,4 +8,8 @@ from torch.export.decomp_utils import (
     Callable as Callable,
     CustomDecompTable as CustomDecompTable,
     PRESERVED_ATEN_CIA_OPS as PRESERVED_ATEN_CIA_OPS,
+    _collect_all_valid_cia_ops as _collect_all_valid_cia_ops,
+    _collect_all_valid_cia_ops_for_aten_namespace as _collect_all_valid_cia_ops_for_aten_namespace,
+    _get_decomp_for_cia as _get_decomp_for_cia,
+    _is_aten_op as _is_aten_op,
 )

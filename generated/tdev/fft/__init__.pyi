@@ -3,6 +3,8 @@
 
 from torch.fft import (
     Tensor as Tensor,
+    _add_docstr as _add_docstr,
+    _fft as _fft,
     common_args as common_args,
     factory_common_args as factory_common_args,
     fft as fft,

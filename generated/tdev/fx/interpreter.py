@@ -17,6 +17,8 @@ from torch.fx.interpreter import (
     Target as Target,
     Tracer as Tracer,
     Transformer as Transformer,
+    _format_fx_node as _format_fx_node,
+    _make_graph_module as _make_graph_module,
     compatibility as compatibility,
     contextmanager as contextmanager,
     log as log,

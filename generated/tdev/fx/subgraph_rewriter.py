@@ -14,6 +14,8 @@ from torch.fx.subgraph_rewriter import (
     Node as Node,
     ReplacedPatterns as ReplacedPatterns,
     TYPE_CHECKING as TYPE_CHECKING,
+    _replace_attributes as _replace_attributes,
+    _replace_pattern as _replace_pattern,
     compatibility as compatibility,
     dataclass as dataclass,
     replace_pattern as replace_pattern,

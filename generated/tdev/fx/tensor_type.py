@@ -10,6 +10,7 @@ from torch.fx.tensor_type import (
     TYPE_CHECKING as TYPE_CHECKING,
     TensorType as TensorType,
     Var as Var,
+    _DynType as _DynType,
     annotations as annotations,
     compatibility as compatibility,
     is_consistent as is_consistent,

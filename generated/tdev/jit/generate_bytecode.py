@@ -5,6 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.jit.generate_bytecode import (
+    _compile_graph_to_code_table as _compile_graph_to_code_table,
+    _generate_upgraders_graph as _generate_upgraders_graph,
     format_bytecode as format_bytecode,
     generate_upgraders_bytecode as generate_upgraders_bytecode,
 )

@@ -3,3 +3,22 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.jit.supported_ops import (
+    _emit_arg as _emit_arg,
+    _emit_args as _emit_args,
+    _emit_ret as _emit_ret,
+    _emit_rets as _emit_rets,
+    _emit_schema as _emit_schema,
+    _emit_type as _emit_type,
+    _find_builtin as _find_builtin,
+    _get_builtins_helper as _get_builtins_helper,
+    _get_global_builtins as _get_global_builtins,
+    _get_math_builtins as _get_math_builtins,
+    _get_nn_functional_ops as _get_nn_functional_ops,
+    _get_tensor_ops as _get_tensor_ops,
+    _get_torchscript_builtins as _get_torchscript_builtins,
+    _hidden as _hidden,
+    _is_math_fn as _is_math_fn,
+    _list_supported_ops as _list_supported_ops,
+)

@@ -6,6 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.jit.unsupported_tensor_ops import (
     Any as Any,
+    _gen_unsupported_methods_properties as _gen_unsupported_methods_properties,
+    _list_unsupported_tensor_ops as _list_unsupported_tensor_ops,
     dedent as dedent,
     execWrapper as execWrapper,
 )

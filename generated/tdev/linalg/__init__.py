@@ -6,6 +6,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.linalg import (
     LinAlgError as LinAlgError,
+    _add_docstr as _add_docstr,
+    _linalg as _linalg,
+    _powsum as _powsum,
     cholesky as cholesky,
     cholesky_ex as cholesky_ex,
     common_notes as common_notes,

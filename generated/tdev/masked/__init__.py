@@ -6,6 +6,13 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.masked import (
     MaskedTensor as MaskedTensor,
+    _canonical_dim as _canonical_dim,
+    _combine_input_and_mask as _combine_input_and_mask,
+    _generate_docstring as _generate_docstring,
+    _input_mask as _input_mask,
+    _output_mask as _output_mask,
+    _reduction_identity as _reduction_identity,
+    _where as _where,
     amax as amax,
     amin as amin,
     argmax as argmax,

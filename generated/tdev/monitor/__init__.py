@@ -12,6 +12,8 @@ from torch.monitor import (
     Stat as Stat,
     TYPE_CHECKING as TYPE_CHECKING,
     TensorboardEventHandler as TensorboardEventHandler,
+    _WaitCounter as _WaitCounter,
+    _WaitCounterTracker as _WaitCounterTracker,
     log_event as log_event,
     register_event_handler as register_event_handler,
     unregister_event_handler as unregister_event_handler,

@@ -4,6 +4,10 @@
 from torch.mps import (
     Event as Event,
     Tensor as Tensor,
+    _default_mps_generator as _default_mps_generator,
+    _get_default_mps_generator as _get_default_mps_generator,
+    _host_alias_storage as _host_alias_storage,
+    _is_in_bad_fork as _is_in_bad_fork,
     compile_shader as compile_shader,
     current_allocated_memory as current_allocated_memory,
     device_count as device_count,

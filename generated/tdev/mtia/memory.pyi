@@ -4,6 +4,7 @@
 from torch.mtia.memory import (
     Any as Any,
     Device as Device,
+    _get_device_index as _get_device_index,
     is_initialized as is_initialized,
     max_memory_allocated as max_memory_allocated,
     memory_allocated as memory_allocated,

@@ -4,6 +4,7 @@
 from torch.mtia.mtia_graph import (
     MTIAGraph as MTIAGraph,
     Self as Self,
+    _POOL_HANDLE as _POOL_HANDLE,
     annotations as annotations,
     graph as graph,
     graph_pool_handle as graph_pool_handle,

@@ -12,6 +12,8 @@ from torch.multiprocessing.spawn import (
     ProcessRaisedException as ProcessRaisedException,
     SpawnContext as SpawnContext,
     ThreadPoolExecutor as ThreadPoolExecutor,
+    _prctl_pr_set_pdeathsig as _prctl_pr_set_pdeathsig,
+    _wrap as _wrap,
     as_completed as as_completed,
     log as log,
     spawn as spawn,

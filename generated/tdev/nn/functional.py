@@ -9,6 +9,8 @@ from torch.nn.functional import (
     GRID_SAMPLE_PADDING_MODES as GRID_SAMPLE_PADDING_MODES,
     ScalingType as ScalingType,
     SwizzleType as SwizzleType,
+    _canonical_mask as _canonical_mask,
+    _none_or_dtype as _none_or_dtype,
     adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,

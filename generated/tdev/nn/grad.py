@@ -5,6 +5,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.nn.grad import (
+    _pair as _pair,
+    _single as _single,
+    _triple as _triple,
     conv1d_input as conv1d_input,
     conv1d_weight as conv1d_weight,
     conv2d_input as conv2d_input,

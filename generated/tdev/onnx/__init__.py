@@ -15,6 +15,7 @@ from torch.onnx import (
     TYPE_CHECKING as TYPE_CHECKING,
     TensorProtoDataType as TensorProtoDataType,
     TrainingMode as TrainingMode,
+    _C_onnx as _C_onnx,
     annotations as annotations,
     export as export,
     is_in_onnx_export as is_in_onnx_export,

@@ -10,5 +10,6 @@ from torch.onnx.errors import (
     SymbolicValueError as SymbolicValueError,
     TYPE_CHECKING as TYPE_CHECKING,
     UnsupportedOperatorError as UnsupportedOperatorError,
+    _C as _C,
     annotations as annotations,
 )

@@ -5,6 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.onnx.symbolic_opset10 import (
+    _slice as _slice,
     annotations as annotations,
     dequantize as dequantize,
     div as div,

@@ -5,6 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.onnx.symbolic_opset20 import (
+    _affine_grid_generator as _affine_grid_generator,
+    _grid_sampler as _grid_sampler,
     annotations as annotations,
     gelu as gelu,
 )

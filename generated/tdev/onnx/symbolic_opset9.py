@@ -5,6 +5,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.onnx.symbolic_opset9 import (
+    _prepare_onnx_paddings as _prepare_onnx_paddings,
+    _reshape_from_tensor as _reshape_from_tensor,
+    _slice as _slice,
+    _var_mean as _var_mean,
     abs as abs,
     acos as acos,
     add as add,

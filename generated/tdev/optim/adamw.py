@@ -9,6 +9,12 @@ from torch.optim.adamw import (
     AdamW as AdamW,
     ParamsT as ParamsT,
     Tensor as Tensor,
+    _capturable_doc as _capturable_doc,
+    _differentiable_doc as _differentiable_doc,
+    _foreach_doc as _foreach_doc,
+    _fused_doc as _fused_doc,
+    _maximize_doc as _maximize_doc,
+    _params_doc as _params_doc,
     adam as adam,
     adamw as adamw,
 )

@@ -9,4 +9,7 @@ from torch.optim.lbfgs import (
     Optimizer as Optimizer,
     ParamsT as ParamsT,
     Tensor as Tensor,
+    _cubic_interpolate as _cubic_interpolate,
+    _strong_wolfe as _strong_wolfe,
+    _to_scalar as _to_scalar,
 )

@@ -9,4 +9,7 @@ from torch.optim.sparse_adam import (
     ParamsT as ParamsT,
     SparseAdam as SparseAdam,
     Tensor as Tensor,
+    _maximize_doc as _maximize_doc,
+    _params_doc as _params_doc,
+    _to_scalar as _to_scalar,
 )

@@ -8,4 +8,5 @@ from torch.package.file_structure_representation import (
     Directory as Directory,
     GlobGroup as GlobGroup,
     GlobPattern as GlobPattern,
+    _create_directory_from_file_list as _create_directory_from_file_list,
 )

@@ -5,5 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.package.find_file_dependencies import (
+    _ExtractModuleReferences as _ExtractModuleReferences,
+    _resolve_name as _resolve_name,
     find_files_source_depends_on as find_files_source_depends_on,
 )

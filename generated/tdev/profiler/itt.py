@@ -6,6 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.profiler.itt import (
     NoReturn as NoReturn,
+    _ITTStub as _ITTStub,
+    _itt as _itt,
     contextmanager as contextmanager,
     is_available as is_available,
     mark as mark,

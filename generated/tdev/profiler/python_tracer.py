@@ -3,3 +3,7 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.profiler.python_tracer import (
+    _prefix_regex as _prefix_regex,
+)

@@ -5,6 +5,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.quantization.fuse_modules import (
+    _fuse_modules as _fuse_modules,
+    _get_module as _get_module,
+    _set_module as _set_module,
     fuse_conv_bn as fuse_conv_bn,
     fuse_conv_bn_relu as fuse_conv_bn_relu,
     fuse_known_modules as fuse_known_modules,

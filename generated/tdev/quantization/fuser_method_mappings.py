@@ -5,6 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.quantization.fuser_method_mappings import (
+    _DEFAULT_OP_LIST_TO_FUSER_METHOD as _DEFAULT_OP_LIST_TO_FUSER_METHOD,
     fuse_conv_bn as fuse_conv_bn,
     fuse_conv_bn_relu as fuse_conv_bn_relu,
     fuse_linear_bn as fuse_linear_bn,

@@ -8,6 +8,8 @@ from torch.quantization.qconfig import (
     QConfig as QConfig,
     QConfigAny as QConfigAny,
     QConfigDynamic as QConfigDynamic,
+    _add_module_to_qconfig_obs_ctr as _add_module_to_qconfig_obs_ctr,
+    _assert_valid_qconfig as _assert_valid_qconfig,
     default_activation_only_qconfig as default_activation_only_qconfig,
     default_debug_qconfig as default_debug_qconfig,
     default_dynamic_qconfig as default_dynamic_qconfig,

@@ -6,4 +6,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.quantization.quant_type import (
     QuantType as QuantType,
+    _get_quant_type_to_str as _get_quant_type_to_str,
 )

@@ -5,6 +5,16 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.quantization.quantize import (
+    _add_observer_ as _add_observer_,
+    _convert as _convert,
+    _get_observer_dict as _get_observer_dict,
+    _get_unique_devices_ as _get_unique_devices_,
+    _is_activation_post_process as _is_activation_post_process,
+    _observer_forward_hook as _observer_forward_hook,
+    _propagate_qconfig_helper as _propagate_qconfig_helper,
+    _register_activation_post_process_hook as _register_activation_post_process_hook,
+    _remove_activation_post_process as _remove_activation_post_process,
+    _remove_qconfig as _remove_qconfig,
     add_quant_dequant as add_quant_dequant,
     convert as convert,
     prepare as prepare,

@@ -5,6 +5,12 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.quantization.quantize_jit import (
+    _check_forward_method as _check_forward_method,
+    _check_is_script_module as _check_is_script_module,
+    _convert_jit as _convert_jit,
+    _prepare_jit as _prepare_jit,
+    _prepare_ondevice_dynamic_jit as _prepare_ondevice_dynamic_jit,
+    _quantize_jit as _quantize_jit,
     convert_dynamic_jit as convert_dynamic_jit,
     convert_jit as convert_jit,
     fuse_conv_bn_jit as fuse_conv_bn_jit,

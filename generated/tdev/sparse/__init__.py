@@ -13,6 +13,8 @@ from torch.sparse import (
     SparseSemiStructuredTensorCUTLASS as SparseSemiStructuredTensorCUTLASS,
     TYPE_CHECKING as TYPE_CHECKING,
     Tensor as Tensor,
+    _add_docstr as _add_docstr,
+    _sparse as _sparse,
     addmm as addmm,
     as_sparse_gradcheck as as_sparse_gradcheck,
     check_sparse_tensor_invariants as check_sparse_tensor_invariants,

@@ -6,6 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.special import (
     Tensor as Tensor,
+    _add_docstr as _add_docstr,
+    _special as _special,
     airy_ai as airy_ai,
     bessel_j0 as bessel_j0,
     bessel_j1 as bessel_j1,

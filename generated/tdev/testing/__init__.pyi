@@ -3,6 +3,7 @@
 
 from torch.testing import (
     FileCheck as FileCheck,
+    _utils as _utils,
     assert_allclose as assert_allclose,
     assert_close as assert_close,
     make_tensor as make_tensor,

@@ -3,6 +3,7 @@
 
 from torch.utils import (
     ThroughputBenchmark as ThroughputBenchmark,
+    _osp as _osp,
     cmake_prefix_path as cmake_prefix_path,
     generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend,
     get_cpp_backtrace as get_cpp_backtrace,

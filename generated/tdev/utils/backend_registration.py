@@ -5,6 +5,22 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.utils.backend_registration import (
+    _DummyBackendModule as _DummyBackendModule,
+    _DummyDeviceGuard as _DummyDeviceGuard,
+    _DummyPrivateUse1Hook as _DummyPrivateUse1Hook,
+    _check_register_once as _check_register_once,
+    _generate_module_methods_for_privateuse1_backend as _generate_module_methods_for_privateuse1_backend,
+    _generate_packed_sequence_methods_for_privateuse1_backend as _generate_packed_sequence_methods_for_privateuse1_backend,
+    _generate_storage_methods_for_privateuse1_backend as _generate_storage_methods_for_privateuse1_backend,
+    _generate_tensor_methods_for_privateuse1_backend as _generate_tensor_methods_for_privateuse1_backend,
+    _get_custom_mod_func as _get_custom_mod_func,
+    _get_privateuse1_backend_name as _get_privateuse1_backend_name,
+    _normalization_device as _normalization_device,
+    _privateuse1_backend_name as _privateuse1_backend_name,
+    _rename_device_type as _rename_device_type,
+    _rename_privateuse1_backend as _rename_privateuse1_backend,
+    _rename_profiler_activity as _rename_profiler_activity,
+    _setup_privateuseone_for_python_backend as _setup_privateuseone_for_python_backend,
     generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend,
     handle_torch_function as handle_torch_function,
     has_torch_function_unary as has_torch_function_unary,

@@ -5,5 +5,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.utils.cpp_backtrace import (
+    _get_cpp_backtrace as _get_cpp_backtrace,
     get_cpp_backtrace as get_cpp_backtrace,
 )

@@ -5,6 +5,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.utils.debug_log import (
+    _debug_grad_log_fake as _debug_grad_log_fake,
+    _debug_grad_log_hook as _debug_grad_log_hook,
+    _get_rank as _get_rank,
     debug_grad_log as debug_grad_log,
     leaf_function as leaf_function,
     log as log,

@@ -4,6 +4,7 @@
 from torch.utils.dlpack import (
     Any as Any,
     DLDeviceType as DLDeviceType,
+    _Device as _Device,
     from_dlpack as from_dlpack,
     to_dlpack as to_dlpack,
 )

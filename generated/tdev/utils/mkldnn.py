@@ -11,5 +11,6 @@ from torch.utils.mkldnn import (
     MkldnnConv3d as MkldnnConv3d,
     MkldnnLinear as MkldnnLinear,
     MkldnnPrelu as MkldnnPrelu,
+    _MkldnnConvNd as _MkldnnConvNd,
     to_mkldnn as to_mkldnn,
 )

@@ -9,6 +9,7 @@ from torch.utils.mobile_optimizer import (
     Enum as Enum,
     LintCode as LintCode,
     MobileOptimizerType as MobileOptimizerType,
+    _get_bundled_inputs_preserved_attributes as _get_bundled_inputs_preserved_attributes,
     generate_mobile_module_lints as generate_mobile_module_lints,
     optimize_for_mobile as optimize_for_mobile,
 )

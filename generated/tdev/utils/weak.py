@@ -13,6 +13,9 @@ from torch.utils.weak import (
     WeakIdRef as WeakIdRef,
     WeakRef as WeakRef,
     WeakTensorKeyDictionary as WeakTensorKeyDictionary,
+    _IterationGuard as _IterationGuard,
+    _WeakHashRef as _WeakHashRef,
+    _collections_abc as _collections_abc,
     annotations as annotations,
     ref as ref,
 )

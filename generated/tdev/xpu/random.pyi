@@ -4,6 +4,8 @@
 from torch.xpu.random import (
     Iterable as Iterable,
     Tensor as Tensor,
+    _lazy_call as _lazy_call,
+    _lazy_init as _lazy_init,
     current_device as current_device,
     device_count as device_count,
     get_rng_state as get_rng_state,

@@ -4,5 +4,6 @@
 from torch.xpu.streams import (
     Event as Event,
     Stream as Stream,
+    _dummy_type as _dummy_type,
     annotations as annotations,
 )

@@ -4,6 +4,9 @@
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
 
+from torch.ao.nn import (
+    _TYPE_CHECKING as _TYPE_CHECKING,
+)
 from tdev.ao.nn import intrinsic as intrinsic
 from tdev.ao.nn import qat as qat
 from tdev.ao.nn import quantizable as quantizable

@@ -52,6 +52,7 @@ from torch.ao.quantization import (
     TypeAliasType as TypeAliasType,
     UniformQuantizationObserverBase as UniformQuantizationObserverBase,
     ZeroPointDomain as ZeroPointDomain,
+    _DerivedObserverOrFakeQuantize as _DerivedObserverOrFakeQuantize,
     add_quant_dequant as add_quant_dequant,
     convert as convert,
     convert_dynamic_jit as convert_dynamic_jit,

@@ -6,4 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.ao.quantization.quant_type import (
     QuantType as QuantType,
+    _get_quant_type_to_str as _get_quant_type_to_str,
+    _quant_type_from_str as _quant_type_from_str,
+    _quant_type_to_str as _quant_type_to_str,
 )

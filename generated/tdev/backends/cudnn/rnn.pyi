@@ -6,6 +6,9 @@ from torch.backends.cudnn.rnn import (
     CudnnRNNModule as CudnnRNNModule,
     PropModule as PropModule,
     Unserializable as Unserializable,
+    _cudnn as _cudnn,
+    _get_fp32_precision_getter as _get_fp32_precision_getter,
+    _set_fp32_precision_setter as _set_fp32_precision_setter,
     get_cudnn_mode as get_cudnn_mode,
     init_dropout_state as init_dropout_state,
 )

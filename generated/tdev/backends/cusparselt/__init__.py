@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.backends.cusparselt import (
     Optional as Optional,
+    __MAX_ALG_ID as __MAX_ALG_ID,
+    __cusparselt_version as __cusparselt_version,
+    _cusparselt as _cusparselt,
+    _init as _init,
     get_max_alg_id as get_max_alg_id,
     is_available as is_available,
     version as version,

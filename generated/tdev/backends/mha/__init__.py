@@ -5,6 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.backends.mha import (
+    _is_fastpath_enabled as _is_fastpath_enabled,
     get_fastpath_enabled as get_fastpath_enabled,
     set_fastpath_enabled as set_fastpath_enabled,
 )

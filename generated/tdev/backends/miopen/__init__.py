@@ -8,6 +8,7 @@ from torch.backends.miopen import (
     ContextProp as ContextProp,
     MiopenModule as MiopenModule,
     PropModule as PropModule,
+    __allow_nonbracketed_mutation as __allow_nonbracketed_mutation,
     contextmanager as contextmanager,
     flags as flags,
     immediate as immediate,

@@ -4,6 +4,8 @@
 from torch.backends.mps import (
     Optional as Optional,
     TYPE_CHECKING as TYPE_CHECKING,
+    _Library as _Library,
+    _lru_cache as _lru_cache,
     get_core_count as get_core_count,
     get_name as get_name,
     is_available as is_available,

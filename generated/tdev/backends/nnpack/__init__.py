@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.backends.nnpack import (
     ContextProp as ContextProp,
     PropModule as PropModule,
+    __allow_nonbracketed_mutation as __allow_nonbracketed_mutation,
     contextmanager as contextmanager,
     flags as flags,
     is_available as is_available,

@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.backends.quantized import (
     QuantizedEngine as QuantizedEngine,
+    _QEngineProp as _QEngineProp,
+    _SupportedQEnginesProp as _SupportedQEnginesProp,
+    _get_qengine_id as _get_qengine_id,
+    _get_qengine_str as _get_qengine_str,
     engine as engine,
     supported_engines as supported_engines,
 )

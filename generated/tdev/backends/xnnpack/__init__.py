@@ -6,4 +6,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.backends.xnnpack import (
     XNNPACKEngine as XNNPACKEngine,
+    _XNNPACKEnabled as _XNNPACKEnabled,
 )

@@ -3,6 +3,7 @@
 
 from torch.cuda.amp.autocast_mode import (
     Any as Any,
+    _cast as _cast,
     autocast as autocast,
     custom_bwd as custom_bwd,
     custom_fwd as custom_fwd,

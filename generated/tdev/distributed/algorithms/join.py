@@ -12,5 +12,6 @@ from torch.distributed.algorithms.join import (
     Joinable as Joinable,
     NamedTuple as NamedTuple,
     TracebackType as TracebackType,
+    _JoinConfig as _JoinConfig,
     abstractmethod as abstractmethod,
 )

@@ -25,6 +25,7 @@ from torch.distributed.checkpoint import (
     StorageWriter as StorageWriter,
     TensorStorageMetadata as TensorStorageMetadata,
     WriteItem as WriteItem,
+    _extension as _extension,
     async_save as async_save,
     load as load,
     load_sharded_optimizer_state_dict as load_sharded_optimizer_state_dict,

@@ -8,4 +8,6 @@ from torch.distributed.checkpoint.api import (
     Any as Any,
     CheckpointException as CheckpointException,
     WRAPPED_EXCEPTION as WRAPPED_EXCEPTION,
+    _is_wrapped_exception as _is_wrapped_exception,
+    _wrap_exception as _wrap_exception,
 )

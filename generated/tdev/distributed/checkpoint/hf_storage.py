@@ -29,6 +29,9 @@ from torch.distributed.checkpoint.hf_storage import (
     TensorStorageMetadata as TensorStorageMetadata,
     WriteItem as WriteItem,
     WriteResult as WriteResult,
+    _HFStorageInfo as _HFStorageInfo,
+    _gen_file_name as _gen_file_name,
+    _metadata_fn as _metadata_fn,
     consolidate_safetensors_files as consolidate_safetensors_files,
     logger as logger,
 )

@@ -10,6 +10,13 @@ from torch.distributed.checkpoint.logger import (
     DCP_LOGGER_NAME as DCP_LOGGER_NAME,
     ParamSpec as ParamSpec,
     TypeVar as TypeVar,
+    _P as _P,
+    _T as _T,
+    _dcp_logger as _dcp_logger,
+    _dcp_method_logger as _dcp_method_logger,
+    _get_msg_dict as _get_msg_dict,
+    _init_logger as _init_logger,
+    _msg_dict_from_dcp_method_args as _msg_dict_from_dcp_method_args,
     logger as logger,
     uuid4 as uuid4,
 )

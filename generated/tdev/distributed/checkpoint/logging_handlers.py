@@ -6,4 +6,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.checkpoint.logging_handlers import (
     DCP_LOGGER_NAME as DCP_LOGGER_NAME,
+    _log_handlers as _log_handlers,
 )

@@ -18,6 +18,7 @@ from torch.distributed.checkpoint.metadata import (
     StorageMeta as StorageMeta,
     TensorProperties as TensorProperties,
     TensorStorageMetadata as TensorStorageMetadata,
+    _MEM_FORMAT_ENCODING as _MEM_FORMAT_ENCODING,
     dataclass as dataclass,
     field as field,
 )

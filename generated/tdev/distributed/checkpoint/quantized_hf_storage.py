@@ -12,5 +12,6 @@ from torch.distributed.checkpoint.quantized_hf_storage import (
     QuantizedHuggingFaceStorageReader as QuantizedHuggingFaceStorageReader,
     ReadItem as ReadItem,
     TensorStorageMetadata as TensorStorageMetadata,
+    _metadata_fn as _metadata_fn,
     logger as logger,
 )

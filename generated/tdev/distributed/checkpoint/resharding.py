@@ -6,4 +6,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.checkpoint.resharding import (
     ChunkStorageMetadata as ChunkStorageMetadata,
+    _check_shard_metadata_pair_overlap as _check_shard_metadata_pair_overlap,
+    _shards_get_overlap_region_wrt_saved_tensor as _shards_get_overlap_region_wrt_saved_tensor,
 )

@@ -7,6 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.debug import (
     Literal as Literal,
     TYPE_CHECKING as TYPE_CHECKING,
+    _DEBUG_SERVER_PROC as _DEBUG_SERVER_PROC,
+    _WORKER_SERVER as _WORKER_SERVER,
+    _WorkerServer as _WorkerServer,
     get_rank as get_rank,
     logger as logger,
     start_debug_server as start_debug_server,

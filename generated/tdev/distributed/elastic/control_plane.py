@@ -8,6 +8,7 @@ from torch.distributed.elastic.control_plane import (
     ExitStack as ExitStack,
     Generator as Generator,
     TORCH_WORKER_SERVER_SOCKET as TORCH_WORKER_SERVER_SOCKET,
+    _worker_server as _worker_server,
     contextmanager as contextmanager,
     record as record,
     worker_main as worker_main,

@@ -21,6 +21,7 @@ from torch.distributed.fsdp.api import (
     StateDictConfig as StateDictConfig,
     StateDictSettings as StateDictSettings,
     StateDictType as StateDictType,
+    _BatchNorm as _BatchNorm,
     auto as auto,
     dataclass as dataclass,
 )

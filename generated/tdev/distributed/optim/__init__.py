@@ -8,6 +8,17 @@ from torch.distributed.optim import (
     DistributedOptimizer as DistributedOptimizer,
     PostLocalSGDOptimizer as PostLocalSGDOptimizer,
     ZeroRedundancyOptimizer as ZeroRedundancyOptimizer,
+    _FunctionalAdadelta as _FunctionalAdadelta,
+    _FunctionalAdagrad as _FunctionalAdagrad,
+    _FunctionalAdam as _FunctionalAdam,
+    _FunctionalAdamW as _FunctionalAdamW,
+    _FunctionalAdamax as _FunctionalAdamax,
+    _FunctionalRMSprop as _FunctionalRMSprop,
+    _FunctionalRprop as _FunctionalRprop,
+    _FunctionalSGD as _FunctionalSGD,
+    _NamedOptimizer as _NamedOptimizer,
+    _apply_optimizer_in_backward as _apply_optimizer_in_backward,
+    _get_in_backward_optimizers as _get_in_backward_optimizers,
     as_functional_optim as as_functional_optim,
 )
 from tdev_core.checkers import MYPY

@@ -7,6 +7,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.optim.apply_optimizer_in_backward import (
     Any as Any,
     Iterable as Iterable,
+    _apply_optimizer_in_backward as _apply_optimizer_in_backward,
+    _get_in_backward_optimizers as _get_in_backward_optimizers,
     no_type_check as no_type_check,
     param_to_acc_grad_map as param_to_acc_grad_map,
     param_to_optim_hook_handle_map as param_to_optim_hook_handle_map,

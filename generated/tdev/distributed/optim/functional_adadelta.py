@@ -6,4 +6,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.optim.functional_adadelta import (
     Tensor as Tensor,
+    _FunctionalAdadelta as _FunctionalAdadelta,
+    _scripted_functional_optimizer_deprecation_warning as _scripted_functional_optimizer_deprecation_warning,
 )

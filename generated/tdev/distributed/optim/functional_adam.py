@@ -6,4 +6,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.optim.functional_adam import (
     Tensor as Tensor,
+    _FunctionalAdam as _FunctionalAdam,
+    _scripted_functional_optimizer_deprecation_warning as _scripted_functional_optimizer_deprecation_warning,
 )

@@ -11,6 +11,8 @@ from torch.distributed.optim.named_optimizer import (
     FSDP as FSDP,
     Mapping as Mapping,
     ShardedTensor as ShardedTensor,
+    _NamedOptimizer as _NamedOptimizer,
+    _gen_param_group_key as _gen_param_group_key,
     deepcopy as deepcopy,
     logger as logger,
     overload as overload,

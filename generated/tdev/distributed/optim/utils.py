@@ -5,6 +5,15 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.optim.utils import (
+    _FunctionalAdadelta as _FunctionalAdadelta,
+    _FunctionalAdagrad as _FunctionalAdagrad,
+    _FunctionalAdam as _FunctionalAdam,
+    _FunctionalAdamW as _FunctionalAdamW,
+    _FunctionalAdamax as _FunctionalAdamax,
+    _FunctionalRMSprop as _FunctionalRMSprop,
+    _FunctionalRprop as _FunctionalRprop,
+    _FunctionalSGD as _FunctionalSGD,
+    _create_functional_optim as _create_functional_optim,
     as_functional_optim as as_functional_optim,
     functional_optim_map as functional_optim_map,
     register_functional_optim as register_functional_optim,

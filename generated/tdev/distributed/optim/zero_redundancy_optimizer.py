@@ -6,4 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.optim.zero_redundancy_optimizer import (
     ZeroRedundancyOptimizer as ZeroRedundancyOptimizer,
+    _DDPBucketAssignment as _DDPBucketAssignment,
+    _OverlapInfo as _OverlapInfo,
+    _OverlapStatus as _OverlapStatus,
+    _ZeROJoinHook as _ZeROJoinHook,
 )

@@ -12,6 +12,7 @@ from torch.distributed.pipelining import (
     ScheduleLoopedBFS as ScheduleLoopedBFS,
     ScheduleZBVZeroBubble as ScheduleZBVZeroBubble,
     SplitPoint as SplitPoint,
+    _ScheduleForwardOnly as _ScheduleForwardOnly,
     build_stage as build_stage,
     pipe_split as pipe_split,
     pipeline as pipeline,

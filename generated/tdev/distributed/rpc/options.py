@@ -7,4 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.rpc.options import (
     DeviceType as DeviceType,
     TensorPipeRpcBackendOptions as TensorPipeRpcBackendOptions,
+    _TensorPipeRpcBackendOptionsBase as _TensorPipeRpcBackendOptionsBase,
+    _is_tensorpipe_available as _is_tensorpipe_available,
+    _to_device as _to_device,
+    _to_device_list as _to_device_list,
+    _to_device_map as _to_device_map,
 )

@@ -8,6 +8,9 @@ from torch.distributed.rpc.rref_proxy import (
     Future as Future,
     RRefProxy as RRefProxy,
     UNSET_RPC_TIMEOUT as UNSET_RPC_TIMEOUT,
+    _invoke_rpc as _invoke_rpc,
+    _local_invoke as _local_invoke,
+    _local_invoke_async_execution as _local_invoke_async_execution,
     partial as partial,
     rpc_async as rpc_async,
 )

@@ -5,5 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.rpc.server_process_global_profiler import (
+    _disable_server_process_global_profiler as _disable_server_process_global_profiler,
+    _enable_server_process_global_profiler as _enable_server_process_global_profiler,
+    _server_process_global_profile as _server_process_global_profile,
     profile as profile,
 )

@@ -7,4 +7,15 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.export.experimental import (
     OrderedSet as OrderedSet,
     Path as Path,
+    _ExportMethod as _ExportMethod,
+    _ExportPackage as _ExportPackage,
+    _InputT as _InputT,
+    _RetT as _RetT,
+    _copy_graph_module_and_signature as _copy_graph_module_and_signature,
+    _decompose_exported_program as _decompose_exported_program,
+    _export_forward_backward as _export_forward_backward,
+    _get_main_cpp_file as _get_main_cpp_file,
+    _get_make_file as _get_make_file,
+    _remove_detach_pass as _remove_detach_pass,
+    _sticky_export as _sticky_export,
 )

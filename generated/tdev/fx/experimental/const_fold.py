@@ -8,6 +8,7 @@ from torch.fx.experimental.const_fold import (
     Any as Any,
     Callable as Callable,
     FoldedGraphModule as FoldedGraphModule,
+    _inline_module as _inline_module,
     get_unique_attr_name_in_module as get_unique_attr_name_in_module,
     map_arg as map_arg,
     split_const_subgraphs as split_const_subgraphs,

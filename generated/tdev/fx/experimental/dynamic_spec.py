@@ -23,6 +23,11 @@ from torch.fx.experimental.dynamic_spec import (
     TYPE_CHECKING as TYPE_CHECKING,
     TensorSpec as TensorSpec,
     TypeAlias as TypeAlias,
+    _INDENT as _INDENT,
+    _SPEC_SHAPE_ENV as _SPEC_SHAPE_ENV,
+    _SPEC_SHAPE_ENV_LOCK as _SPEC_SHAPE_ENV_LOCK,
+    _get_spec_shape_env as _get_spec_shape_env,
+    _validate_spec_sym as _validate_spec_sym,
     annotations as annotations,
     cast as cast,
 )

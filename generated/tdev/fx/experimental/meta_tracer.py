@@ -14,6 +14,7 @@ from torch.fx.experimental.meta_tracer import (
     Node as Node,
     Proxy as Proxy,
     TypeVar as TypeVar,
+    _C as _C,
     embedding_override as embedding_override,
     functional_relu_override as functional_relu_override,
     gen_constructor_wrapper as gen_constructor_wrapper,

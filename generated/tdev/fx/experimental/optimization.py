@@ -14,6 +14,7 @@ from torch.fx.experimental.optimization import (
     ShapeProp as ShapeProp,
     Target as Target,
     UnionFind as UnionFind,
+    _parent_name as _parent_name,
     cast as cast,
     defaultdict as defaultdict,
     extract_subgraph as extract_subgraph,

@@ -12,6 +12,7 @@ from torch.fx.experimental.rewriter import (
     Graph as Graph,
     RewritingTracer as RewritingTracer,
     Tracer as Tracer,
+    _rewrite as _rewrite,
     cast as cast,
     normalize_source_lines as normalize_source_lines,
 )

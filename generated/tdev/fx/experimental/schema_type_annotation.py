@@ -12,5 +12,6 @@ from torch.fx.experimental.schema_type_annotation import (
     Proxy as Proxy,
     Target as Target,
     Transformer as Transformer,
+    _torchscript_type_to_python_type as _torchscript_type_to_python_type,
     boolean_dispatched as boolean_dispatched,
 )

@@ -14,6 +14,7 @@ from torch.fx.passes.operator_support import (
     SupportedArgumentDTypes as SupportedArgumentDTypes,
     TargetTypeName as TargetTypeName,
     TensorMetadata as TensorMetadata,
+    _get_arg_dtype as _get_arg_dtype,
     any_chain as any_chain,
     chain as chain,
     compatibility as compatibility,

@@ -7,6 +7,12 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.fx.passes.regional_inductor_invoke_subgraph import (
     AOTCompiledArtifact as AOTCompiledArtifact,
     CacheArtifactManager as CacheArtifactManager,
+    _compile_invoke_subgraph_nodes_with_inductor as _compile_invoke_subgraph_nodes_with_inductor,
+    _compile_submod as _compile_submod,
+    _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile,
+    _dummy_wrapper as _dummy_wrapper,
+    _needs_inductor_compile as _needs_inductor_compile,
+    _recursive_compile_invoke_subgraph_nodes as _recursive_compile_invoke_subgraph_nodes,
     compatibility as compatibility,
     defaultdict as defaultdict,
     logger as logger,

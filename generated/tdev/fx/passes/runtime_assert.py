@@ -12,6 +12,8 @@ from torch.fx.passes.runtime_assert import (
     ShapeEnv as ShapeEnv,
     SymNode as SymNode,
     TYPE_CHECKING as TYPE_CHECKING,
+    _get_example_value as _get_example_value,
+    _get_sym_val as _get_sym_val,
     compatibility as compatibility,
     graph_code_log as graph_code_log,
     insert_deferred_runtime_asserts as insert_deferred_runtime_asserts,

@@ -10,6 +10,7 @@ from torch.fx.passes.shape_prop import (
     Node as Node,
     ShapeProp as ShapeProp,
     TensorMetadata as TensorMetadata,
+    _extract_tensor_metadata as _extract_tensor_metadata,
     compatibility as compatibility,
     detect_fake_mode as detect_fake_mode,
     enable_python_dispatcher as enable_python_dispatcher,

@@ -37,6 +37,8 @@ from torch.fx.passes.splitter_base import (
     TRACKER_DUMP_PATH as TRACKER_DUMP_PATH,
     TRACKER_MODE as TRACKER_MODE,
     Tensors as Tensors,
+    _SplitterBase as _SplitterBase,
+    _SplitterSettingBase as _SplitterSettingBase,
     compatibility as compatibility,
     dataclass as dataclass,
     defaultdict as defaultdict,

@@ -14,6 +14,7 @@ from torch.fx.passes.tools_common import (
     NodeSet as NodeSet,
     TensorOrTensors as TensorOrTensors,
     Tensors as Tensors,
+    _get_qualified_name as _get_qualified_name,
     compatibility as compatibility,
     dataclass as dataclass,
     get_acc_ops_name as get_acc_ops_name,

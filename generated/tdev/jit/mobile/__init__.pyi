@@ -3,5 +3,12 @@
 
 from torch.jit.mobile import (
     LiteScriptModule as LiteScriptModule,
+    _backport_for_mobile as _backport_for_mobile,
+    _backport_for_mobile_to_buffer as _backport_for_mobile_to_buffer,
+    _export_operator_list as _export_operator_list,
+    _get_mobile_model_contained_types as _get_mobile_model_contained_types,
+    _get_model_bytecode_version as _get_model_bytecode_version,
+    _get_model_ops_and_info as _get_model_ops_and_info,
+    _load_for_lite_interpreter as _load_for_lite_interpreter,
     validate_map_location as validate_map_location,
 )

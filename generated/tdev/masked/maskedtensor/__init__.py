@@ -6,6 +6,14 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.masked.maskedtensor import (
     MaskedTensor as MaskedTensor,
+    _apply_native_binary as _apply_native_binary,
+    _apply_native_unary as _apply_native_unary,
+    _apply_pass_through_fn as _apply_pass_through_fn,
+    _apply_reduction as _apply_reduction,
+    _is_native_binary as _is_native_binary,
+    _is_native_unary as _is_native_unary,
+    _is_pass_through_fn as _is_pass_through_fn,
+    _is_reduction as _is_reduction,
     is_masked_tensor as is_masked_tensor,
 )
 from tdev_core.checkers import MYPY

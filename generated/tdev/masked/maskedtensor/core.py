@@ -8,6 +8,13 @@ from torch.masked.maskedtensor.core import (
     Any as Any,
     MaskedTensor as MaskedTensor,
     TypeIs as TypeIs,
+    _get_data as _get_data,
+    _map_mt_args_kwargs as _map_mt_args_kwargs,
+    _masked_tensor_str as _masked_tensor_str,
+    _masks_match as _masks_match,
+    _maybe_get_mask as _maybe_get_mask,
+    _tensors_match as _tensors_match,
+    _wrap_result as _wrap_result,
     get_default_nowrap_functions as get_default_nowrap_functions,
     is_masked_tensor as is_masked_tensor,
 )

@@ -6,4 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.masked.maskedtensor.passthrough import (
     PASSTHROUGH_FNS as PASSTHROUGH_FNS,
+    _apply_pass_through_fn as _apply_pass_through_fn,
+    _is_pass_through_fn as _is_pass_through_fn,
+    _map_mt_args_kwargs as _map_mt_args_kwargs,
+    _wrap_result as _wrap_result,
 )

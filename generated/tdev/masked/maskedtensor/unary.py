@@ -12,4 +12,11 @@ from torch.masked.maskedtensor.unary import (
     NATIVE_UNARY_MAP as NATIVE_UNARY_MAP,
     UNARY_NAMES as UNARY_NAMES,
     UNARY_NAMES_UNSUPPORTED as UNARY_NAMES_UNSUPPORTED,
+    _apply_native_unary as _apply_native_unary,
+    _is_native_unary as _is_native_unary,
+    _map_mt_args_kwargs as _map_mt_args_kwargs,
+    _torch_inplace_unary as _torch_inplace_unary,
+    _torch_unary as _torch_unary,
+    _unary_helper as _unary_helper,
+    _wrap_result as _wrap_result,
 )

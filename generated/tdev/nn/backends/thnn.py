@@ -3,3 +3,7 @@
 
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
+
+from torch.nn.backends.thnn import (
+    _get_thnn_function_backend as _get_thnn_function_backend,
+)

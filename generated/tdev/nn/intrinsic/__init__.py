@@ -18,6 +18,7 @@ from torch.nn.intrinsic import (
     ConvReLU3d as ConvReLU3d,
     LinearBn1d as LinearBn1d,
     LinearReLU as LinearReLU,
+    _FusedModule as _FusedModule,
 )
 from tdev.nn.intrinsic import modules as modules
 from tdev.nn.intrinsic import qat as qat

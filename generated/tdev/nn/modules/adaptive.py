@@ -12,5 +12,6 @@ from torch.nn.modules.adaptive import (
     Sequence as Sequence,
     Sequential as Sequential,
     Tensor as Tensor,
+    _ASMoutput as _ASMoutput,
     namedtuple as namedtuple,
 )

@@ -19,5 +19,8 @@ from torch.nn.modules.batchnorm import (
     Tensor as Tensor,
     UninitializedBuffer as UninitializedBuffer,
     UninitializedParameter as UninitializedParameter,
+    _BatchNorm as _BatchNorm,
+    _LazyNormBase as _LazyNormBase,
+    _NormBase as _NormBase,
     sync_batch_norm as sync_batch_norm,
 )

@@ -13,4 +13,5 @@ from torch.nn.modules.dropout import (
     FeatureAlphaDropout as FeatureAlphaDropout,
     Module as Module,
     Tensor as Tensor,
+    _DropoutNd as _DropoutNd,
 )

@@ -9,4 +9,5 @@ from torch.nn.modules.flatten import (
     Module as Module,
     Tensor as Tensor,
     Unflatten as Unflatten,
+    _size as _size,
 )

@@ -9,4 +9,5 @@ from torch.nn.modules.fold import (
     Module as Module,
     Tensor as Tensor,
     Unfold as Unfold,
+    _size_any_t as _size_any_t,
 )

@@ -12,4 +12,7 @@ from torch.nn.modules.instancenorm import (
     LazyInstanceNorm2d as LazyInstanceNorm2d,
     LazyInstanceNorm3d as LazyInstanceNorm3d,
     Tensor as Tensor,
+    _InstanceNorm as _InstanceNorm,
+    _LazyNormBase as _LazyNormBase,
+    _NormBase as _NormBase,
 )

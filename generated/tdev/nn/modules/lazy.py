@@ -8,5 +8,6 @@ from torch.nn.modules.lazy import (
     Any as Any,
     LazyModuleMixin as LazyModuleMixin,
     Protocol as Protocol,
+    _LazyProtocol as _LazyProtocol,
     is_lazy as is_lazy,
 )

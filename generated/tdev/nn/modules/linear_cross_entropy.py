@@ -5,5 +5,19 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.nn.modules.linear_cross_entropy import (
+    _ChunkContext as _ChunkContext,
+    _ChunkViews as _ChunkViews,
+    _NUM_OP_INPUTS as _NUM_OP_INPUTS,
+    _linear_cross_entropy_batch_chunked as _linear_cross_entropy_batch_chunked,
+    _linear_cross_entropy_batch_chunked_accumulator as _linear_cross_entropy_batch_chunked_accumulator,
+    _linear_cross_entropy_batch_chunked_backward as _linear_cross_entropy_batch_chunked_backward,
+    _linear_cross_entropy_batch_chunked_no_reduction as _linear_cross_entropy_batch_chunked_no_reduction,
+    _linear_cross_entropy_batch_chunked_no_reduction_backward as _linear_cross_entropy_batch_chunked_no_reduction_backward,
+    _linear_cross_entropy_batch_chunked_no_reduction_setup_context as _linear_cross_entropy_batch_chunked_no_reduction_setup_context,
+    _linear_cross_entropy_batch_chunked_setup_context as _linear_cross_entropy_batch_chunked_setup_context,
+    _make_empty as _make_empty,
+    _make_zeros as _make_zeros,
+    _vmap as _vmap,
+    _vmap_no_reduction as _vmap_no_reduction,
     cached_property as cached_property,
 )

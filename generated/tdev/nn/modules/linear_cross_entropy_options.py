@@ -8,4 +8,7 @@ from torch.nn.modules.linear_cross_entropy_options import (
     LinearCrossEntropyOptions as LinearCrossEntropyOptions,
     Literal as Literal,
     NamedTuple as NamedTuple,
+    _AUTO_DEFAULTS as _AUTO_DEFAULTS,
+    _AUTO_FALLBACK as _AUTO_FALLBACK,
+    _AutoDefault as _AutoDefault,
 )

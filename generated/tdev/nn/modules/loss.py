@@ -34,5 +34,8 @@ from torch.nn.modules.loss import (
     Tensor as Tensor,
     TripletMarginLoss as TripletMarginLoss,
     TripletMarginWithDistanceLoss as TripletMarginWithDistanceLoss,
+    _Loss as _Loss,
+    _Reduction as _Reduction,
+    _WeightedLoss as _WeightedLoss,
     deprecated as deprecated,
 )

@@ -14,4 +14,6 @@ from torch.nn.modules.normalization import (
     RMSNorm as RMSNorm,
     Size as Size,
     Tensor as Tensor,
+    _cross_map_lrn2d as _cross_map_lrn2d,
+    _shape_t as _shape_t,
 )

@@ -19,5 +19,10 @@ from torch.nn.modules.transformer import (
     TransformerDecoderLayer as TransformerDecoderLayer,
     TransformerEncoder as TransformerEncoder,
     TransformerEncoderLayer as TransformerEncoderLayer,
+    _detect_is_causal_mask as _detect_is_causal_mask,
+    _generate_square_subsequent_mask as _generate_square_subsequent_mask,
+    _get_activation_fn as _get_activation_fn,
+    _get_clones as _get_clones,
+    _get_seq_len as _get_seq_len,
     xavier_uniform_ as xavier_uniform_,
 )

@@ -10,4 +10,8 @@ from torch.nn.modules.upsampling import (
     Upsample as Upsample,
     UpsamplingBilinear2d as UpsamplingBilinear2d,
     UpsamplingNearest2d as UpsamplingNearest2d,
+    _ratio_2_t as _ratio_2_t,
+    _ratio_any_t as _ratio_any_t,
+    _size_2_t as _size_2_t,
+    _size_any_t as _size_any_t,
 )

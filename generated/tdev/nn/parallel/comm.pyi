@@ -2,6 +2,12 @@
 """Types of ``torch.nn.parallel.comm``, seen through tdev: torch's own."""
 
 from torch.nn.parallel.comm import (
+    _flatten_dense_tensors as _flatten_dense_tensors,
+    _get_device_index as _get_device_index,
+    _handle_complex as _handle_complex,
+    _reorder_tensors_as as _reorder_tensors_as,
+    _take_tensors as _take_tensors,
+    _unflatten_dense_tensors as _unflatten_dense_tensors,
     broadcast as broadcast,
     broadcast_coalesced as broadcast_coalesced,
     gather as gather,

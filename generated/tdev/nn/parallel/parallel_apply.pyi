@@ -6,6 +6,7 @@ from torch.nn.parallel.parallel_apply import (
     ExceptionWrapper as ExceptionWrapper,
     Module as Module,
     Sequence as Sequence,
+    _get_device_index as _get_device_index,
     cast as cast,
     get_a_var as get_a_var,
     parallel_apply as parallel_apply,

@@ -10,6 +10,13 @@ from torch.nn.parallel.replicate import (
     TYPE_CHECKING as TYPE_CHECKING,
     TypeIs as TypeIs,
     TypeVar as TypeVar,
+    _broadcast_coalesced_reshape as _broadcast_coalesced_reshape,
+    _get_device_index as _get_device_index,
+    _init_script_module as _init_script_module,
+    _is_jit_enabled as _is_jit_enabled,
+    _is_script_method as _is_script_method,
+    _is_script_module as _is_script_module,
+    _replicatable_module as _replicatable_module,
     cast as cast,
     replicate as replicate,
 )

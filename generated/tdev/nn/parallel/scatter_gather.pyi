@@ -8,6 +8,7 @@ from torch.nn.parallel.scatter_gather import (
     Sequence as Sequence,
     T as T,
     TypeVar as TypeVar,
+    _is_namedtuple as _is_namedtuple,
     deprecated as deprecated,
     gather as gather,
     is_namedtuple as is_namedtuple,

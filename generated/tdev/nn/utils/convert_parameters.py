@@ -6,6 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.nn.utils.convert_parameters import (
     Iterable as Iterable,
+    _check_param_device as _check_param_device,
     parameters_to_vector as parameters_to_vector,
     vector_to_parameters as vector_to_parameters,
 )

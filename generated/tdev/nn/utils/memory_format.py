@@ -6,6 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.nn.utils.memory_format import (
     TypeVar as TypeVar,
+    _M as _M,
     annotations as annotations,
     convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format,
     convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format,

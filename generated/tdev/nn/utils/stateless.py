@@ -8,6 +8,9 @@ from torch.nn.utils.stateless import (
     Any as Any,
     NamedMemberAccessor as NamedMemberAccessor,
     Tensor as Tensor,
+    _functional_call as _functional_call,
+    _reparametrize_module as _reparametrize_module,
+    _untie_named_tensors_map as _untie_named_tensors_map,
     deprecated as deprecated,
     functional_call as functional_call,
 )

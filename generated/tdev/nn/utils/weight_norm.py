@@ -12,6 +12,7 @@ from torch.nn.utils.weight_norm import (
     TypeVar as TypeVar,
     UninitializedParameter as UninitializedParameter,
     WeightNorm as WeightNorm,
+    _weight_norm as _weight_norm,
     deprecated as deprecated,
     norm_except_dim as norm_except_dim,
     remove_weight_norm as remove_weight_norm,

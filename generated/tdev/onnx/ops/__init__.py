@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.onnx.ops import (
     TYPE_CHECKING as TYPE_CHECKING,
+    _TORCH_DTYPE_TO_ONNX_DTYPE as _TORCH_DTYPE_TO_ONNX_DTYPE,
+    _impl as _impl,
+    _parse_domain_op_type as _parse_domain_op_type,
+    _symbolic_impl as _symbolic_impl,
     annotations as annotations,
     aten_decompositions as aten_decompositions,
     attention as attention,

@@ -10,4 +10,6 @@ from torch.quantization.fx.graph_module import (
     ObservedGraphModule as ObservedGraphModule,
     ObservedStandaloneGraphModule as ObservedStandaloneGraphModule,
     QuantizedGraphModule as QuantizedGraphModule,
+    _is_observed_module as _is_observed_module,
+    _is_observed_standalone_module as _is_observed_standalone_module,
 )

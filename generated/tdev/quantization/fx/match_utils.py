@@ -6,4 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.quantization.fx.match_utils import (
     MatchAllNode as MatchAllNode,
+    _MatchResult as _MatchResult,
+    _find_matches as _find_matches,
+    _is_match as _is_match,
 )

@@ -6,6 +6,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.quantization.fx.pattern_utils import (
     QuantizeHandler as QuantizeHandler,
+    _register_fusion_pattern as _register_fusion_pattern,
+    _register_quant_pattern as _register_quant_pattern,
     get_default_fusion_patterns as get_default_fusion_patterns,
     get_default_output_activation_post_process_map as get_default_output_activation_post_process_map,
     get_default_quant_patterns as get_default_quant_patterns,

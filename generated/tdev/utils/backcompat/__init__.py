@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.utils.backcompat import (
     Warning as Warning,
+    _get_backcompat_broadcast_warn as _get_backcompat_broadcast_warn,
+    _get_backcompat_keepdim_warn as _get_backcompat_keepdim_warn,
+    _set_backcompat_broadcast_warn as _set_backcompat_broadcast_warn,
+    _set_backcompat_keepdim_warn as _set_backcompat_keepdim_warn,
     broadcast_warning as broadcast_warning,
     keepdim_warning as keepdim_warning,
 )

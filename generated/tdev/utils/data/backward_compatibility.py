@@ -5,5 +5,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.utils.data.backward_compatibility import (
+    _deprecated as _deprecated,
     worker_init_fn as worker_init_fn,
 )

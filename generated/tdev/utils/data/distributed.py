@@ -10,4 +10,5 @@ from torch.utils.data.distributed import (
     Iterator as Iterator,
     Sampler as Sampler,
     TypeVar as TypeVar,
+    _T_co as _T_co,
 )

@@ -17,4 +17,5 @@ from torch.utils.data.sampler import (
     SubsetRandomSampler as SubsetRandomSampler,
     TypeVar as TypeVar,
     WeightedRandomSampler as WeightedRandomSampler,
+    _T_co as _T_co,
 )

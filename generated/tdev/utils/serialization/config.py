@@ -5,6 +5,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.utils.serialization.config import (
+    _LoadEndianess as _LoadEndianess,
+    _Optional as _Optional,
+    _TYPE_CHECKING as _TYPE_CHECKING,
+    _install_config_module as _install_config_module,
     load as load,
     save as save,
 )

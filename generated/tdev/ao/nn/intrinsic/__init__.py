@@ -22,6 +22,7 @@ from torch.ao.nn.intrinsic import (
     LinearLeakyReLU as LinearLeakyReLU,
     LinearReLU as LinearReLU,
     LinearTanh as LinearTanh,
+    _FusedModule as _FusedModule,
 )
 from tdev_core.checkers import MYPY
 

@@ -7,6 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.quantized.functional import (
     BroadcastingList2 as BroadcastingList2,
     Tensor as Tensor,
+    _pair as _pair,
+    _pair_from_first as _pair_from_first,
+    _triple as _triple,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
     adaptive_avg_pool3d as adaptive_avg_pool3d,
     avg_pool2d as avg_pool2d,

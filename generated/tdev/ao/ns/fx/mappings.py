@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.ns.fx.mappings import (
     NSNodeTargetType as NSNodeTargetType,
     TYPE_CHECKING as TYPE_CHECKING,
+    _lower_to_native_backend as _lower_to_native_backend,
     add_op_to_sets_of_related_ops as add_op_to_sets_of_related_ops,
     get_base_name_for_op as get_base_name_for_op,
     get_base_name_to_sets_of_related_ops as get_base_name_to_sets_of_related_ops,

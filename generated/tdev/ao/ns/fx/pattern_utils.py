@@ -14,6 +14,7 @@ from torch.ao.ns.fx.pattern_utils import (
     NSNodeTargetType as NSNodeTargetType,
     Node as Node,
     ObserverBase as ObserverBase,
+    _get_pattern_to_quantize_handlers as _get_pattern_to_quantize_handlers,
     end_node_matches_reversed_fusion as end_node_matches_reversed_fusion,
     get_native_backend_config as get_native_backend_config,
     get_reversed_fusions as get_reversed_fusions,

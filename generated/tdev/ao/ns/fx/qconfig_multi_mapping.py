@@ -9,5 +9,8 @@ from torch.ao.ns.fx.qconfig_multi_mapping import (
     QConfigMapping as QConfigMapping,
     QConfigMultiMapping as QConfigMultiMapping,
     TYPE_CHECKING as TYPE_CHECKING,
+    _QCONFIG_STYLE_ORDER as _QCONFIG_STYLE_ORDER,
+    _QCONFIG_STYLE_TO_METHOD as _QCONFIG_STYLE_TO_METHOD,
+    _remove_duplicates_and_none as _remove_duplicates_and_none,
     annotations as annotations,
 )

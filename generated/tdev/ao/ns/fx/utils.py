@@ -13,6 +13,7 @@ from torch.ao.ns.fx.utils import (
     Node as Node,
     NodeInputOrOutputType as NodeInputOrOutputType,
     ObserverBase as ObserverBase,
+    _is_activation_post_process as _is_activation_post_process,
     compute_cosine_similarity as compute_cosine_similarity,
     compute_normalized_l2_error as compute_normalized_l2_error,
     compute_sqnr as compute_sqnr,

@@ -7,4 +7,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.pruning.scheduler.cubic_scheduler import (
     BaseScheduler as BaseScheduler,
     CubicSL as CubicSL,
+    _clamp as _clamp,
 )

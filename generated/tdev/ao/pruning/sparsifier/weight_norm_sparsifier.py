@@ -8,5 +8,6 @@ from torch.ao.pruning.sparsifier.weight_norm_sparsifier import (
     BaseSparsifier as BaseSparsifier,
     Callable as Callable,
     WeightNormSparsifier as WeightNormSparsifier,
+    _flat_idx_to_2d as _flat_idx_to_2d,
     reduce as reduce,
 )

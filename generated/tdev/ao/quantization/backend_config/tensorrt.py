@@ -9,6 +9,11 @@ from torch.ao.quantization.backend_config.tensorrt import (
     BackendPatternConfig as BackendPatternConfig,
     DTypeConfig as DTypeConfig,
     ObservationType as ObservationType,
+    _get_binary_op_configs as _get_binary_op_configs,
+    _get_conv_configs as _get_conv_configs,
+    _get_linear_configs as _get_linear_configs,
+    _get_share_qparams_op_configs as _get_share_qparams_op_configs,
+    _get_tensor_info_op_configs as _get_tensor_info_op_configs,
     get_tensorrt_backend_config as get_tensorrt_backend_config,
     get_tensorrt_backend_config_dict as get_tensorrt_backend_config_dict,
 )

@@ -22,6 +22,8 @@ from torch.ao.quantization.fx.custom_config import (
     STANDALONE_MODULE_CLASS_DICT_KEY as STANDALONE_MODULE_CLASS_DICT_KEY,
     STANDALONE_MODULE_NAME_DICT_KEY as STANDALONE_MODULE_NAME_DICT_KEY,
     StandaloneModuleConfigEntry as StandaloneModuleConfigEntry,
+    _get_quant_type_to_str as _get_quant_type_to_str,
+    _quant_type_from_str as _quant_type_from_str,
     annotations as annotations,
     dataclass as dataclass,
 )

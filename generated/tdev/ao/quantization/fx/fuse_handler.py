@@ -17,6 +17,8 @@ from torch.ao.quantization.fx.fuse_handler import (
     Node as Node,
     NodePattern as NodePattern,
     Pattern as Pattern,
+    _get_fusion_pattern_to_fuse_handler_cls as _get_fusion_pattern_to_fuse_handler_cls,
+    _parent_name as _parent_name,
     abstractmethod as abstractmethod,
     get_fuser_method_new as get_fuser_method_new,
     type_before_parametrizations as type_before_parametrizations,

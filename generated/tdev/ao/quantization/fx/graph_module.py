@@ -12,4 +12,8 @@ from torch.ao.quantization.fx.graph_module import (
     ObservedGraphModule as ObservedGraphModule,
     ObservedStandaloneGraphModule as ObservedStandaloneGraphModule,
     QuantizedGraphModule as QuantizedGraphModule,
+    _get_observed_graph_module_attr as _get_observed_graph_module_attr,
+    _is_observed_module as _is_observed_module,
+    _is_observed_standalone_module as _is_observed_standalone_module,
+    _save_packed_weight as _save_packed_weight,
 )

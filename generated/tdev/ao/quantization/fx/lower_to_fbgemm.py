@@ -7,5 +7,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.quantization.fx.lower_to_fbgemm import (
     GraphModule as GraphModule,
     QConfigAny as QConfigAny,
+    _lower_to_native_backend as _lower_to_native_backend,
     lower_to_fbgemm as lower_to_fbgemm,
 )

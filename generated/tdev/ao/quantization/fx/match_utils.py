@@ -14,5 +14,10 @@ from torch.ao.quantization.fx.match_utils import (
     Pattern as Pattern,
     QConfigAny as QConfigAny,
     QuantizeHandler as QuantizeHandler,
+    _MatchResult as _MatchResult,
+    _MatchResultWithQConfig as _MatchResultWithQConfig,
+    _find_matches as _find_matches,
+    _is_match as _is_match,
+    _is_observed_standalone_module as _is_observed_standalone_module,
     type_before_parametrizations as type_before_parametrizations,
 )

@@ -28,5 +28,8 @@ from torch.ao.quantization.fx.quantize_handler import (
     QuantizerCls as QuantizerCls,
     RNNDynamicQuantizeHandler as RNNDynamicQuantizeHandler,
     StandaloneModuleQuantizeHandler as StandaloneModuleQuantizeHandler,
+    _default_root_node_getter as _default_root_node_getter,
+    _get_pattern_to_quantize_handlers as _get_pattern_to_quantize_handlers,
+    _get_quantize_handler_cls as _get_quantize_handler_cls,
     all_node_args_have_no_tensors as all_node_args_have_no_tensors,
 )

@@ -10,4 +10,5 @@ from torch.ao.quantization.fx.tracer import (
     Scope as Scope,
     ScopeContextManager as ScopeContextManager,
     Tracer as Tracer,
+    _FusedModule as _FusedModule,
 )

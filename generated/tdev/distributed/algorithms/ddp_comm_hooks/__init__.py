@@ -7,6 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.algorithms.ddp_comm_hooks import (
     DDPCommHookType as DDPCommHookType,
     Enum as Enum,
+    _ddp_comm_hook_wrapper as _ddp_comm_hook_wrapper,
+    _enum_member as _enum_member,
+    _powerSGD_comm_hook_wrapper as _powerSGD_comm_hook_wrapper,
     partial as partial,
     register_ddp_comm_hook as register_ddp_comm_hook,
 )

@@ -9,6 +9,12 @@ from torch.distributed.algorithms.ddp_comm_hooks.ddp_zero_hook import (
     Callable as Callable,
     DistributedDataParallel as DistributedDataParallel,
     ZeroRedundancyOptimizer as ZeroRedundancyOptimizer,
+    _NO_PARAM_UPDATE as _NO_PARAM_UPDATE,
+    _OverlapStatus as _OverlapStatus,
+    _broadcast_bucket as _broadcast_bucket,
+    _hook_with_zero_step_setup as _hook_with_zero_step_setup,
+    _perform_local_step as _perform_local_step,
+    _save_ddp_bucket_info as _save_ddp_bucket_info,
     hook_with_zero_step as hook_with_zero_step,
     hook_with_zero_step_interleaved as hook_with_zero_step_interleaved,
 )

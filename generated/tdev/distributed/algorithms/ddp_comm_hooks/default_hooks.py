@@ -7,6 +7,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import (
     Any as Any,
     Callable as Callable,
+    _allreduce_fut as _allreduce_fut,
+    _compress_hook as _compress_hook,
     allreduce_hook as allreduce_hook,
     bf16_compress_hook as bf16_compress_hook,
     bf16_compress_wrapper as bf16_compress_wrapper,

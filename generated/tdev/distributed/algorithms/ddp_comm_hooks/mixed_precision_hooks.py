@@ -7,6 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.algorithms.ddp_comm_hooks.mixed_precision_hooks import (
     Any as Any,
     Variable as Variable,
+    _AllreduceUpcastHookState as _AllreduceUpcastHookState,
+    _free_storage as _free_storage,
+    _reducer_allreduce_and_upcast_hook as _reducer_allreduce_and_upcast_hook,
     dataclass as dataclass,
     no_type_check as no_type_check,
 )

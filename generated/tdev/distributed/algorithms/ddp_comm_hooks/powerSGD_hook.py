@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import (
     PowerSGDState as PowerSGDState,
+    _orthogonalize as _orthogonalize,
+    _orthogonalize_gram_schmidt as _orthogonalize_gram_schmidt,
+    _report_compression_stats as _report_compression_stats,
+    _should_compress as _should_compress,
     batched_powerSGD_hook as batched_powerSGD_hook,
     defaultdict as defaultdict,
     logger as logger,

@@ -5,6 +5,11 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks import (
+    _dequantize_per_channel_backend as _dequantize_per_channel_backend,
+    _dequantize_per_tensor_backend as _dequantize_per_tensor_backend,
+    _get_allgather_out_list as _get_allgather_out_list,
+    _quantize_per_channel_backend as _quantize_per_channel_backend,
+    _quantize_per_tensor_backend as _quantize_per_tensor_backend,
     quantization_perchannel_hook as quantization_perchannel_hook,
     quantization_pertensor_hook as quantization_pertensor_hook,
 )

@@ -9,5 +9,6 @@ from torch.distributed.algorithms.model_averaging.averagers import (
     Iterable as Iterable,
     ModelAverager as ModelAverager,
     PeriodicModelAverager as PeriodicModelAverager,
+    _not_none as _not_none,
     abstractmethod as abstractmethod,
 )

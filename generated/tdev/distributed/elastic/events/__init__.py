@@ -11,6 +11,8 @@ from torch.distributed.elastic.events import (
     NodeState as NodeState,
     Optional as Optional,
     RdzvEvent as RdzvEvent,
+    _events_loggers as _events_loggers,
+    _get_or_create_logger as _get_or_create_logger,
     construct_and_record_rdzv_event as construct_and_record_rdzv_event,
     get_logging_handler as get_logging_handler,
     record as record,

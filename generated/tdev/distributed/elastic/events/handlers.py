@@ -5,5 +5,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.elastic.events.handlers import (
+    _log_handlers as _log_handlers,
     get_logging_handler as get_logging_handler,
 )

@@ -19,6 +19,7 @@ from torch.distributed.elastic.multiprocessing import (
     Std as Std,
     SubprocessContext as SubprocessContext,
     Union as Union,
+    _validate_full_rank as _validate_full_rank,
     get_logger as get_logger,
     start_processes as start_processes,
     to_map as to_map,

@@ -17,6 +17,8 @@ from torch.distributed.elastic.rendezvous import (
     RendezvousStateError as RendezvousStateError,
     RendezvousStoreInfo as RendezvousStoreInfo,
     RendezvousTimeoutError as RendezvousTimeoutError,
+    _register_default_handlers as _register_default_handlers,
+    _register_out_of_tree_handlers as _register_out_of_tree_handlers,
     rendezvous_handler_registry as rendezvous_handler_registry,
 )
 from tdev_core.checkers import MYPY

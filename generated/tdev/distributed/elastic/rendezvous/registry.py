@@ -7,6 +7,12 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.elastic.rendezvous.registry import (
     RendezvousHandler as RendezvousHandler,
     RendezvousParameters as RendezvousParameters,
+    _create_c10d_handler as _create_c10d_handler,
+    _create_etcd_handler as _create_etcd_handler,
+    _create_etcd_v2_handler as _create_etcd_v2_handler,
+    _create_static_handler as _create_static_handler,
+    _register_default_handlers as _register_default_handlers,
+    _register_out_of_tree_handlers as _register_out_of_tree_handlers,
     create_handler as create_handler,
     entry_points as entry_points,
     get_rendezvous_handler as get_rendezvous_handler,

@@ -13,6 +13,7 @@ from torch.distributed.elastic.rendezvous.static_tcp_rendezvous import (
     StaticTCPRendezvous as StaticTCPRendezvous,
     Store as Store,
     TCPStore as TCPStore,
+    _default_timeout_seconds as _default_timeout_seconds,
     cast as cast,
     create_rdzv_handler as create_rdzv_handler,
     logger as logger,

@@ -9,6 +9,11 @@ from torch.distributed.elastic.rendezvous.utils import (
     Callable as Callable,
     Event as Event,
     Thread as Thread,
+    _PeriodicTimer as _PeriodicTimer,
+    _delay as _delay,
+    _matches_machine_hostname as _matches_machine_hostname,
+    _parse_rendezvous_config as _parse_rendezvous_config,
+    _try_parse_port as _try_parse_port,
     parse_rendezvous_endpoint as parse_rendezvous_endpoint,
     timedelta as timedelta,
 )

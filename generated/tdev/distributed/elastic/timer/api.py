@@ -10,6 +10,7 @@ from torch.distributed.elastic.timer.api import (
     TimerClient as TimerClient,
     TimerRequest as TimerRequest,
     TimerServer as TimerServer,
+    _timer_client as _timer_client,
     configure as configure,
     contextmanager as contextmanager,
     expires as expires,

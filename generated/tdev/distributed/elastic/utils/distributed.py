@@ -5,6 +5,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.elastic.utils.distributed import (
+    _ADDRESS_IN_USE as _ADDRESS_IN_USE,
+    _SOCKET_TIMEOUT as _SOCKET_TIMEOUT,
+    _TCP_STORE_INIT as _TCP_STORE_INIT,
+    _check_full_rank as _check_full_rank,
     barrier as barrier,
     closing as closing,
     create_c10d_store as create_c10d_store,

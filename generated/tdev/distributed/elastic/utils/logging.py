@@ -5,6 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.elastic.utils.logging import (
+    _derive_module_name as _derive_module_name,
+    _setup_logger as _setup_logger,
     get_log_level as get_log_level,
     get_logger as get_logger,
 )

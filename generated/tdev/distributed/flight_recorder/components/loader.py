@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.flight_recorder.components.loader import (
     Any as Any,
     FlightRecorderLogger as FlightRecorderLogger,
+    _determine_prefix as _determine_prefix,
     defaultdict as defaultdict,
     exp as exp,
     logger as logger,

@@ -27,6 +27,7 @@ from torch.distributed.flight_recorder.components.types import (
     Traceback as Traceback,
     TypeInfo as TypeInfo,
     TypeVar as TypeVar,
+    _eval_type as _eval_type,
     auto as auto,
     types as types,
 )

@@ -5,6 +5,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.nn.jit.instantiator import (
+    _FILE_PREFIX as _FILE_PREFIX,
+    _StringLoader as _StringLoader,
+    _do_instantiate_remote_module_template as _do_instantiate_remote_module_template,
     get_arg_return_types_from_interface as get_arg_return_types_from_interface,
     get_remote_module_template as get_remote_module_template,
     instantiate_non_scriptable_remote_module_template as instantiate_non_scriptable_remote_module_template,

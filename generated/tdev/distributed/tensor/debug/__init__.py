@@ -6,5 +6,11 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.tensor.debug import (
     CommDebugMode as CommDebugMode,
+    _clear_fast_path_sharding_prop_cache as _clear_fast_path_sharding_prop_cache,
+    _clear_python_sharding_prop_cache as _clear_python_sharding_prop_cache,
+    _clear_sharding_prop_cache as _clear_sharding_prop_cache,
+    _get_fast_path_sharding_prop_cache_stats as _get_fast_path_sharding_prop_cache_stats,
+    _get_python_sharding_prop_cache_info as _get_python_sharding_prop_cache_info,
+    _reinit_dispatch_logger as _reinit_dispatch_logger,
     visualize_sharding as visualize_sharding,
 )

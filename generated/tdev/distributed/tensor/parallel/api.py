@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.distributed.tensor.parallel.api import (
     DeviceMesh as DeviceMesh,
     ParallelStyle as ParallelStyle,
+    _mesh_resources as _mesh_resources,
     fnmatch as fnmatch,
     parallelize_module as parallelize_module,
 )

@@ -6,4 +6,11 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.distributed.tensor.parallel.ddp import (
     Any as Any,
+    _flatten_tensor as _flatten_tensor,
+    _get_submodule_n_params as _get_submodule_n_params,
+    _localize_dtensor as _localize_dtensor,
+    _pre_dp_module_transform as _pre_dp_module_transform,
+    _reconstruct_dtensor as _reconstruct_dtensor,
+    _unflatten_tensor as _unflatten_tensor,
+    _update_module_param as _update_module_param,
 )

@@ -32,6 +32,8 @@ from torch.fx.experimental.migrate_gradual_types.constraint import (
     TensorType as TensorType,
     Transpose as Transpose,
     TypeAlias as TypeAlias,
+    _DynType as _DynType,
+    _Operand as _Operand,
     annotations as annotations,
     is_algebraic_expression as is_algebraic_expression,
     is_bool_expr as is_bool_expr,

@@ -5,6 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.fx.experimental.unification.dispatch import (
+    _dispatch as _dispatch,
     dispatch as dispatch,
     namespace as namespace,
     partial as partial,

@@ -8,6 +8,7 @@ from torch.fx.experimental.unification.match import (
     Dispatcher as Dispatcher,
     TYPE_CHECKING as TYPE_CHECKING,
     VarDispatcher as VarDispatcher,
+    _toposort as _toposort,
     annotations as annotations,
     edge as edge,
     first as first,

@@ -6,6 +6,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.fx.experimental.unification.more import (
     TYPE_CHECKING as TYPE_CHECKING,
+    _reify as _reify,
+    _reify_object_dict as _reify_object_dict,
+    _reify_object_slots as _reify_object_slots,
+    _unify as _unify,
     annotations as annotations,
     core_reify as core_reify,
     core_unify as core_unify,

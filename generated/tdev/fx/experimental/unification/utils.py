@@ -7,6 +7,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.fx.experimental.unification.utils import (
     TYPE_CHECKING as TYPE_CHECKING,
     TypeVar as TypeVar,
+    _T as _T,
+    _toposort as _toposort,
     annotations as annotations,
     freeze as freeze,
     hashable as hashable,

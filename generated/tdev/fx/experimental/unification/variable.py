@@ -7,6 +7,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.fx.experimental.unification.variable import (
     TYPE_CHECKING as TYPE_CHECKING,
     Var as Var,
+    _global_logic_variables as _global_logic_variables,
+    _glv as _glv,
     annotations as annotations,
     contextmanager as contextmanager,
     dispatch as dispatch,

@@ -12,6 +12,8 @@ from torch.fx.passes.infra.partitioner import (
     OperatorSupportBase as OperatorSupportBase,
     Partition as Partition,
     Sequence as Sequence,
+    _DependencyViewer as _DependencyViewer,
+    _get_qualified_name as _get_qualified_name,
     fuse_by_partitions as fuse_by_partitions,
     logger as logger,
 )

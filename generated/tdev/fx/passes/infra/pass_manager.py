@@ -11,6 +11,8 @@ from torch.fx.passes.infra.pass_manager import (
     PassManager as PassManager,
     PassResult as PassResult,
     Queue as Queue,
+    _topological_sort_passes as _topological_sort_passes,
+    _validate_pass_schedule_constraint as _validate_pass_schedule_constraint,
     compatibility as compatibility,
     logger as logger,
     pass_result_wrapper as pass_result_wrapper,

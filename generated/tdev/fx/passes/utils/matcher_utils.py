@@ -10,6 +10,7 @@ from torch.fx.passes.utils.matcher_utils import (
     InternalMatch as InternalMatch,
     Node as Node,
     SubgraphMatcher as SubgraphMatcher,
+    _init_logger as _init_logger,
     compatibility as compatibility,
     dataclass as dataclass,
     defaultdict as defaultdict,

@@ -11,5 +11,6 @@ from torch.fx.passes.utils.matcher_with_name_node_map_utils import (
     Node as Node,
     SubgraphMatcher as SubgraphMatcher,
     SubgraphMatcherWithNameNodeMap as SubgraphMatcherWithNameNodeMap,
+    _split_to_graph_and_name_node_map as _split_to_graph_and_name_node_map,
     compatibility as compatibility,
 )

@@ -10,6 +10,7 @@ from torch.fx.passes.utils.source_matcher_utils import (
     Graph as Graph,
     Node as Node,
     SourcePartition as SourcePartition,
+    _init_logger as _init_logger,
     check_subgraphs_connected as check_subgraphs_connected,
     compatibility as compatibility,
     dataclass as dataclass,

@@ -18,6 +18,7 @@ from torch.nn.intrinsic.modules import (
     ConvReLU3d as ConvReLU3d,
     LinearBn1d as LinearBn1d,
     LinearReLU as LinearReLU,
+    _FusedModule as _FusedModule,
 )
 from tdev_core.checkers import MYPY
 

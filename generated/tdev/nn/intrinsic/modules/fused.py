@@ -18,4 +18,5 @@ from torch.nn.intrinsic.modules.fused import (
     ConvReLU3d as ConvReLU3d,
     LinearBn1d as LinearBn1d,
     LinearReLU as LinearReLU,
+    _FusedModule as _FusedModule,
 )

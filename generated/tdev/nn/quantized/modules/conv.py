@@ -11,4 +11,5 @@ from torch.nn.quantized.modules.conv import (
     ConvTranspose1d as ConvTranspose1d,
     ConvTranspose2d as ConvTranspose2d,
     ConvTranspose3d as ConvTranspose3d,
+    _reverse_repeat_padding as _reverse_repeat_padding,
 )

@@ -8,6 +8,7 @@ from torch.utils.benchmark.examples.op_benchmark import (
     BinaryOpFuzzer as BinaryOpFuzzer,
     Timer as Timer,
     UnaryOpFuzzer as UnaryOpFuzzer,
+    _MEASURE_TIME as _MEASURE_TIME,
     assert_dicts_equal as assert_dicts_equal,
     main as main,
     run as run,

@@ -10,6 +10,8 @@ from torch.utils.benchmark.examples.spectral_ops_fuzz_test import (
     DEVICE_NAMES as DEVICE_NAMES,
     Iterable as Iterable,
     SpectralOpFuzzer as SpectralOpFuzzer,
+    _dim_options as _dim_options,
+    _output_csv as _output_csv,
     namedtuple as namedtuple,
     run_benchmark as run_benchmark,
 )

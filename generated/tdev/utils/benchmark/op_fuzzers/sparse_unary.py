@@ -11,5 +11,9 @@ from torch.utils.benchmark.op_fuzzers.sparse_unary import (
     ParameterAlias as ParameterAlias,
     TYPE_CHECKING as TYPE_CHECKING,
     UnaryOpSparseFuzzer as UnaryOpSparseFuzzer,
+    _MAX_DIM_SIZE as _MAX_DIM_SIZE,
+    _MIN_DIM_SIZE as _MIN_DIM_SIZE,
+    _POW_TWO_SIZES as _POW_TWO_SIZES,
+    _dtype as _dtype,
     annotations as annotations,
 )

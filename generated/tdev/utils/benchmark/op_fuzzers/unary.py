@@ -10,4 +10,7 @@ from torch.utils.benchmark.op_fuzzers.unary import (
     Fuzzer as Fuzzer,
     ParameterAlias as ParameterAlias,
     UnaryOpFuzzer as UnaryOpFuzzer,
+    _MAX_DIM_SIZE as _MAX_DIM_SIZE,
+    _MIN_DIM_SIZE as _MIN_DIM_SIZE,
+    _POW_TWO_SIZES as _POW_TWO_SIZES,
 )

@@ -14,5 +14,8 @@ from torch.utils.benchmark.utils.compare import (
     TERMINATE as TERMINATE,
     Table as Table,
     VERY_BAD as VERY_BAD,
+    _Column as _Column,
+    _Row as _Row,
+    _tensor as _tensor,
     optional_min as optional_min,
 )

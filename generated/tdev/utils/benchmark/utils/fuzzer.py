@@ -11,6 +11,7 @@ from torch.utils.benchmark.utils.fuzzer import (
     FuzzedTensor as FuzzedTensor,
     Fuzzer as Fuzzer,
     ParameterAlias as ParameterAlias,
+    _DISTRIBUTIONS as _DISTRIBUTIONS,
     dtype_size as dtype_size,
     prod as prod,
 )

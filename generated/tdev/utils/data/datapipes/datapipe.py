@@ -10,4 +10,9 @@ from torch.utils.data.datapipes.datapipe import (
     IterDataPipe as IterDataPipe,
     MapDataPipe as MapDataPipe,
     UNTRACABLE_DATAFRAME_PIPES as UNTRACABLE_DATAFRAME_PIPES,
+    _DataPipeSerializationWrapper as _DataPipeSerializationWrapper,
+    _IterDataPipeSerializationWrapper as _IterDataPipeSerializationWrapper,
+    _MapDataPipeSerializationWrapper as _MapDataPipeSerializationWrapper,
+    _T as _T,
+    _T_co as _T_co,
 )

@@ -30,5 +30,6 @@ from torch.ao.nn.intrinsic.modules.fused import (
     LinearReLU as LinearReLU,
     LinearTanh as LinearTanh,
     ReLU as ReLU,
+    _FusedModule as _FusedModule,
     type_before_parametrizations as type_before_parametrizations,
 )

@@ -10,4 +10,12 @@ from torch.ao.nn.qat.modules.conv import (
     Conv2d as Conv2d,
     Conv3d as Conv3d,
     Literal as Literal,
+    _ConvNd as _ConvNd,
+    _FusedModule as _FusedModule,
+    _pair as _pair,
+    _single as _single,
+    _size_1_t as _size_1_t,
+    _size_2_t as _size_2_t,
+    _size_3_t as _size_3_t,
+    _triple as _triple,
 )

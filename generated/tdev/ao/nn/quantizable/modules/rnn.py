@@ -8,4 +8,6 @@ from torch.ao.nn.quantizable.modules.rnn import (
     LSTM as LSTM,
     LSTMCell as LSTMCell,
     Tensor as Tensor,
+    _LSTMLayer as _LSTMLayer,
+    _LSTMSingleLayer as _LSTMSingleLayer,
 )

@@ -7,4 +7,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.quantized.modules.batchnorm import (
     BatchNorm2d as BatchNorm2d,
     BatchNorm3d as BatchNorm3d,
+    _BatchNorm as _BatchNorm,
 )

@@ -11,4 +11,6 @@ from torch.ao.nn.quantized.modules.embedding_ops import (
     List as List,
     Optional as Optional,
     Tensor as Tensor,
+    _hide_packed_params_repr as _hide_packed_params_repr,
+    _quantize_weight as _quantize_weight,
 )

@@ -9,6 +9,8 @@ from torch.ao.nn.quantized.modules.linear import (
     Linear as Linear,
     LinearPackedParams as LinearPackedParams,
     WeightedQuantizedModule as WeightedQuantizedModule,
+    _hide_packed_params_repr as _hide_packed_params_repr,
+    _quantize_weight as _quantize_weight,
     fuse_linear_bn_weights as fuse_linear_bn_weights,
     type_before_parametrizations as type_before_parametrizations,
 )

@@ -6,4 +6,12 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.ao.nn.quantized.modules.utils import (
     WeightedQuantizedModule as WeightedQuantizedModule,
+    _addindent as _addindent,
+    _clamp_weights as _clamp_weights,
+    _get_weight_observer as _get_weight_observer,
+    _hide_packed_params_repr as _hide_packed_params_repr,
+    _needs_weight_clamping as _needs_weight_clamping,
+    _ntuple_from_first as _ntuple_from_first,
+    _pair_from_first as _pair_from_first,
+    _quantize_weight as _quantize_weight,
 )

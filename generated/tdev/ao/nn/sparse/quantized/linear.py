@@ -7,4 +7,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.sparse.quantized.linear import (
     Linear as Linear,
     LinearPackedParams as LinearPackedParams,
+    _hide_packed_params_repr as _hide_packed_params_repr,
+    _quantize_weight as _quantize_weight,
 )

@@ -6,4 +6,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.ao.nn.sparse.quantized.utils import (
     LinearBlockSparsePattern as LinearBlockSparsePattern,
+    _is_valid_linear_block_sparse_pattern as _is_valid_linear_block_sparse_pattern,
 )

@@ -21,6 +21,8 @@ from torch.distributed.elastic.agent.server.local_elastic_agent import (
     WorkerGroup as WorkerGroup,
     WorkerSpec as WorkerSpec,
     WorkerState as WorkerState,
+    _AliveCallbackProxy as _AliveCallbackProxy,
+    _resolve_uninterruptible_state_timeout as _resolve_uninterruptible_state_timeout,
     annotations as annotations,
     create_healthcheck_server as create_healthcheck_server,
     get_logger as get_logger,

@@ -10,4 +10,6 @@ from torch.distributed.elastic.multiprocessing.subprocess_handler.subprocess_han
     NumaOptions as NumaOptions,
     Popen as Popen,
     SubprocessHandler as SubprocessHandler,
+    _get_default_signal as _get_default_signal,
+    _maybe_wrap_command_args_with_numa_binding as _maybe_wrap_command_args_with_numa_binding,
 )

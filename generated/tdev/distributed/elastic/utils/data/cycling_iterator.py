@@ -10,4 +10,5 @@ from torch.distributed.elastic.utils.data.cycling_iterator import (
     Iterator as Iterator,
     Self as Self,
     TypeVar as TypeVar,
+    _T as _T,
 )

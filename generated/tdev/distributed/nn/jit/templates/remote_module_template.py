@@ -5,5 +5,8 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.distributed.nn.jit.templates.remote_module_template import (
+    _REMOTE_FORWARD_TEMPLATE as _REMOTE_FORWARD_TEMPLATE,
+    _REMOTE_FORWARD_TEMPLATE_ENABLE_MOVING_CPU_TENSORS_TO_CUDA as _REMOTE_FORWARD_TEMPLATE_ENABLE_MOVING_CPU_TENSORS_TO_CUDA,
+    _TEMPLATE_PREFIX as _TEMPLATE_PREFIX,
     get_remote_module_template as get_remote_module_template,
 )

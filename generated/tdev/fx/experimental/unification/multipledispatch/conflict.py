@@ -7,6 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.fx.experimental.unification.multipledispatch.conflict import (
     AmbiguityWarning as AmbiguityWarning,
     TYPE_CHECKING as TYPE_CHECKING,
+    _toposort as _toposort,
     ambiguities as ambiguities,
     ambiguous as ambiguous,
     annotations as annotations,

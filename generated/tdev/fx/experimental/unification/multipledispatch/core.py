@@ -12,6 +12,8 @@ from torch.fx.experimental.unification.multipledispatch.core import (
     TypeVar as TypeVar,
     TypeVarTuple as TypeVarTuple,
     Unpack as Unpack,
+    _T as _T,
+    _Ts as _Ts,
     annotations as annotations,
     dispatch as dispatch,
     global_namespace as global_namespace,

@@ -13,6 +13,7 @@ from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     TYPE_CHECKING as TYPE_CHECKING,
     TypeVar as TypeVar,
     Variadic as Variadic,
+    _T as _T,
     ambiguities as ambiguities,
     ambiguity_warn as ambiguity_warn,
     annotations as annotations,

@@ -8,6 +8,8 @@ from torch.fx.experimental.unification.multipledispatch.utils import (
     OrderedDict as OrderedDict,
     TYPE_CHECKING as TYPE_CHECKING,
     TypeVar as TypeVar,
+    _T as _T,
+    _toposort as _toposort,
     annotations as annotations,
     expand_tuples as expand_tuples,
     groupby as groupby,

@@ -16,6 +16,8 @@ from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import (
     NamedTuple as NamedTuple,
     Serialization as Serialization,
     TYPE_CHECKING as TYPE_CHECKING,
+    _GLOBALS_ALLOWED_TYPES as _GLOBALS_ALLOWED_TYPES,
+    _ValgrindWrapper as _ValgrindWrapper,
     annotations as annotations,
     cast as cast,
     wrapper_singleton as wrapper_singleton,

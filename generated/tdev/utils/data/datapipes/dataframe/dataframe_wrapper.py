@@ -7,6 +7,10 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.utils.data.datapipes.dataframe.dataframe_wrapper import (
     Any as Any,
     PandasWrapper as PandasWrapper,
+    _WITH_PANDAS as _WITH_PANDAS,
+    _pandas as _pandas,
+    _try_import_pandas as _try_import_pandas,
+    _with_pandas as _with_pandas,
     concat as concat,
     create_dataframe as create_dataframe,
     default_wrapper as default_wrapper,

@@ -13,5 +13,6 @@ from torch.utils.data.datapipes.iter.combinatorics import (
     ShufflerIterDataPipe as ShufflerIterDataPipe,
     Sized as Sized,
     TypeVar as TypeVar,
+    _T_co as _T_co,
     functional_datapipe as functional_datapipe,
 )

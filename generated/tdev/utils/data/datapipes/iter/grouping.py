@@ -16,6 +16,8 @@ from torch.utils.data.datapipes.iter.grouping import (
     Sized as Sized,
     TypeVar as TypeVar,
     UnBatcherIterDataPipe as UnBatcherIterDataPipe,
+    _T_co as _T_co,
+    _check_unpickable_fn as _check_unpickable_fn,
     defaultdict as defaultdict,
     functional_datapipe as functional_datapipe,
 )

@@ -14,6 +14,7 @@ from torch.utils.data.datapipes.iter.routeddecoder import (
     Iterator as Iterator,
     RoutedDecoderIterDataPipe as RoutedDecoderIterDataPipe,
     Sized as Sized,
+    _deprecation_warning as _deprecation_warning,
     decoder_basichandlers as decoder_basichandlers,
     decoder_imagehandler as decoder_imagehandler,
     extension_extract_fn as extension_extract_fn,

@@ -11,6 +11,9 @@ from torch.utils.data.datapipes.iter.selecting import (
     Iterator as Iterator,
     StreamWrapper as StreamWrapper,
     TypeVar as TypeVar,
+    _T as _T,
+    _T_co as _T_co,
+    _check_unpickable_fn as _check_unpickable_fn,
     functional_datapipe as functional_datapipe,
     validate_input_col as validate_input_col,
 )

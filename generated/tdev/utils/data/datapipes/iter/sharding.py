@@ -11,5 +11,6 @@ from torch.utils.data.datapipes.iter.sharding import (
     SHARDING_PRIORITIES as SHARDING_PRIORITIES,
     ShardingFilterIterDataPipe as ShardingFilterIterDataPipe,
     Sized as Sized,
+    _ShardingIterDataPipe as _ShardingIterDataPipe,
     functional_datapipe as functional_datapipe,
 )

@@ -11,4 +11,5 @@ from torch.utils.data.datapipes.iter.utils import (
     Iterator as Iterator,
     Sized as Sized,
     TypeVar as TypeVar,
+    _T as _T,
 )

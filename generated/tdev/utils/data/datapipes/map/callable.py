@@ -9,6 +9,8 @@ from torch.utils.data.datapipes.map.callable import (
     MapDataPipe as MapDataPipe,
     MapperMapDataPipe as MapperMapDataPipe,
     TypeVar as TypeVar,
+    _T_co as _T_co,
+    _check_unpickable_fn as _check_unpickable_fn,
     default_fn as default_fn,
     functional_datapipe as functional_datapipe,
 )

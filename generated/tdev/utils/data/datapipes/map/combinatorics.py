@@ -10,4 +10,5 @@ from torch.utils.data.datapipes.map.combinatorics import (
     MapDataPipe as MapDataPipe,
     ShufflerIterDataPipe as ShufflerIterDataPipe,
     TypeVar as TypeVar,
+    _T_co as _T_co,
 )

@@ -10,5 +10,6 @@ from torch.utils.data.datapipes.map.combining import (
     Sized as Sized,
     TypeVar as TypeVar,
     ZipperMapDataPipe as ZipperMapDataPipe,
+    _T_co as _T_co,
     functional_datapipe as functional_datapipe,
 )

@@ -10,5 +10,6 @@ from torch.utils.data.datapipes.map.grouping import (
     MapDataPipe as MapDataPipe,
     Sized as Sized,
     TypeVar as TypeVar,
+    _T as _T,
     functional_datapipe as functional_datapipe,
 )

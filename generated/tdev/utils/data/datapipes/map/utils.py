@@ -11,4 +11,5 @@ from torch.utils.data.datapipes.map.utils import (
     Sequence as Sequence,
     SequenceWrapperMapDataPipe as SequenceWrapperMapDataPipe,
     TypeVar as TypeVar,
+    _T as _T,
 )

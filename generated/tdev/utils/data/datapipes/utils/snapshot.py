@@ -6,5 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.utils.data.datapipes.utils.snapshot import (
     IterDataPipe as IterDataPipe,
+    _SnapshotState as _SnapshotState,
+    _simple_graph_snapshot_restoration as _simple_graph_snapshot_restoration,
     apply_random_seed as apply_random_seed,
 )

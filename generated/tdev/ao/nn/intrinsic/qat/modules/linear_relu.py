@@ -7,5 +7,6 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.intrinsic.qat.modules.linear_relu import (
     LinearReLU as LinearReLU,
     TYPE_CHECKING as TYPE_CHECKING,
+    _FusedModule as _FusedModule,
     annotations as annotations,
 )

@@ -7,4 +7,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.intrinsic.quantized.modules.conv_add import (
     ConvAdd2d as ConvAdd2d,
     ConvAddReLU2d as ConvAddReLU2d,
+    _reverse_repeat_padding as _reverse_repeat_padding,
 )

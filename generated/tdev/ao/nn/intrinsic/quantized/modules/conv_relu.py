@@ -8,5 +8,6 @@ from torch.ao.nn.intrinsic.quantized.modules.conv_relu import (
     ConvReLU1d as ConvReLU1d,
     ConvReLU2d as ConvReLU2d,
     ConvReLU3d as ConvReLU3d,
+    _reverse_repeat_padding as _reverse_repeat_padding,
     fuse_conv_bn_weights as fuse_conv_bn_weights,
 )

@@ -8,4 +8,5 @@ from torch.ao.nn.intrinsic.quantized.modules.linear_relu import (
     LinearLeakyReLU as LinearLeakyReLU,
     LinearReLU as LinearReLU,
     LinearTanh as LinearTanh,
+    _quantize_weight as _quantize_weight,
 )

@@ -14,4 +14,9 @@ from torch.ao.nn.quantized.dynamic.modules.conv import (
     ConvTranspose3d as ConvTranspose3d,
     Literal as Literal,
     Tensor as Tensor,
+    _pair as _pair,
+    _reverse_repeat_padding as _reverse_repeat_padding,
+    _single as _single,
+    _size_1_t as _size_1_t,
+    _triple as _triple,
 )

@@ -6,4 +6,5 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.ao.nn.quantized.dynamic.modules.linear import (
     Linear as Linear,
+    _quantize_weight as _quantize_weight,
 )

@@ -20,6 +20,8 @@ from torch.ao.nn.quantized.dynamic.modules.rnn import (
     Tensor as Tensor,
     Tuple as Tuple,
     Union as Union,
+    _apply_permutation as _apply_permutation,
+    _quantize_weight as _quantize_weight,
     apply_permutation as apply_permutation,
     deprecated as deprecated,
     pack_weight_bias as pack_weight_bias,

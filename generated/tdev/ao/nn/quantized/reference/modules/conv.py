@@ -14,4 +14,7 @@ from torch.ao.nn.quantized.reference.modules.conv import (
     ConvTranspose3d as ConvTranspose3d,
     Literal as Literal,
     ReferenceQuantizedModule as ReferenceQuantizedModule,
+    _ConvNd as _ConvNd,
+    _ConvTransposeNd as _ConvTransposeNd,
+    _size_1_t as _size_1_t,
 )

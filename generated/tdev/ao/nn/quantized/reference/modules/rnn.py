@@ -15,5 +15,11 @@ from torch.ao.nn.quantized.reference.modules.rnn import (
     RNNCell as RNNCell,
     RNNCellBase as RNNCellBase,
     Tensor as Tensor,
+    _VF as _VF,
+    _apply_permutation as _apply_permutation,
+    _get_quantize_and_dequantized_weight as _get_quantize_and_dequantized_weight,
+    _get_weight_and_quantization_params as _get_weight_and_quantization_params,
+    _quantize_and_dequantize_weight as _quantize_and_dequantize_weight,
+    _quantize_weight as _quantize_weight,
     get_quantized_weight as get_quantized_weight,
 )

@@ -6,4 +6,11 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.ao.nn.quantized.reference.modules.utils import (
     ReferenceQuantizedModule as ReferenceQuantizedModule,
+    _dequantize_weight_decomposed as _dequantize_weight_decomposed,
+    _get_weight_qparam_keys as _get_weight_qparam_keys,
+    _quantize_and_dequantize_weight as _quantize_and_dequantize_weight,
+    _quantize_and_dequantize_weight_decomposed as _quantize_and_dequantize_weight_decomposed,
+    _quantize_weight as _quantize_weight,
+    _quantize_weight_decomposed as _quantize_weight_decomposed,
+    _save_weight_qparams as _save_weight_qparams,
 )
