@@ -30,7 +30,15 @@ _CHECKS: dict[str, list[str]] = {
     "lint": ["-m", "ruff", "check", "--output-format", "concise", "."],
 }
 # The longest first, so that no core is left waiting for one of them at the end.
-_FIRST = ["tests/mirror", "typecheck", "tests/parity", "tests/demo", "tests/package"]
+_FIRST = [
+    "tests/mirror",
+    "tests/mlx",
+    "tests/core",
+    "tests/sim",
+    "tests/codemod",
+    "tests/demo",
+    "tests/generator",
+]
 
 
 @dataclass(frozen=True)

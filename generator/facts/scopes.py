@@ -76,7 +76,9 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
             case _:
                 pass  # tells nothing of __all__
     return Scope(
-        frozenset(names - deleted), tuple(stars), frozenset(declared) if declared is not None else None
+        frozenset(names - deleted),
+        tuple(stars),
+        frozenset(declared) if declared is not None else None,
     )
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa
 """Underscored names of public modules, as libraries that extend torch use them."""
 
 import torch
