@@ -112,7 +112,7 @@ LEFT: dict[str, str] = {
     "torch.import_ir_module": "what torch.jit.load calls",
     "torch.import_ir_module_from_buffer": "the same",
     "torch.jit.mobile.validate_map_location": "checks, and makes nothing",
-    "torch.jit.script": "a script's devices are literals that the rules see",
+    "torch.jit.script": "taken from tdev where a device is compiled (engine/rules/torchscript.py)",
     "torch.mps.*": "Apple's, not CUDA's",
     "torch.mtia.*": "another accelerator's",
     "torch.nn.attention.activate_flash_attention_impl": "chooses between CUDA's kernels",

@@ -37,10 +37,10 @@ def script(
     """``torch.jit.script`` with the devices that the source names translated."""
     # What this call compiles with it is translated too; what others have compiled is theirs.
     unit: Any = torch.jit._state._python_cu
-    before = {function.name for function in unit.get_functions()}
+    before = {function.qualified_name for function in unit.get_functions()}
     result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
     for function in unit.get_functions():
-        if function.name not in before:
+        if function.qualified_name not in before:
             _translate_graph(function.graph)
     if isinstance(result, torch.jit.ScriptFunction):
         _translate_graph(result.graph)

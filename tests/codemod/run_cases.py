@@ -42,7 +42,9 @@ def ran(path: Path) -> dict[str, object]:
     try:
         with contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            exec(compile(path.read_text(encoding="utf-8"), "case.py", "exec"), module.__dict__)
+            # Under its own name, by which TorchScript finds the source of what it compiles.
+            source = path.read_text(encoding="utf-8")
+            exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
     except (Exception, SystemExit) as error:
         ended = f"{type(error).__name__}: {error}"
     names = {

@@ -33,6 +33,7 @@ ENDS = {
     "device-argument/map_location_is_mapped": "reads a file that is not there",
     "foreign-device/transformers": "imports transformers",
     "foreign-device/without_torch": "imports sentence_transformers",
+    "torchscript/unknown": "imports models",
     "import/from_import_last_two": "reads a file that is not there",
     "import/multi_import_line": "needs the variables that torchrun sets",
     "import/parenthesised_two_moved": "reads a file that is not there",

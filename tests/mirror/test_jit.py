@@ -83,6 +83,19 @@ def test_a_scripted_function_does_what_it_does_unscripted(function: object) -> N
         )
 
 
+def test_a_function_with_the_name_of_another_is_translated() -> None:
+    """As a cell of a notebook that is run again defines it, or two files each have a helper."""
+    for _ in range(2):
+
+        def helper(x: torch.Tensor) -> torch.Tensor:
+            return x.to("cuda")
+
+        def twice(x: torch.Tensor) -> torch.Tensor:
+            return helper(x) + helper(x)
+
+        assert torch.jit.script(twice)(X).tolist() == [2, 2]
+
+
 def test_a_scripted_module_is_saved_and_loaded() -> None:
     module = Module()
     scripted = torch.jit.script(module)

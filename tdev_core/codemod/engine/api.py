@@ -167,18 +167,24 @@ _IMPORTS = (
     rf"import[ \t]+(?:{'|'.join(_PACKAGES)})\b",
     rf"from[ \t]+(?:(?:{'|'.join(_PACKAGES)})\b|torch[ \t]+import[ \t]+\*)",
 )
+_PATCHES = r"""patch(?:\.\w+)*\(\s*["']?torch\b"""
 # What a person types a device into, and objects that hold what was typed.
 SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
 
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
+PATCHED = re.compile(_PATCHES)
+"""A test that puts something else in the place of a name of torch's."""
+_PATCHED_BYTES = re.compile(_PATCHES.encode())
 _IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPORTS)
+_MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit")
 _WORDS_BYTES = [word.encode() for word in WORDS]
 
 
 def signs(text: str) -> Iterator[int]:
     """The offset of each word that :func:`mentions` looks for."""
+    yield from (found.start() for found in PATCHED.finditer(text))
     for word in (*WORDS, "import *", *_PACKAGES):
         at = text.find(word)
         while at >= 0:
@@ -191,21 +197,22 @@ def mentions(text: str) -> bool:
     # Plain searches for words are many times faster than one pattern of alternatives.
     if any(word in text for word in WORDS):
         return True
-    return (_IMPORT.search(text) or _FROM.search(text)) is not None
+    return (_IMPORT.search(text) or _FROM.search(text) or PATCHED.search(text)) is not None
 
 
 def may_concern(raw: bytes) -> bool:
     """False when no rule could change or report this file; a cheap test on its bytes.
 
     A file that says nothing of CUDA is read closely if it may make a device out of a name or a
-    number, load a checkpoint, or ask for page-locked memory.
+    number, load a checkpoint, have something compiled, or ask for page-locked memory.
     """
     # Most files that may concern a rule say so here; the long list is for the others.
-    if b"torch" in raw and any(word in raw for word in (b"device", b"load", b"pin_memory")):
+    if b"torch" in raw and any(word in raw for word in _MAY_MATTER):
         return True
     if any(word in raw for word in _WORDS_BYTES):
         return True
-    return (_IMPORT_BYTES.search(raw) or _FROM_BYTES.search(raw)) is not None
+    found = _IMPORT_BYTES.search(raw) or _FROM_BYTES.search(raw) or _PATCHED_BYTES.search(raw)
+    return found is not None
 
 
 def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:

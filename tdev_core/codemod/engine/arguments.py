@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import libcst as cst
 
 from tdev_core.codemod.engine.kinds import MAY_BE_CUDA, Kind
-from tdev_core.codemod.engine.tree import string_value
+from tdev_core.codemod.engine.tree import descendants, string_value
 
 if TYPE_CHECKING:
     from tdev_core.codemod.engine.file import File
@@ -90,7 +90,7 @@ def _mentions_cuda(node: cst.CSTNode) -> bool:
         )
     if isinstance(node, cst.Lambda):
         found = False
-        for child in _below(node.body):
+        for child in descendants(node.body):
             if isinstance(child, cst.Attribute) and child.attr.value == "cuda":
                 found = True
         return found
@@ -100,17 +100,6 @@ def _mentions_cuda(node: cst.CSTNode) -> bool:
 
 def _constant(node: cst.CSTNode) -> bool:
     return string_value(node) is not None
-
-
-def _below(node: cst.CSTNode) -> list[cst.CSTNode]:
-    from tdev_core.codemod.engine.tree import children
-
-    found, stack = [], [node]
-    while stack:
-        current = stack.pop()
-        found.append(current)
-        stack.extend(children(current))
-    return found
 
 
 def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[cst.BaseExpression]:

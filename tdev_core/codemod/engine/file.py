@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 
 import libcst as cst
 
@@ -12,6 +13,7 @@ from tdev_core.codemod.engine.bindings import Binding
 from tdev_core.codemod.engine.flow import Flow
 from tdev_core.codemod.engine.resolve import Reference, Resolver
 from tdev_core.codemod.engine.scopes import Scopes
+from tdev_core.codemod.engine.scripted import Scripted
 from tdev_core.codemod.engine.tree import Span, Tree
 
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
@@ -57,10 +59,17 @@ class File:
         self.predicates: list[cst.CSTNode] = []
         """Nodes that need a name for tdev although they refer to no torch import."""
         self.shims: list[cst.CSTNode] = []
+        self.used: list[cst.CSTNode] = []
+        """References that have become tdev's."""
         self.given: list[cst.CSTNode] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
+
+    @cached_property
+    def scripted(self) -> Scripted:
+        """What of this file TorchScript compiles."""
+        return Scripted(self.resolver, self.flow)
 
     # -- `# tdev: keep` -------------------------------------------------------------------
 
@@ -135,11 +144,20 @@ class File:
         if self.options.style == "alias":
             for name in ("torch", *(b for b in self._torch_names())):
                 found = self.resolver.imported(scope, name)
-                if found is not None and found[0] == "torch":
+                if found is None or found[0] != "torch":
+                    continue
+                if not all(self.for_checkers_only(binding) for binding in found[1]):
                     self._want(found[1])
                     return name
         self.predicates.append(node)
         return self.tdev
+
+    def for_checkers_only(self, binding: Binding) -> bool:
+        """Whether an import is inside ``if TYPE_CHECKING``: nothing is there at run time."""
+        return any(
+            isinstance(p, cst.If) and "TYPE_CHECKING" in self.tree.text(p.test)
+            for p in self.tree.ancestors(binding.node)
+        )
 
     def _torch_names(self) -> list[str]:
         return [
@@ -164,6 +182,7 @@ class File:
         """Make a reference to torch one to tdev, as this style does it."""
         if reference.package == "tdev":
             return
+        self.used.append(reference.node)
         if reference.target == "torch":
             self._want(reference.bindings)
             if self.options.style == "explicit":

@@ -180,7 +180,7 @@ class Flow:
         if attr in TENSOR_ATTRIBUTES and Kind.TENSOR in self.kinds(base):
             return frozenset({Kind.TENSOR})
         if isinstance(base, cst.Name) and base.value in ("self", "cls"):
-            values = self._self_values(node, attr)
+            values = self.self_values(node, attr)
             if values:
                 kinds: set[Kind] = set()
                 for value in values:
@@ -194,7 +194,7 @@ class Flow:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
 
-    def _self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
+    def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
         """The values that the enclosing class assigns to ``self.<attr>``."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
         if owner is None:

@@ -53,6 +53,9 @@ _ATTRIBUTE = re.compile(rf"\.(?:{_GAP})*([^\W\d]\w*)")
 _CALLED = re.compile(rf"(?<![\w.])([^\W\d]\w*)(?!\w)(?:\)|{_GAP})*\(")
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 
+# What a script calls is compiled with it, whether or not a rule starts from it.
+_SCRIPTS = re.compile(r"\bjit\s*\.\s*(?:script|export)|\btorch\.jit\s+import\b")
+
 _MAY_GO = (*BLOCKS, *LEAVES, ast.ExceptHandler, ast.arg)
 
 Cut = tuple[int, int, str]
@@ -101,6 +104,8 @@ def thin(source: str, names: Names) -> Thinned | None:
     """
     if "tdev" in source and _KEEP.search(source):
         return None  # comments protect lines, and go with the statements around them
+    if "jit" in source and _SCRIPTS.search(source):
+        return None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -147,6 +147,16 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
     return found
 
 
+def descendants(node: cst.CSTNode) -> list[cst.CSTNode]:
+    """A node and all below it, in no particular order."""
+    found, stack = [], [node]
+    while stack:
+        current = stack.pop()
+        found.append(current)
+        stack.extend(children(current))
+    return found
+
+
 class Tree:
     """The parsed file: ``source`` (without a byte order mark), nodes, parents and spans."""
 

@@ -3,7 +3,7 @@
 A file that mentions CUDA in comments and docstrings alone does not. One that does not mention it
 at all matters only where it makes a device out of what a person typed (``torch.device(name)``,
 ``device=args.device``, ``device=0``), loads a checkpoint, or gives torch a device that came in from
-elsewhere (:mod:`.arrivals`). One pass of a regular expression answers that in a
+elsewhere (:mod:`.arrivals`), or has TorchScript compile something. One pass of a regular expression answers that in a
 hundredth of the time that a concrete syntax tree takes. It may only say no where the rules would
 find nothing; where it is about to say no of a file that does say CUDA, Python's own parser has
 the last word.
@@ -24,7 +24,7 @@ from tdev_core.codemod.engine.arrivals import arrives
 Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
 
-_MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url")}
+_MAKER = {name: re.compile(rf"{name}\b") for name in ("device", "load", "from_url", "script")}
 _MAKER["Generator"] = re.compile(r"Generator(?=\s*\(\s*[^\s)])")
 _SETTING = re.compile(rf"({SETTINGS})(?:\[[^][\n]*\])*\s*\.\s*(?:\w+_)?\Z", re.IGNORECASE)
 # Patterns that start with the rarest thing in them: what stands before it is asked afterwards.

@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator
 from functools import lru_cache
 from itertools import chain
 
-from tdev_core.codemod.engine.api import SETTINGS, WORDS, Names
+from tdev_core.codemod.engine.api import PATCHED, SETTINGS, WORDS, Names
 
 # Parts of names and strings, besides those that make a file worth reading.
 _PARTS = (
@@ -51,6 +51,7 @@ class Words:
 
     def places(self, text: str) -> Iterator[int]:
         """The offset of each word that says it wherever it stands."""
+        yield from (found.start() for found in PATCHED.finditer(text))
         # Plain searches are many times faster than one pattern of alternatives.
         for part in self._parts:
             at = text.find(part)

@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.rules import (
     moves,
     references,
     strings,
+    torchscript,
 )
 
 RULES: tuple[Rule, ...] = (
@@ -32,6 +33,7 @@ RULES: tuple[Rule, ...] = (
     handed_on.UNKNOWN,
     moves.MOVES,
     import_places.IMPORT,
+    torchscript.TORCHSCRIPT,
     arms.ARMS,
     references.PRIVATE,
     kernels.CUDA_ONLY,
@@ -54,6 +56,7 @@ _TDEV: tuple[Pass, ...] = (
     handed_on.handed_on,
     moves.moves,
     kernels.kernels,
+    torchscript.scripts,
     imports.imports,
     identity.identities,
 )

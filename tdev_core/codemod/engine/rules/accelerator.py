@@ -26,6 +26,7 @@ from tdev_core.codemod.engine.rules.references import (
     chooses_between_backends,
     every_reference,
 )
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.tree import dotted
 
 # What takes a stream of CUDA's own class, or its handle.
@@ -98,6 +99,8 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         file.find(
             GAP, found.node, f"{generic_name} raises where there is no accelerator: ask first"
         )
+        return
+    if left_to_script(file, found.node, name):
         return
     generic = file.names.accelerator[name]
     call = _call_of(file, found.node)
@@ -201,7 +204,7 @@ def _streams(file: File) -> tuple[set[cst.CSTNode], bool]:
             continue
         parent = file.tree.parents[node]
         if isinstance(parent, cst.WithItem) and len(node.args) == 1 and not file.kept(node):
-            if _is_stream(file, node.args[0].value):
+            if _is_stream(file, node.args[0].value) and not file.scripted.holds(node):
                 todo.append(node)
                 continue
         stay = True

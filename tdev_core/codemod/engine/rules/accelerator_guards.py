@@ -9,7 +9,7 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit, availability_guards
-from tdev_core.codemod.engine.tree import children, dotted, string_value
+from tdev_core.codemod.engine.tree import descendants, dotted, string_value
 
 
 class Stay:
@@ -111,7 +111,7 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
             return _gap if _decides_a_gap(file, parent) else None
         elif isinstance(parent, cst.Return):
             home = enclosing_function(file, parent) or file.tree.module
-            return _gap if any(_is_gap(file, n) for n in _below(home)) else None
+            return _gap if any(_is_gap(file, n) for n in descendants(home)) else None
         below = parent
     return None
 
@@ -142,7 +142,7 @@ def _decides_a_gap(file: File, node: cst.Assign | cst.AnnAssign | cst.NamedExpr)
         owner = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
         home = next(owner, home)
     used = re.compile(rf"(?<![.\w]){re.escape(name)}(?!\w)")
-    for choice in _below(home):
+    for choice in descendants(home):
         if isinstance(choice, (cst.If, cst.IfExp)):
             if used.search(file.tree.text(choice.test)):
                 if _decides(file, choice):
@@ -153,20 +153,11 @@ def _decides_a_gap(file: File, node: cst.Assign | cst.AnnAssign | cst.NamedExpr)
     return False
 
 
-def _below(node: cst.CSTNode) -> list[cst.CSTNode]:
-    found, stack = [], [node]
-    while stack:
-        current = stack.pop()
-        found.append(current)
-        stack.extend(children(current))
-    return found
-
-
 def _has_gap(file: File, node: cst.CSTNode) -> bool:
     """Whether something at or below ``node`` is CUDA's alone, and will stay so."""
     if _BUILT.search(file.tree.text(node)):
         return True
-    return any(_is_gap(file, n) for n in _below(node))
+    return any(_is_gap(file, n) for n in descendants(node))
 
 
 def _is_gap(file: File, node: cst.CSTNode) -> bool:
@@ -181,7 +172,7 @@ def _is_gap(file: File, node: cst.CSTNode) -> bool:
         return own != "cuda" and _NAMED.match(own) is not None
     if isinstance(node, cst.Raise):
         # Its message, not its code: that changes with what is looked at here.
-        said = (n.value for n in _below(node) if isinstance(n, (cst.SimpleString, _Text)))
+        said = (n.value for n in descendants(node) if isinstance(n, (cst.SimpleString, _Text)))
         return any("cuda" in text.lower() for text in said)
     if isinstance(node, cst.Attribute):
         return node.attr.value == "CUDA"  # ProfilerActivity.CUDA
@@ -203,10 +194,10 @@ def is_gap_name(file: File, name: str) -> bool:
 
 def _compares(file: File, node: cst.CSTNode) -> bool:
     """Whether a test asks besides whether something is CUDA's."""
-    for part in _below(node):
+    for part in descendants(node):
         if isinstance(part, cst.Comparison):
             operands = (part.left, *(t.comparator for t in part.comparisons))
-            if any("cuda" in (string_value(s) or "") for o in operands for s in _below(o)):
+            if any("cuda" in (string_value(s) or "") for o in operands for s in descendants(o)):
                 return True
         if isinstance(part, cst.Attribute) and part.attr.value == "is_cuda":
             return True
@@ -234,7 +225,7 @@ def inside_a_gap(file: File, node: cst.CSTNode) -> bool:
 def _calls_gap(file: File, test: cst.BaseExpression) -> bool:
     return any(
         isinstance(n, cst.Call) and is_gap_name(file, file.resolver.torch_name(n.func) or "")
-        for n in _below(test)
+        for n in descendants(test)
     )
 
 
@@ -275,7 +266,7 @@ def _demands(file: File, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
         return False
     if isinstance(statement.body[0], cst.Assert):
         return _SAYS_GPU.search(file.tree.text(statement)) is not None
-    for part in _below(statement):
+    for part in descendants(statement):
         if isinstance(part, (cst.IfExp, cst.BooleanOperation, cst.Lambda)):
             return False
         if isinstance(part, cst.Call):

@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.rules.accelerator_guards import Stay
 from tdev_core.codemod.engine.rules.accelerator_listed import DEVICE, HOLDERS, report
 from tdev_core.codemod.engine.rules.accelerator_rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.handed_on import own_method
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.tree import string_value
 
 
@@ -21,7 +22,9 @@ def _current(file: File, node: cst.CSTNode) -> str | None:
     scope = file.scopes.of(node)
     for name in ("torch", *file._torch_names()):
         found = file.resolver.imported(scope, name)
-        if found is not None and found[0] == "torch":
+        if found is None or found[0] != "torch":
+            continue
+        if not all(file.for_checkers_only(binding) for binding in found[1]):
             return f"{name}.accelerator.current_accelerator()"
     return None
 
@@ -33,6 +36,11 @@ def move(file: File, node: cst.Call) -> None:
     if file.resolver.torch_name(func) is not None:
         return
     if isinstance(func.value, cst.Name) and func.value.value == "self" and own_method(file, func):
+        return
+    if left_to_script(file, node, ".cuda()"):
+        return
+    if _moves_a_storage(file, func.value):
+        file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
         return
     current = _current(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
@@ -51,6 +59,24 @@ def move(file: File, node: cst.Call) -> None:
     file.replace(ACCELERATOR, start, end, f"to({current}" + (", " if node.args else ""))
 
 
+def _moves_a_storage(file: File, node: cst.BaseExpression) -> bool:
+    """Whether this is the storage in ``map_location=lambda storage, location: storage.cuda()``."""
+    if not isinstance(node, cst.Name):
+        return False
+    for binding in file.scopes.of(node).lookup(node.value):
+        made = binding.scope.node
+        if isinstance(made, cst.Lambda) and binding.node in made.params.params[:1]:
+            call = next((p for p in file.tree.ancestors(made) if isinstance(p, cst.Call)), None)
+            loads = call is not None and (file.resolver.torch_name(call.func) or "")
+            if "storage" in node.value or (loads and "map_location" in _parameters(file, loads)):
+                return True
+    return False
+
+
+def _parameters(file: File, name: str) -> set[str]:
+    return {parameter for parameter, _ in file.names.device_params.get(name, ())}
+
+
 def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
     """Rewrite or report a string that names CUDA as a device."""
     parent = file.tree.parents[node]
@@ -59,7 +85,10 @@ def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
     if guarded == "other" or stay.holds(node):
         stay.strings.add(node)
         return
-    if isinstance(parent, cst.Arg) and _is_sink(file, parent):
+    if isinstance(parent, (cst.Arg, *HOLDERS)) and file.scripted.holds(node):
+        stay.strings.add(node)
+        left_to_script(file, node, file.tree.text(node))
+    elif isinstance(parent, cst.Arg) and _is_sink(file, parent):
         _argument(file, node, parent, current, guarded is True, stay)
     elif guarded and current is not None and _plain_or_f(node) and _is_choice(parent):
         _as_string(file, node, current)

@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.tree import string_value
 
 COMPARISON = rule(
@@ -162,6 +163,8 @@ def _wrap(
     if guards_cuda_only(file, node):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
+    if left_to_script(file, node, "a question about a device"):
+        return
     start, end = file.tree.span(node)
     inner = file.tree.span(operand)
     low, high = inner
@@ -250,6 +253,8 @@ def _startswith(file: File, node: cst.Call) -> None:
         return
     if file.options.style == "accelerator":
         file.find(COMPARISON, node, "no generic spelling of this question in torch")
+        return
+    if left_to_script(file, node, "a question about a device"):
         return
     inner = file.tree.outer_span(func.value)
     file.wrap(COMPARISON, file.tree.span(node), f"{file.here(node)}.is_accelerator(", inner, ")")

@@ -196,17 +196,9 @@ def _will_have_tdev(file: File, scope: Scope) -> bool:
     """Whether ``import tdev`` is being added beside a torch import that this scope sees."""
     if file.options.style != "explicit":
         return False
-    bindings = [b for b in scope.lookup("torch") if b.target == "torch"]
-    return any(b in file.wanted for b in bindings) and not any(
-        _needs_luck(file, b) for b in bindings if b in file.wanted
-    )
-
-
-def _needs_luck(file: File, binding: Binding) -> bool:
-    """Inside ``if TYPE_CHECKING`` nothing is there at run time."""
     return any(
-        isinstance(p, cst.If) and "TYPE_CHECKING" in file.tree.text(p.test)
-        for p in file.tree.ancestors(binding.node)
+        binding in scope.lookup(binding.name) and not file.for_checkers_only(binding)
+        for binding in file.wanted
     )
 
 

@@ -9,6 +9,7 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 IS_CUDA = rule(
     "is-cuda",
@@ -40,6 +41,8 @@ def is_cuda_attributes(file: File) -> None:
         elif guards_cuda_only(file, node):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
         elif file.options.style != "accelerator" and file.flow.is_tensor(node.value):
+            if left_to_script(file, node, "a question about a device"):
+                continue
             before = f"{file.here(node)}.is_accelerator("
             inner = file.tree.outer_span(node.value)
             file.wrap(IS_CUDA, file.tree.span(node), before, inner, ")")

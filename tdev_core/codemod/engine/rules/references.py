@@ -16,6 +16,7 @@ from tdev_core.codemod.engine.rules.arms import (
 )
 from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 REFERENCE = rule(
     "cuda-reference",
@@ -174,6 +175,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     name = found.name
     call = _call_of(file, found.node)
     if name in names.device_params:
+        if name.endswith("autocast") and left_to_script(file, found.node, name):
+            return
         _device_call(file, found, call)
         return
     routed = _routed(name, names.routed)
@@ -193,7 +196,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if guarded is not None:
             file.find(KERNEL, found.node, f"{name} guards {guarded}", "note")
             return
-    file.use(REFERENCE, found)
+    if not left_to_script(file, found.node, name):
+        file.use(REFERENCE, found)
 
 
 def _routed(name: str, routed: frozenset[str]) -> str | None:

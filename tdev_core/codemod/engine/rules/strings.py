@@ -8,31 +8,43 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.tree import dotted, string_value
+from tdev_core.codemod.engine.tree import children, dotted, string_value
 
 STRINGS = rule(
     "string-reference",
     "Names in strings",
     "note",
     """
-    Strings are touched in three places only, where a string is a reference:
+    Strings are touched in four places only, where a string is a reference:
 
     - the target of a patch: `mock.patch("torch.cuda.is_available")` becomes
-      `mock.patch("tdev.cuda.is_available")` (also `patch`, `mocker.patch`, `patch.dict`,
-      `monkeypatch.setattr` and `monkeypatch.delattr`), since that is what the migrated code
-      calls; a target in another module (`"pkg.mod.torch.cuda.is_available"`) is reported;
-    - `getattr(torch, "cuda")`, `hasattr` and `setattr`: the object changes, not the string;
+      `mock.patch("tdev.cuda.is_available")`, since that is what the migrated code calls; so does a
+      target inside another module, `"pkg.mod.torch.cuda.is_available"`, which is the same object;
+    - `mock.patch.object(torch, "load")`, `getattr(torch, "cuda")`, `hasattr` and `setattr`: the
+      object changes, not the string;
+    - names of modules that a test hides: `patch.dict("sys.modules", {"torch.cuda.amp": None})`;
     - quoted annotations: `def f(s: "torch.cuda.Stream")`.
+
+    Patches are those of `mock.patch` (also `patch`, `mocker.patch`, `.object`, `.multiple` and
+    `.dict`) and of `monkeypatch.setattr` and `delattr`. A target is tdev's where a patch of torch
+    would not reach the migrated code:
+
+    - names that are tdev's own wherever they are used: `torch.cuda.*`, `torch.load`,
+      `torch.distributed.init_process_group`; and autocast, which tdev reads from torch once;
+    - in the alias style, what else the code takes from tdev's modules (`"torch.sigmoid"`): tdev
+      reads such a name from torch once, and sets it in both when it is set in tdev.
+
+    `mock.patch("torch.zeros")` stays: tdev's function of that name calls torch's at every call, so
+    that a patch of torch reaches both.
 
     Every other string is prose, a path or a payload and is left alone.
     """,
 )
 
-_PATCHERS = re.compile(
-    r"((unittest\.)?mock\.|mocker\.|self\.mocker\.)?patch(\.dict|\.multiple)?\Z"
-    r"|monkeypatch\.(setattr|delattr)\Z|mock_patch\Z"
-)
-_TARGET = re.compile(r"torch\.cuda(\.\w+)*\Z")
+_PATCHERS = re.compile(r"(?:\w+\.)*?(?:\w*mock(?:er)?\.)?(patch(?:\.object|\.dict|\.multiple)?)\Z")
+_MONKEY = re.compile(r"(?:\w+\.)*(?:monkeypatch|mp)\.(setattr|delattr|setitem|delitem)\Z")
+_TARGET = re.compile(r"((?:\w+\.)*?)(torch(?:\.\w+)+)\Z")
+_HIDDEN = re.compile(r"torch\.(?:cuda|amp)(?:\.\w+)*\Z")
 
 
 def strings(file: File) -> None:
@@ -40,9 +52,15 @@ def strings(file: File) -> None:
         name = dotted(node.func)
         if name is None or not node.args or file.kept(node):
             continue
-        if _PATCHERS.match(name):
+        found = _PATCHERS.match(name) or _MONKEY.match(name)
+        how = found[1] if found is not None else name
+        if how in ("patch.dict", "setitem", "delitem"):
+            _hidden_modules(file, node)
+        if found is not None and string_value(node.args[0].value) is not None:
             _patch(file, node.args[0].value)
-        elif name in ("getattr", "hasattr", "setattr") and len(node.args) >= 2:
+        elif how in ("patch.object", "patch.multiple", "setattr", "delattr"):
+            _patched_object(file, node)
+        elif name in ("getattr", "hasattr") and len(node.args) >= 2:
             _getattr(file, node)
     for annotation in file.tree.of(cst.Annotation):
         for literal in _literals(annotation.annotation):
@@ -51,38 +69,89 @@ def strings(file: File) -> None:
 
 
 def _patch(file: File, target: cst.BaseExpression) -> None:
-    text = string_value(target)
-    if text is None or not isinstance(target, cst.SimpleString):
+    found = _TARGET.match(string_value(target) or "")
+    if found is None or not isinstance(target, cst.SimpleString):
         return
-    if _TARGET.match(text):
-        start = file.tree.span(target)[0] + len(target.prefix) + len(target.quote)
-        if file.options.style == "accelerator":
-            generic = file.names.accelerator.get(text)
-            if generic is None:
-                file.find(STRINGS, target, f"{text} is patched; it has no generic name")
-            else:
-                file.replace(STRINGS, start, start + len(text), generic.name)
+    inside, name = found.groups()
+    start = file.tree.span(target)[0] + len(target.prefix) + len(target.quote)
+    if file.options.style == "accelerator":
+        generic = file.names.accelerator.get(name)
+        if not _in_cuda(name):
+            return
+        if inside:
+            file.find(STRINGS, target, f"patches {inside}{name}; check what that module calls")
+        elif generic is None:
+            file.find(STRINGS, target, f"{name} is patched; it has no generic name")
         else:
-            file.replace(STRINGS, start, start + len("torch"), "tdev")
-    elif ".torch.cuda." in text:
-        file.find(STRINGS, target, f"patches {text} in another module; check what it imports")
+            file.replace(STRINGS, start, start + len(name), generic.name)
+    elif _reached_through_tdev(file, name):
+        if not inside or file.options.style == "explicit":
+            file.replace(STRINGS, start, start + len(inside + "torch"), "tdev")
+
+
+def _in_cuda(name: str) -> bool:
+    return name == "torch.cuda" or name.startswith("torch.cuda.")
+
+
+def _reached_through_tdev(file: File, name: str) -> bool:
+    """Whether migrated code takes a name from tdev in such a way that a patch of torch misses it."""
+    names = file.names
+    if _in_cuda(name) or name in names.routed:
+        return True
+    if name in names.device_params:
+        # tdev's function looks torch's up at each call; autocast is torch's own class.
+        return name.endswith(".autocast")
+    if any(routed.rpartition(".")[0] == name for routed in names.routed):
+        return True  # a module with such names in it
+    home = name.rpartition(".")[0] + "."
+    return file.options.style == "alias" and any(
+        known.startswith(home) for known in (*names.routed, *names.device_params)
+    )
+
+
+def _patched_object(file: File, node: cst.Call) -> None:
+    """``patch.object(torch, "load")``, ``setattr(torch, "load", …)``, ``patch.multiple(torch, …)``."""
+    found = file.resolver.reference(node.args[0].value)
+    if found is None or found.package != "torch" or file.options.style == "accelerator":
+        return
+    given = [string_value(node.args[1].value)] if len(node.args) > 1 else []
+    given += [arg.keyword.value for arg in node.args[1:] if arg.keyword is not None]
+    if any(given and _reached_through_tdev(file, f"{found.name}.{text}") for text in given if text):
+        file.use(STRINGS, found)
+
+
+def _hidden_modules(file: File, node: cst.Call) -> None:
+    """``patch.dict("sys.modules", {"torch.cuda": None})``: what makes an import of it fail."""
+    where = node.args[0].value
+    if file.options.style == "accelerator" or "sys.modules" not in (
+        dotted(where),
+        string_value(where),
+    ):
+        return
+    for arg in node.args[1:2]:
+        keys: list[cst.BaseExpression] = [arg.value]
+        if isinstance(arg.value, cst.Dict):
+            keys = [e.key for e in arg.value.elements if isinstance(e, cst.DictElement)]
+        for key in keys:
+            if isinstance(key, cst.SimpleString) and _HIDDEN.match(string_value(key) or ""):
+                start = file.tree.span(key)[0] + len(key.prefix) + len(key.quote)
+                file.replace(STRINGS, start, start + len("torch"), "tdev")
 
 
 def _getattr(file: File, node: cst.Call) -> None:
     found = file.resolver.reference(node.args[0].value)
     text = string_value(node.args[1].value)
-    if found is None or text is None or found.name != "torch" or found.package != "torch":
+    if found is None or text is None or found.package != "torch":
         return
-    if f"torch.{text}" in file.names.routed or text == "cuda":
-        if file.options.style == "accelerator":
-            file.find(STRINGS, node, f"torch.{text} by name; it has no generic spelling")
-        else:
+    name = f"{found.name}.{text}"
+    if name in file.names.routed:
+        if file.options.style != "accelerator":
             file.use(STRINGS, found)
+        elif _in_cuda(name):
+            file.find(STRINGS, node, f"{name} by name; it has no generic spelling")
 
 
 def _literals(node: cst.CSTNode) -> list[cst.SimpleString]:
-    from tdev_core.codemod.engine.tree import children
-
     if isinstance(node, cst.SimpleString):
         return [node]
     if isinstance(node, cst.Subscript):

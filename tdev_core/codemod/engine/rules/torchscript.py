@@ -1,0 +1,73 @@
+"""Code that TorchScript compiles: what may be rewritten there, and who has to compile it."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.literals import is_device_word
+from tdev_core.codemod.engine.rules._make import rule
+
+TORCHSCRIPT = rule(
+    "torchscript",
+    "Code that TorchScript compiles",
+    "warning",
+    """
+    `torch.jit.script` reads a function's source and compiles it. The compiler knows torch's
+    operators and a small part of Python; it refuses most Python functions, among them those of
+    `torch.accelerator` and `tdev.is_accelerator`.
+
+    What is compiled, as far as the file shows: functions and classes under `@torch.jit.script`,
+    `script_if_tracing`, `script_method` or `torch.jit.export`, what is handed to
+    `torch.jit.script(...)` (a function, or the `forward` of a module whose class is in the file),
+    and the functions, methods and submodules of the file that these use. Functions under
+    `torch.jit.ignore` or `unused`, and code behind `not torch.jit.is_scripting()`, are not.
+
+    In the tdev styles, devices given to torch's functions are treated as anywhere else
+    (`tdev.zeros(2, device="cuda")` is known to the compiler), and `torch.jit.script` becomes
+    `tdev.jit.script` where such a device or a move is compiled, or where the file does not show
+    what is: it translates the devices in the graph, `x.to("cuda")` and `x.cuda()` too. Left and
+    reported are names of `torch.cuda`, autocast (the compiler applies it to CUDA alone), questions
+    such as `x.is_cuda` and `x.device.type == "cuda"`, and devices that torch compiles by itself,
+    under `script_method` and `script_if_tracing`.
+
+    With `--target accelerator` everything in such code is left and reported. A function that takes
+    the device from one of its arguments, as in `torch.zeros(2, device=x.device)`, needs neither.
+    """,
+)
+
+_SCRIPT = "torch.jit.script"
+_EXPORT = "torch.jit.export"
+
+
+def left_to_script(file: File, node: cst.CSTNode, what: str) -> bool:
+    """Whether a rewrite has to be left out, and is listed, because TorchScript compiles this."""
+    if not file.scripted.holds(node):
+        return False
+    file.find(TORCHSCRIPT, node, f"{what} in a script, which TorchScript compiles; left as it is")
+    return True
+
+
+def scripts(file: File) -> None:
+    """Have tdev compile what has a device in it."""
+    nodes = [*file.used, *file.shims, *_device_arguments(file)]
+    with_device = [(file.scripted.home(node), node) for node in nodes]
+    for one in file.scripted.compilations:
+        inside = [node for home, node in with_device if home in one.functions]
+        if one.compiler == _SCRIPT:
+            found = file.resolver.reference(one.node)
+            if found is not None and (inside or not one.known) and not file.kept(one.node):
+                file.use(TORCHSCRIPT, found)
+        elif one.compiler != _EXPORT:  # which is compiled with the module that it belongs to
+            name = one.compiler.rpartition(".")[2]
+            for node in inside:
+                file.find(TORCHSCRIPT, node, f"under {name} torch compiles this device by itself")
+
+
+def _device_arguments(file: File) -> list[cst.CSTNode]:
+    """What a script is given as a device and hands on: ``x.to(device)``."""
+    return [
+        arg.value
+        for arg in (file.tree.of(cst.Arg) if file.scripted.functions else ())
+        if is_device_word(arg.value) and file.flow.may_be_cuda(arg.value)
+    ]

@@ -1,0 +1,11 @@
+from models import build
+from torch import jit, nn
+
+
+def export(path):
+    model = jit.script(build())
+    model.save(path)
+
+
+def wrapped(model: nn.Module):
+    return jit.script(model.eval())

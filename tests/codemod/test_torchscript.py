@@ -1,0 +1,109 @@
+"""What the codemod leaves of scripted code is compiled, and run, by TorchScript itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdev_core.codemod.engine.api import Names, Options, Style, rewrite
+
+pytest.importorskip("tdev")
+
+ROOT = Path(__file__).parents[2]
+
+SOURCE = """\
+import torch
+from torch import nn
+
+
+def shifted(x: torch.Tensor) -> torch.Tensor:
+    if x.is_cuda or x.device.type == "cuda" or x.device.type in ["cuda", "mps"]:
+        return x + 2
+    return x + 1
+
+
+@torch.jit.script
+def noise(x: torch.Tensor) -> torch.Tensor:
+    made = torch.zeros(2, device="cuda") + torch.ones(2, device=torch.device("cuda", 0))
+    return shifted(x.to("cuda")) + made + x.cuda()
+
+
+def moved(x: torch.Tensor, device: str) -> torch.Tensor:
+    if not torch.jit.is_scripting() and x.dim() > 0:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+    return x.to(device) + torch.zeros(2, device=device)
+
+
+class Scale(nn.Module):
+    def forward(self, x):
+        return x * torch.full([1], 2.0, device="cuda")
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(nn.Linear(2, 2), Scale())
+
+    def forward(self, x):
+        self.log(x)
+        return self.parts(x) + self.added(x)
+
+    def added(self, x):
+        return torch.ones(2, device="cuda")
+
+    @torch.jit.ignore
+    def log(self, x: torch.Tensor) -> None:
+        assert torch.cuda.device_count() >= 0
+
+
+scripted = torch.jit.script(moved)
+
+
+def main():
+    x = torch.ones(2).cuda()
+    module = torch.jit.script(Net().to("cuda"))
+    print(*(y.device.type for y in (noise(x), scripted(x, "cuda"), module(x))))
+"""
+
+
+def _program(folder: Path, style: Style) -> Path:
+    result = rewrite(SOURCE, Names.load(), Options(style=style))
+    assert result.edits
+    path = folder / "program.py"
+    path.write_text(result.code, encoding="utf-8")
+    return path
+
+
+def _run(path: Path, code: str, backend: str) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ, TDEV_BACKEND=backend)
+    paths = [str(path.parent), str(ROOT), str(ROOT / "generated")]
+    environment["PYTHONPATH"] = os.pathsep.join([*paths, environment.get("PYTHONPATH", "")])
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+def test_scripts_run_on_the_backend(tmp_path: Path, style: Style, backend: str) -> None:
+    path = _program(tmp_path, style)
+    done = _run(path, "import program; program.main()", backend)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == [backend] * 3
+
+
+def test_scripts_are_compiled_as_before_without_tdev(tmp_path: Path) -> None:
+    path = _program(tmp_path, "accelerator")
+    assert "torch.accelerator.synchronize()" in path.read_text(encoding="utf-8")
+    compiled = "import torch, program; torch.jit.script(program.Net())"
+    done = _run(path, compiled, "cpu")
+    assert done.returncode == 0, done.stderr[-2000:]
