@@ -17,7 +17,7 @@ from generator import catalog as catalog_file
 from generator import paths
 from generator.errors import GenerationError
 from generator.facts.pin import FactsError, check_pinned
-from generator.garbage import uncollected
+from generator.garbage import leave, uncollected
 
 MEND = "Mend it with: python -m generator"
 
@@ -138,4 +138,4 @@ def _render_only(*, check: bool) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

@@ -120,7 +120,6 @@ from torch import (
     Use as Use,
     Value as Value,
     _Any as _Any,
-    _C as _C,
     _C_for_compiled_check as _C_for_compiled_check,
     _Callable as _Callable,
     _GLOBAL_DEVICE_CONTEXT as _GLOBAL_DEVICE_CONTEXT,
@@ -208,7 +207,6 @@ from torch import (
     _disable_functionalization as _disable_functionalization,
     _dyn_quant_matmul_4bit as _dyn_quant_matmul_4bit,
     _dyn_quant_pack_4bit_weight as _dyn_quant_pack_4bit_weight,
-    _dynamo as _dynamo,
     _efficientzerotensor as _efficientzerotensor,
     _embedding_bag as _embedding_bag,
     _embedding_bag_forward_only as _embedding_bag_forward_only,
@@ -358,7 +356,6 @@ from torch import (
     _import_dotted_name as _import_dotted_name,
     _index_put_impl_ as _index_put_impl_,
     _indices_copy as _indices_copy,
-    _inductor as _inductor,
     _initExtension as _initExtension,
     _int_mm as _int_mm,
     _is_all_true as _is_all_true,
@@ -368,7 +365,6 @@ from torch import (
     _is_functional_tensor_base as _is_functional_tensor_base,
     _is_zerotensor as _is_zerotensor,
     _lazy_clone as _lazy_clone,
-    _library as _library,
     _linalg_check_errors as _linalg_check_errors,
     _linalg_det as _linalg_det,
     _linalg_eigh as _linalg_eigh,
@@ -379,7 +375,6 @@ from torch import (
     _log_softmax as _log_softmax,
     _log_softmax_backward_data as _log_softmax_backward_data,
     _logcumsumexp as _logcumsumexp,
-    _logging as _logging,
     _lstm_mps as _lstm_mps,
     _lu_with_info as _lu_with_info,
     _make_dep_token as _make_dep_token,
@@ -482,7 +477,6 @@ from torch import (
     _standard_gamma as _standard_gamma,
     _standard_gamma_grad as _standard_gamma_grad,
     _storage_classes as _storage_classes,
-    _subclasses as _subclasses,
     _sync as _sync,
     _tensor_classes as _tensor_classes,
     _test_autograd_multiple_dispatch as _test_autograd_multiple_dispatch,
@@ -1334,14 +1328,12 @@ from tdev import ao as ao
 from tdev import autograd as autograd
 from tdev import backends as backends
 from torch import classes as classes
-from torch import compiler as compiler
 from tdev import cpu as cpu
 from tdev import cuda as cuda
 from tdev import distributed as distributed
 from tdev import distributions as distributions
 from tdev import export as export
 from torch import fft as fft
-from torch import func as func
 from torch import functional as functional
 from torch import futures as futures
 from tdev import fx as fx
@@ -1353,11 +1345,9 @@ from tdev import masked as masked
 from tdev import mps as mps
 from tdev import mtia as mtia
 from tdev import multiprocessing as multiprocessing
-from torch import nested as nested
 from tdev import nn as nn
 from tdev import onnx as onnx
 from torch import ops as ops
-from torch import optim as optim
 from torch import overrides as overrides
 from tdev import profiler as profiler
 from tdev import quantization as quantization
@@ -1368,11 +1358,34 @@ from torch import serialization as serialization
 from tdev import sparse as sparse
 from torch import special as special
 from torch import storage as storage
-from torch import testing as testing
 from torch import types as types
 from tdev import utils as utils
 from torch import version as version
 from tdev import xpu as xpu
+from torch import __config__ as __config__
+from torch import __future__ as __future__
+from torch import _classes as _classes
+from torch import _compile as _compile
+from torch import _custom_ops as _custom_ops
+from torch import _environment as _environment
+from torch import _guards as _guards
+from torch import _jit_internal as _jit_internal
+from torch import _linalg_utils as _linalg_utils
+from torch import _lobpcg as _lobpcg
+from torch import _lowrank as _lowrank
+from torch import _meta_registrations as _meta_registrations
+from torch import _opaque_base as _opaque_base
+from torch import _size_docs as _size_docs
+from torch import _sources as _sources
+from torch import _storage_docs as _storage_docs
+from torch import _tensor as _tensor
+from torch import _tensor_docs as _tensor_docs
+from torch import _tensor_str as _tensor_str
+from torch import _torch_docs as _torch_docs
+from torch import _utils as _utils
+from torch import _utils_internal as _utils_internal
+from torch import _vmap_internals as _vmap_internals
+from torch import _weights_only_unpickler as _weights_only_unpickler
 from tdev import shims as shims
 from tdev_core.backend import device_type as device_type
 from tdev_core.checkers import MYPY
@@ -1382,11 +1395,64 @@ from tdev_core.errors import FallbackWarning as FallbackWarning
 from tdev_core.errors import UnsupportedError as UnsupportedError
 from tdev_core.report import report as report
 
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch import contrib as contrib
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch import compiler as compiler
+    from torch import func as func
+    from torch import nested as nested
+    from torch import optim as optim
+    from torch import testing as testing
+    from torch import _C as _C
+    from torch import _custom_op as _custom_op
+    from torch import _decomp as _decomp
+    from torch import _dynamo as _dynamo
+    from torch import _export as _export
+    from torch import _functorch as _functorch
+    from torch import _higher_order_ops as _higher_order_ops
+    from torch import _inductor as _inductor
+    from torch import _library as _library
+    from torch import _logging as _logging
+    from torch import _native as _native
+    from torch import _numpy as _numpy
+    from torch import _prims as _prims
+    from torch import _prims_common as _prims_common
+    from torch import _refs as _refs
+    from torch import _subclasses as _subclasses
+else:
+    from tdev import compiler as compiler
+    from tdev import func as func
+    from tdev import nested as nested
+    from tdev import optim as optim
+    from tdev import testing as testing
+    from tdev import _C as _C
+    from tdev import _custom_op as _custom_op
+    from tdev import _decomp as _decomp
+    from tdev import _dynamo as _dynamo
+    from tdev import _export as _export
+    from tdev import _functorch as _functorch
+    from tdev import _higher_order_ops as _higher_order_ops
+    from tdev import _inductor as _inductor
+    from tdev import _library as _library
+    from tdev import _logging as _logging
+    from tdev import _native as _native
+    from tdev import _numpy as _numpy
+    from tdev import _prims as _prims
+    from tdev import _prims_common as _prims_common
+    from tdev import _refs as _refs
+    from tdev import _subclasses as _subclasses
+    from tdev import contrib as contrib
     from torch import monitor as monitor
     from tdev import nativert as nativert
     from tdev import numa as numa
     from tdev import package as package
     from tdev import signal as signal
     from torch import torch_version as torch_version
+    from torch import _C_flatbuffer as _C_flatbuffer
+    from torch import _appdirs as _appdirs
+    from tdev import _dispatch as _dispatch
+    from tdev import _lazy as _lazy
+    from torch import _python_dispatcher as _python_dispatcher
+    from torch import _streambase as _streambase
+    from tdev import _strobelight as _strobelight
+    from torch import _tensor_iterator as _tensor_iterator
+    from torch import _thread_safe_fork as _thread_safe_fork
+    from tdev import _vendor as _vendor

@@ -13,6 +13,7 @@ from generator.facts.model import (
     Module,
     Operator,
     Parameter,
+    Private,
     Signature,
 )
 from generator.facts.pin import PINNED, FactsError, check_pinned
@@ -28,6 +29,7 @@ __all__ = [
     "Operator",
     "Operators",
     "Parameter",
+    "Private",
     "Signature",
     "check_pinned",
     "introspect",

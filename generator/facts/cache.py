@@ -21,7 +21,16 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from generator.facts.model import Facts, Member, Method, Module, Operator, Parameter, Signature
+from generator.facts.model import (
+    Facts,
+    Member,
+    Method,
+    Module,
+    Operator,
+    Parameter,
+    Private,
+    Signature,
+)
 from generator.facts.pin import FactsError, check_pinned
 from generator.facts.walk import Progress, requirements
 from generator.garbage import uncollected
@@ -179,6 +188,9 @@ def from_json(data: dict[str, Any]) -> Facts:
         ),
         skipped=tuple((name, reason) for name, reason in data["skipped"]),
         differences=tuple(data["differences"]),
+        private=tuple(
+            Private(**{**item, "visible": tuple(item["visible"])}) for item in data["private"]
+        ),
     )
 
 

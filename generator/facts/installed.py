@@ -22,6 +22,7 @@ from generator.facts.native import Builtins
 from generator.facts.operators import read_operators
 from generator.facts.origins import Origins
 from generator.facts.pin import normalise
+from generator.facts.private import chosen, private_modules
 from generator.facts.signatures import is_torch
 from generator.facts.text import parsed
 from generator.facts.walk import Progress, walk
@@ -52,6 +53,7 @@ def _library() -> Iterator[Library]:
 
 def _read(library: Library, progress: Progress | None) -> Facts:
     walked = walk(progress)
+    library.outline_ahead(chosen(library))
     import torch
     import torchgen  # type: ignore[import-untyped]
 
@@ -86,6 +88,7 @@ def _read(library: Library, progress: Progress | None) -> Facts:
         operators=operators,
         skipped=walked.skipped,
         differences=differences(walked, collected, origins),
+        private=private_modules(library, walked.modules),
     )
 
 

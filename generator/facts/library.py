@@ -11,10 +11,12 @@ import importlib.util
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from generator.facts.outlines import read_outline
 from generator.facts.scopes import Scope, visible
 from generator.facts.sources import ROOTS, ModuleSource, read_if_source
 from generator.garbage import uncollected
@@ -46,6 +48,8 @@ class Library:
         self._pool = pool
         self._read: dict[_File, ModuleSource | None] = {}
         self._ahead: dict[_File, Future[_Answer]] = {}
+        self._outlined: dict[_File, Scope | None] = {}
+        self._outlining: list[Future[dict[_File, Scope | None]]] = []
         if pool is not None:
             self._read_ahead(file for file in _files() if _is_asked_for(file))
 
@@ -60,18 +64,48 @@ class Library:
 
     def checked(self, module: str) -> ModuleSource | None:
         """What a type checker reads for a module of torch: its stub, or else its source."""
-        if module.partition(".")[0] != "torch":
-            return None
-        file = _find(module, ".pyi") or _find(module, ".py")
+        file = _checked(module)
         return self.source(*file) if file else None
 
     def visible(self, module: str) -> frozenset[str]:
         """The names that a type checker sees in a module of torch."""
-        return visible(module, self._scope)
+        return visible(module, self.scope)
 
-    def _scope(self, module: str) -> Scope | None:
-        source = self.checked(module)
-        return source.scope if source else None
+    def scope(self, module: str) -> Scope | None:
+        """What a type checker sees in the file of a module of torch; None where it has none."""
+        file = _checked(module)
+        if file is None:
+            return None
+        if file in self._read or file in self._ahead or _is_asked_for(file):
+            source = self.source(*file)
+            return source.scope if source else None
+        for future in self._outlining:
+            with suppress(BrokenExecutor):  # a worker was killed: then they are read here
+                self._outlined |= future.result()
+        self._outlining = []
+        if file not in self._outlined:
+            self._outlined[file] = read_outline(*file)
+        return self._outlined[file]
+
+    def outline_ahead(self, modules: Iterable[str]) -> None:
+        """Have the workers, if there are any, read what ``scope`` is going to be asked for."""
+        if self._pool is None:
+            return
+        files = [file for module in modules if (file := _checked(module)) is not None]
+        new = [file for file in files if file not in self._ahead and not _is_asked_for(file)]
+        for chunk in chunks(((file, os.path.getsize(file.path)) for file in new), _CHUNK):
+            self._outlining.append(self._pool.submit(_outline_all, chunk))
+
+    def private(self) -> list[str]:
+        """Every module of torch below a name that starts with an underscore, sorted."""
+        return sorted({file.module for file in _files() if not _is_public(file)})
+
+    def file(self, module: str) -> tuple[str, bool]:
+        """Where a type checker reads a module of torch, and whether that is a package."""
+        file = _checked(module)
+        if file is None:
+            raise ModuleNotFoundError(module)
+        return file.path, file.is_package
 
     def stubs(self) -> list[str]:
         """Every module of torch that has a stub, sorted."""
@@ -110,6 +144,12 @@ def _read_all(files: list[_File]) -> _Answer:
         read = {file: read_if_source(*file) for file in files}
     wanted = [_imported(source) for file, source in read.items() if source and _is_public(file)]
     return read, list(dict.fromkeys(file for files in wanted for file in files))
+
+
+def _outline_all(files: list[_File]) -> dict[_File, Scope | None]:
+    """Read the top levels of some files, in a worker."""
+    with uncollected():
+        return {file: read_outline(*file) for file in files}
 
 
 def _imported(source: ModuleSource) -> Iterator[_File]:
@@ -157,6 +197,13 @@ def _files() -> tuple[_File, ...]:
                 if entry.name.isidentifier() and entry.is_dir()
             ]
     return tuple(sorted(found))
+
+
+def _checked(module: str) -> _File | None:
+    """The file that a type checker reads for a module of torch: its stub, or else its source."""
+    if module.partition(".")[0] != "torch":
+        return None
+    return _find(module, ".pyi") or _find(module, ".py")
 
 
 @cache

@@ -131,6 +131,20 @@ class Module:
 
 
 @dataclass(frozen=True, slots=True)
+class Private:
+    """What a type checker finds in a module below a name that starts with an underscore.
+
+    ``reached`` says that the text of ``torch`` itself leads there by imports, so that a checker that has
+    read ``import torch`` has read the module too.
+    """
+
+    name: str
+    is_package: bool
+    visible: tuple[str, ...]
+    reached: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Operator:
     """One entry of ``native_functions.yaml`` that ships in the torch wheel.
 
@@ -159,7 +173,8 @@ class Operator:
 class Facts:
     """Everything that was found in one installed torch.
 
-    ``torch`` is the release without a local suffix. ``skipped`` are modules that were not walked,
+    ``torch`` is the release without a local suffix. ``private`` are modules that are known by their text
+    alone. ``skipped`` are modules that were not walked,
     with the reason. ``differences`` are sentences about what another build of torch, another
     Python or another machine would say differently.
     """
@@ -171,3 +186,4 @@ class Facts:
     operators: tuple[Operator, ...]
     skipped: tuple[tuple[str, str], ...] = field(default=())
     differences: tuple[str, ...] = field(default=())
+    private: tuple[Private, ...] = field(default=())

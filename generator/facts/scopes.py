@@ -18,18 +18,21 @@ class Scope(NamedTuple):
     """What one file binds at its top level, for a type checker.
 
     ``names`` are bound by the file itself, ``stars`` the modules that it takes everything from;
-    ``declared`` is ``__all__`` as far as it is written out, None where there is none.
+    ``declared`` is ``__all__`` as far as it is written out, None where there is none. ``imports`` are the
+    full names of what the file imports: modules and, where it takes names from one, those too.
     """
 
     names: frozenset[str]
     stars: tuple[str, ...]
     declared: frozenset[str] | None
+    imports: frozenset[str]
 
 
 def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bool) -> Scope:
     """The scope of a file with these statements."""
     names: set[str] = set()
     deleted: set[str] = set()
+    imports: set[str] = set()
     stars: list[str] = []
     declared: set[str] | None = None
     for node in _statements(body):
@@ -51,10 +54,14 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
                     for alias in aliases
                     if _exports(alias, stub)
                 }
+                imports |= {path for alias in aliases for path in _packages(alias.name)}
             case ast.ImportFrom(names=aliases):
+                base = absolute(module, is_package, node.level, node.module)
+                imports.add(base)
                 for alias in aliases:
+                    imports.add(f"{base}.{alias.name}")
                     if alias.name == "*":
-                        stars.append(absolute(module, is_package, node.level, node.module))
+                        stars.append(base)
                     elif _exports(alias, stub):
                         names.add(alias.asname or alias.name)
             case ast.Delete(targets=targets):
@@ -79,6 +86,7 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
         frozenset(names - deleted),
         tuple(stars),
         frozenset(declared) if declared is not None else None,
+        frozenset(imports),
     )
 
 
@@ -111,6 +119,12 @@ def absolute(module: str, is_package: bool, level: int, target: str | None) -> s
     parts = module.split(".")
     base = parts[: len(parts) - level + (1 if is_package else 0)]
     return ".".join(base + ([target] if target else []))
+
+
+def _packages(module: str) -> list[str]:
+    """What ``import a.b.c`` imports: a, a.b and a.b.c."""
+    parts = module.split(".")
+    return [".".join(parts[:size]) for size in range(1, len(parts) + 1)]
 
 
 def _exports(alias: ast.alias, stub: bool) -> bool:
@@ -163,9 +177,21 @@ def _is_other_platform(test: ast.expr) -> bool:
             comparators=[ast.Constant(value="win32" | "darwin")],
         ):
             return True
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Attribute(value=ast.Name(id="sys"), attr="platform"), attr="startswith"
+            ),
+            args=[ast.Constant(value=str(start))],
+        ):
+            return not start.startswith("linux")
         case _:
             return False
 
 
 def _targets(target: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+    """The names that are bound or deleted; in ``table[key] = value`` none is."""
+    return {
+        node.id
+        for node in ast.walk(target)
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    }

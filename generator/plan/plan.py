@@ -72,6 +72,14 @@ class _Planner:
             "schema": SCHEMA,
             "torch": self.facts.torch,
             "modules": {name: self._module(name) for name in sorted(self.modules)},
+            "private": {
+                module.name: {
+                    "package": module.is_package,
+                    "names": list(module.visible),
+                    "reached": module.reached,
+                }
+                for module in self.facts.private
+            },
             "mirrors": self._mirrors(),
             "shims": self._shims(),
             "members": {name: self._member(name) for name in sorted(self.members)},

@@ -1,7 +1,12 @@
-"""Emitted files as black writes them: from what is remembered, the others on all processors."""
+"""Emitted files as black writes them.
+
+Lists of imports are written so, and black is not asked about them. What it made of other files is remembered;
+the rest is done on all processors.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import ExitStack, contextmanager
@@ -11,7 +16,9 @@ from typing import TYPE_CHECKING
 
 from generator.errors import GenerationError
 from generator.facts.cache import folder
+from generator.garbage import uncollected
 from generator.memo import Memo, digest
+from generator.render.imports import only_imports
 from generator.workers import available, chunks, pool
 
 if TYPE_CHECKING:
@@ -19,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Formatter", "formatting"]
 
-_WORTH_PROCESSES = 50  # files to format: fewer are done before a process has started
+_WORTH_PROCESSES = 20_000  # characters to format: fewer are done before a process has started
+_DEFINITION = re.compile(r"(?<=\n)\n\n(?=(?:def |@|_mirror\.))")
 _CHUNK = 8000  # characters that a worker is given at a time: a tenth of a second
 
 
@@ -37,16 +45,20 @@ class Formatter:
         self._stack = stack
         self._memo = Memo(folder() / "formatted.json")
         self._version = version("black")
+        self._done: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         self._waiting: dict[str, str] = {}
         self._begun: list[Future[dict[str, str]]] = []
         self._workers: Executor | None = None
 
     def __contains__(self, path: str) -> bool:
-        return path in self._keys
+        return path in self._done or path in self._keys
 
     def add(self, path: str, text: str) -> None:
         """Format the file ``path``, a path relative to the output folder."""
+        if only_imports(text):
+            self._done[path] = text
+            return
         key = self._keys[path] = digest(self._version, path, text)
         if not self._memo.knows(key):
             self._waiting[path] = text
@@ -54,11 +66,12 @@ class Formatter:
 
     def _hand_out(self) -> None:
         """Give waiting files to the workers, once there are enough of them."""
+        size = sum(map(len, self._waiting.values()))
         if self._workers is None:
-            if len(self._waiting) < _WORTH_PROCESSES or not available():
+            if size < _WORTH_PROCESSES or not available():
                 return
             self._workers = self._stack.enter_context(pool(available()))
-        if sum(map(len, self._waiting.values())) >= _CHUNK:
+        if size >= _CHUNK:
             sized = ((file, len(file[1])) for file in self._waiting.items())
             for chunk in chunks(sized, _CHUNK):
                 self._begun.append(self._workers.submit(_formatted, dict(chunk)))
@@ -79,7 +92,7 @@ class Formatter:
                 "a process that formats the emitted files was killed, perhaps because the machine has too "
                 "little memory. Nothing was written; run the command again."
             ) from None
-        files = {
+        files = self._done | {
             path: self._memo.get(key, partial(made.__getitem__, path))
             for path, key in self._keys.items()
         }
@@ -89,7 +102,8 @@ class Formatter:
 
 def _formatted(files: dict[str, str]) -> dict[str, str]:
     """Format some files, here or in a worker."""
-    return {path: _format(path, text) for path, text in files.items()}
+    with uncollected():
+        return {path: _format(path, text) for path, text in files.items()}
 
 
 def _format(path: str, text: str) -> str:
@@ -99,8 +113,11 @@ def _format(path: str, text: str) -> str:
     from black import format_str
     from black.parsing import InvalidInput
 
+    mode = _mode(path.endswith(".pyi"))
     try:
-        return format_str(text, mode=_mode(path.endswith(".pyi")))
+        # One definition at a time: black goes twice over all of a text in which it changes something.
+        parts = (format_str(part, mode=mode) for part in _DEFINITION.split(text))
+        return "\n\n".join(parts)
     except InvalidInput as error:
         raise GenerationError(f"the templates emit invalid Python for {path}: {error}.") from None
 

@@ -11,7 +11,8 @@ import jinja2
 from generator.errors import GenerationError
 from generator.render.formatting import formatting
 from generator.render.matrix import matrix_text
-from generator.render.views import module_view, root_view, stub_view, whole_modules
+from generator.render.stubs import Stubs
+from generator.render.views import module_view, root_view
 
 __all__ = ["render"]
 
@@ -45,8 +46,8 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    whole = whole_modules(catalog)
-    view = root_view(catalog, whole)
+    stubs = Stubs(catalog)
+    view = root_view(catalog, stubs)
     # The largest files first: nothing is left to do beside the last one that is formatted.
     for path in sorted(templates.rglob("*.j2")):
         if not path.name.startswith("_") or path.name.startswith("__"):
@@ -62,13 +63,17 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
             package = True
         target = f"{stem}/__init__" if package else stem
         if name != "torch":
-            names = stub_view(name, catalog, whole)
+            names = stubs.view(name)
             if mirror is None:
                 # Not a stub: checkers warn of a stub without a source beside it.
                 yield f"{target}.py", "tdev/_alias.py.j2", names
             else:
                 yield f"{target}.pyi", "tdev/_stub.pyi.j2", names
                 yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
+    for name, row in catalog["private"].items():
+        stem = "tdev" + name[len("torch") :].replace(".", "/")
+        target = f"{stem}/__init__" if row["package"] else stem
+        yield f"{target}.py", "tdev/_alias.py.j2", stubs.view(name)
 
 
 def _has_children(name: str, catalog: dict[str, Any]) -> bool:

@@ -6,7 +6,9 @@ import re
 import textwrap
 from typing import Any
 
-__all__ = ["module_view", "root_view", "stub_view", "whole_modules"]
+from generator.render.stubs import Stubs
+
+__all__ = ["module_view", "root_view"]
 
 
 def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
@@ -83,57 +85,12 @@ def _uses(mirror: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def whole_modules(catalog: dict[str, Any]) -> frozenset[str]:
-    """Modules in which a checker finds every submodule, at any depth, by reading torch's own source.
-
-    The others need stubs of ours to name their submodules; to these, torch's own module may stand for
-    the mirror's, and a checker that follows a stub there reads no further one.
-    """
-    whole: dict[str, bool] = {}
-    for name in sorted(catalog["modules"], key=len, reverse=True):  # submodules first
-        module = catalog["modules"][name]
-        whole[name] = all(
-            leaf in module["typed"] and whole.get(target, True)
-            for leaf, target in module["modules"]
-            if target == f"{name}.{leaf}"
-        )
-    return frozenset(name for name, is_whole in whole.items() if is_whole)
-
-
-def root_view(catalog: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
+def root_view(catalog: dict[str, Any], stubs: Stubs) -> dict[str, Any]:
     """The view of the templates that are not per module: the root, the tools, the list of shims."""
     own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
     return {
         **module_view("torch", catalog),
-        **stub_view("torch", catalog, whole),
+        **stubs.view("torch"),
         "own": own,
         "shims": catalog["shims"],
-    }
-
-
-def stub_view(name: str, catalog: dict[str, Any], whole: frozenset[str]) -> dict[str, Any]:
-    """The view of one user-facing stub: names that a checker sees in torch's module, and modules.
-
-    ``whole`` is what :func:`whole_modules` found: those are handed on as torch's own.
-    """
-    module = catalog["modules"][name]
-    submodules = dict(module["modules"])
-    modules: dict[bool, list[dict[str, str]]] = {True: [], False: []}
-    for attribute, target in sorted(submodules.items()):
-        if attribute not in module["typed"] and target != f"{name}.{attribute}":
-            continue
-        parent, _, leaf = target.rpartition(".")
-        if not parent:
-            continue
-        ours = target in catalog["modules"] and target not in whole
-        root = "tdev" + parent[len("torch") :] if ours else parent
-        seen = attribute in module["typed"]
-        modules[seen].append({"from": root, "name": leaf, "as": attribute})
-    return {
-        "torch_version": catalog["torch"],
-        "torch_name": name,
-        "summary": module["summary"],
-        "names": [item for item in module["typed"] if item not in submodules],
-        "modules": modules[True],
-        "unseen": modules[False],  # submodules that torch's own source does not import
     }

@@ -14,7 +14,7 @@ from generator.paths import CORE, TEMPLATES
 from generator.plan.plan import plan
 from generator.render.formatting import formatting
 from generator.render.render import render
-from generator.render.views import stub_view, whole_modules
+from generator.render.stubs import Stubs
 from generator.render.writer import compare, write_file, write_tree
 from generator.workers import pool
 
@@ -48,31 +48,61 @@ def test_stubs_hand_on_torchs_types(files: dict[str, str]) -> None:
     assert "from torch.cuda import (" in stub and "    synchronize as synchronize," in stub
 
 
-def test_whole_modules_are_those_that_name_all_their_submodules() -> None:
+def _stubs(private: dict[str, dict[str, object]]) -> Stubs:
     def module(*typed: str, modules: tuple[tuple[str, str], ...] = ()) -> dict[str, object]:
-        return {"typed": list(typed), "modules": [list(pair) for pair in modules]}
-
-    catalog = {
-        "modules": {
-            "torch": module("a", "b", modules=(("a", "torch.a"), ("b", "torch.b"))),
-            "torch.a": module("x", modules=(("x", "torch.a.x"), ("np", "numpy"))),
-            "torch.a.x": module("f"),
-            "torch.b": module("f", modules=(("hidden", "torch.b.hidden"),)),
-            "torch.b.hidden": module("f"),
+        return {
+            "typed": list(typed),
+            "modules": [list(pair) for pair in modules],
+            "summary": "",
         }
+
+    modules = {
+        "torch": module("a", "b", "_p", modules=(("a", "torch.a"), ("b", "torch.b"))),
+        "torch.a": module("x", modules=(("x", "torch.a.x"), ("np", "numpy"))),
+        "torch.a.x": module("f"),
+        "torch.b": module("f", modules=(("hidden", "torch.b.hidden"),)),
+        "torch.b.hidden": module("f"),
     }
-    assert whole_modules(catalog) == {"torch.a", "torch.a.x", "torch.b.hidden"}
-    whole = whole_modules(catalog)
-    for row in catalog["modules"].values():
-        row["summary"] = ""
-    root = stub_view("torch", {**catalog, "torch": "1"}, whole)
-    assert [(row["from"], row["name"]) for row in root["modules"]] == [
-        ("torch", "a"),
-        ("tdev", "b"),
-    ]
-    below = stub_view("torch.b", {**catalog, "torch": "1"}, whole)
-    assert below["modules"] == []
-    assert [(row["from"], row["name"]) for row in below["unseen"]] == [("torch.b", "hidden")]
+    return Stubs({"torch": "1", "modules": modules, "private": private})
+
+
+def _pairs(rows: list[dict[str, str]], key: str = "from") -> list[tuple[str, str]]:
+    return [(row[key], row["name"]) for row in rows]
+
+
+def test_a_package_that_lacks_the_name_of_a_submodule_is_ours() -> None:
+    stubs = _stubs({})
+    root = stubs.view("torch")
+    assert _pairs(root["modules"]) == [("torch", "a"), ("tdev", "b")]
+    below = stubs.view("torch.b")
+    assert below["modules"] == [] == below["apart"]
+    assert _pairs(below["unseen"]) == [("torch.b", "hidden")]
+
+
+def test_private_submodules_are_looked_for_in_torch_by_mypy_and_in_ours_by_others() -> None:
+    def row(*names: str, reached: bool, package: bool = False) -> dict[str, object]:
+        return {"names": list(names), "reached": reached, "package": package}
+
+    stubs = _stubs(
+        {
+            "torch._p": row("f", "bound", reached=True, package=True),
+            "torch._p.bound": row("f", reached=True),
+            "torch._p.seen": row("f", reached=True),
+            "torch._p.unseen": row("f", reached=False),
+            "torch._q": row("f", reached=False),
+            "torch.a._r": row("f", reached=False),
+        }
+    )
+    root = stubs.view("torch")
+    assert root["names"] == []
+    assert _pairs(root["modules"]) == [("tdev", "b")]
+    assert _pairs(root["apart"]) == [("tdev", "a"), ("tdev", "_p")]
+    assert _pairs(root["apart"], "theirs") == [("torch", "a"), ("torch", "_p")]
+    assert _pairs(root["unseen"]) == [("torch", "_q")]
+    private = stubs.view("torch._p")
+    assert private["names"] == ["f", "bound"]
+    assert _pairs(private["modules"]) == [("torch._p", "seen")]
+    assert _pairs(private["unseen"]) == [("torch._p", "unseen")]
 
 
 def test_an_alias_is_a_file_that_checkers_read_and_a_mirror_has_a_stub(tmp_path: Path) -> None:
@@ -139,6 +169,7 @@ def test_many_files_are_formatted_alike_by_any_number_of_processes(
     pools: list[int] = []
     monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("generator.render.formatting.available", lambda: processors)
+    monkeypatch.setattr("generator.render.formatting._WORTH_PROCESSES", 400)
     monkeypatch.setattr("generator.render.formatting._CHUNK", 200)
     monkeypatch.setattr(
         "generator.render.formatting.pool", lambda size: pools.append(size) or pool(size)
@@ -159,6 +190,7 @@ def test_a_formatting_process_that_is_killed_is_an_error_that_says_so(
 ) -> None:
     monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("generator.render.formatting.available", lambda: 2)
+    monkeypatch.setattr("generator.render.formatting._WORTH_PROCESSES", 400)
     monkeypatch.setattr("generator.render.formatting._CHUNK", 800)
     with formatting() as formatter:
         with monkeypatch.context() as workers_only:

@@ -104,13 +104,14 @@ def test_strict_mypy_says_the_same(program: Path) -> None:
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_types_of_public_names_agree(checker: str) -> None:
-    """A slice; ``python tests/parity/reveal.py`` asks for every name."""
+def test_types_of_names_agree(checker: str) -> None:
+    """A slice, of private modules too; ``python tests/parity/reveal.py`` asks for every name."""
     every = reveal.modules()
     chosen = {name: every[name] for number, name in enumerate(every) if number % 40 == 0}
     chosen |= {
         name: every[name] for name in ("torch", "torch.cuda", "torch.nn", "torch.distributed")
     }
+    assert len([name for name in chosen if "._" in name]) > 15
     found = reveal.differences(chosen, checker)
     known = reveal.accepted(checker)
     assert {name: pair for name, pair in found.items() if name not in known} == {}
@@ -119,7 +120,9 @@ def test_types_of_public_names_agree(checker: str) -> None:
 def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
     """Nothing of torch that it would not read through torch, and of the mirror no alias."""
     program = "import torch\n\nreveal_type(torch.nn.functional.gelu)\n"
-    read = {}
+    # torch itself imports this one, so that mypy finds it in any program.
+    program += "reveal_type(torch.utils._pytree.tree_map)\n"
+    read, told = {}, {}
     for api in ("torch", "tdev"):
         file = tmp_path / f"through_{api}.py"
         file.write_text(through(api, program), encoding="utf-8")
@@ -132,8 +135,10 @@ def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
             text=True,
         )
         assert "Revealed type" in done.stdout, done.stdout + done.stderr
+        told[api] = re.findall(r": (?:note|error): .*", done.stdout)
         found = re.findall(r"Metadata fresh for ([\w.]+)|Parsing .+ \(([\w.]+)\)", done.stderr)
         read[api] = {fresh or parsed for fresh, parsed in found}
+    assert told["tdev"] == told["torch"] and len(told["torch"]) == 2
     more = read["tdev"] - read["torch"]
     assert {name for name in more if name.startswith("torch")} == set()
     assert {"tdev", "tdev.nn"} <= more

@@ -1,4 +1,4 @@
-"""Ask mypy or pyright for the type of every public name, through torch and through tdev, and compare.
+"""Ask mypy or pyright for the type of every name, through torch and through tdev, and compare.
 
     PYTHONPATH=generated:. python tests/parity/reveal.py [--checker mypy|pyright] [--every N]
 
@@ -26,13 +26,11 @@ __all__ = ["accepted", "differences", "modules"]
 
 
 def modules() -> dict[str, list[str]]:
-    """Public names that a type checker sees in each torch module."""
+    """Names that a type checker sees in each torch module, in the public ones and then in private ones."""
     catalog = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
-    return {
-        name: [n for n in row["typed"] if n.isidentifier()]
-        for name, row in catalog["modules"].items()
-        if row["typed"]
-    }
+    seen = {name: row["typed"] for name, row in catalog["modules"].items()}
+    seen |= {name: row["names"] for name, row in catalog["private"].items()}
+    return {name: [n for n in names if n.isidentifier()] for name, names in seen.items() if names}
 
 
 def accepted(checker: str) -> dict[str, str]:

@@ -31,6 +31,7 @@ from torch.accelerator import (
     set_stream as set_stream,
     synchronize as synchronize,
 )
+from torch.accelerator import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

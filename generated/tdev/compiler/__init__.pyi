@@ -48,3 +48,4 @@ from torch.compiler import (
     wrap_numpy as wrap_numpy,
 )
 from torch.compiler import config as config
+from torch.compiler import _cache as _cache

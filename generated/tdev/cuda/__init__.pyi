@@ -195,6 +195,10 @@ from torch.cuda import nvtx as nvtx
 from torch.cuda import profiler as profiler
 from torch.cuda import sparse as sparse
 from torch.cuda import tunable as tunable
+from torch.cuda import _gpu_trace as _gpu_trace
+from torch.cuda import _memory_viz as _memory_viz
+from torch.cuda import _sanitizer as _sanitizer
+from torch.cuda import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -205,3 +209,6 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.cuda import nccl as nccl
     from torch.cuda import random as random
     from torch.cuda import streams as streams
+    from torch.cuda import _annotate_cuda_graph_trace as _annotate_cuda_graph_trace
+    from torch.cuda import _graph_annotations as _graph_annotations
+    from torch.cuda import _pin_memory_utils as _pin_memory_utils

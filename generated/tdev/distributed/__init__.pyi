@@ -132,9 +132,16 @@ from torch.distributed import (
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
+from torch.distributed import _functional_collectives as _functional_collectives
+from torch.distributed import _functional_collectives_impl as _functional_collectives_impl
+from torch.distributed import _local_tensor as _local_tensor
+from torch.distributed import _mesh_layout as _mesh_layout
 from tdev_core.checkers import MYPY
 
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.distributed import _pycute as _pycute
+else:
+    from tdev.distributed import _pycute as _pycute
     from tdev.distributed import algorithms as algorithms
     from torch.distributed import argparse_util as argparse_util
     from torch.distributed import autograd as autograd
@@ -143,7 +150,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed import collective_utils as collective_utils
     from torch.distributed import config as config
     from torch.distributed import constants as constants
-    from torch.distributed import debug as debug
+    from tdev.distributed import debug as debug
     from torch.distributed import device_mesh as device_mesh
     from torch.distributed import distributed_c10d as distributed_c10d
     from tdev.distributed import elastic as elastic
@@ -160,3 +167,17 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed import run as run
     from tdev.distributed import tensor as tensor
     from torch.distributed import utils as utils
+    from torch.distributed import _checkpointable as _checkpointable
+    from tdev.distributed import _composable as _composable
+    from torch.distributed import _composable_state as _composable_state
+    from torch.distributed import _dist2 as _dist2
+    from torch.distributed import _meta_registrations as _meta_registrations
+    from tdev.distributed import _ops as _ops
+    from torch.distributed import _serialization as _serialization
+    from tdev.distributed import _shard as _shard
+    from torch.distributed import _sharded_tensor as _sharded_tensor
+    from torch.distributed import _sharding_spec as _sharding_spec
+    from torch.distributed import _state_dict_utils as _state_dict_utils
+    from tdev.distributed import _symmetric_memory as _symmetric_memory
+    from tdev.distributed import _tensor as _tensor
+    from tdev.distributed import _tools as _tools

@@ -22,6 +22,12 @@ from torch.fx import (
     wrap as wrap,
 )
 from torch.fx import immutable_collections as immutable_collections
+from torch.fx import _compatibility as _compatibility
+from torch.fx import _graph_pickler as _graph_pickler
+from torch.fx import _lazy_graph_module as _lazy_graph_module
+from torch.fx import _pytree as _pytree
+from torch.fx import _symbolic_trace as _symbolic_trace
+from torch.fx import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -30,7 +30,6 @@ from torch.fx.operator_schemas import (
     compatibility as compatibility,
     create_type_hint as create_type_hint,
     get_signature_for_torch_op as get_signature_for_torch_op,
-    k as k,
     normalize_function as normalize_function,
     normalize_module as normalize_module,
     overload as overload,

@@ -72,6 +72,21 @@ from torch.jit import (
     unused as unused,
     wait as wait,
 )
+from torch.jit import _async as _async
+from torch.jit import _await as _await
+from torch.jit import _builtins as _builtins
+from torch.jit import _check as _check
+from torch.jit import _dataclass_impls as _dataclass_impls
+from torch.jit import _decomposition_utils as _decomposition_utils
+from torch.jit import _freeze as _freeze
+from torch.jit import _fuser as _fuser
+from torch.jit import _ir_utils as _ir_utils
+from torch.jit import _monkeytype_config as _monkeytype_config
+from torch.jit import _recursive as _recursive
+from torch.jit import _script as _script
+from torch.jit import _serialization as _serialization
+from torch.jit import _state as _state
+from torch.jit import _trace as _trace
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -82,3 +97,8 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.jit import quantized as quantized
     from torch.jit import supported_ops as supported_ops
     from torch.jit import unsupported_tensor_ops as unsupported_tensor_ops
+    from torch.jit import _decompositions as _decompositions
+    from torch.jit import _logging as _logging
+    from tdev.jit import _passes as _passes
+    from torch.jit import _pickle as _pickle
+    from torch.jit import _shape_functions as _shape_functions

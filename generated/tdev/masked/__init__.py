@@ -36,6 +36,8 @@ from torch.masked import (
     sum as sum,
     var as var,
 )
+from torch.masked import _docs as _docs
+from torch.masked import _ops as _ops
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

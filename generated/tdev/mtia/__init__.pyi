@@ -63,6 +63,7 @@ from torch.mtia import (
     stream as stream,
     synchronize as synchronize,
 )
+from torch.mtia import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

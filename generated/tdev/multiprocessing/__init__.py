@@ -22,6 +22,7 @@ from torch.multiprocessing import (
     spawn as spawn,
     start_processes as start_processes,
 )
+from torch.multiprocessing import _atfork as _atfork
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

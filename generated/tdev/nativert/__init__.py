@@ -7,4 +7,4 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch.nativert import backends as backends
+    from tdev.nativert import backends as backends

@@ -179,6 +179,7 @@ from tdev.nn import modules as modules
 from tdev.nn import parallel as parallel
 from torch.nn import parameter as parameter
 from tdev.nn import utils as utils
+from torch.nn import _reduction as _reduction
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -189,4 +190,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.nn import intrinsic as intrinsic
     from tdev.nn import qat as qat
     from tdev.nn import quantizable as quantizable
-    from torch.nn import quantized as quantized
+    from tdev.nn import quantized as quantized

@@ -26,10 +26,12 @@ from torch.onnx import (
     unregister_custom_op_symbolic as unregister_custom_op_symbolic,
 )
 from torch.onnx import errors as errors
-from torch.onnx import ops as ops
 from tdev_core.checkers import MYPY
 
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.onnx import ops as ops
+else:
+    from tdev.onnx import ops as ops
     from torch.onnx import operators as operators
     from torch.onnx import symbolic_opset11 as symbolic_opset11
     from torch.onnx import symbolic_opset12 as symbolic_opset12
@@ -45,3 +47,6 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.onnx import symbolic_opset8 as symbolic_opset8
     from torch.onnx import testing as testing
     from torch.onnx import verification as verification
+    from torch.onnx import _constants as _constants
+    from torch.onnx import _flags as _flags
+    from tdev.onnx import _internal as _internal

@@ -18,6 +18,13 @@ from torch.package import (
     is_from_package as is_from_package,
     sys_importer as sys_importer,
 )
+from torch.package import _digraph as _digraph
+from torch.package import _directory_reader as _directory_reader
+from torch.package import _importlib as _importlib
+from torch.package import _mangling as _mangling
+from torch.package import _package_pickler as _package_pickler
+from torch.package import _package_unpickler as _package_unpickler
+from torch.package import _stdlib as _stdlib
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -28,3 +35,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.package import importer as importer
     from torch.package import package_exporter as package_exporter
     from torch.package import package_importer as package_importer
+    from torch.package import _mock as _mock

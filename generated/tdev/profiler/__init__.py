@@ -30,8 +30,15 @@ from torch.profiler import (
     tensorboard_trace_handler as tensorboard_trace_handler,
 )
 from torch.profiler import itt as itt
+from torch.profiler import _memory_profiler as _memory_profiler
+from torch.profiler import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.profiler import profiler as profiler
     from torch.profiler import python_tracer as python_tracer
+    from torch.profiler import _chrome_trace_export as _chrome_trace_export
+    from torch.profiler import _cupti_monitor as _cupti_monitor
+    from torch.profiler import _cupti_monitor_trace as _cupti_monitor_trace
+    from torch.profiler import _pattern_matcher as _pattern_matcher
+    from torch.profiler import _trace_validator as _trace_validator

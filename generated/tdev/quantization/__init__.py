@@ -118,3 +118,6 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.quantization import quantize_fx as quantize_fx
     from torch.quantization import stubs as stubs
     from torch.quantization import utils as utils
+    from torch.quantization import _numeric_suite as _numeric_suite
+    from torch.quantization import _numeric_suite_fx as _numeric_suite_fx
+    from torch.quantization import _quantized_conversions as _quantized_conversions

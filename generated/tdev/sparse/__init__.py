@@ -27,7 +27,11 @@ from torch.sparse import (
     sum as sum,
     to_sparse_semi_structured as to_sparse_semi_structured,
 )
+from torch.sparse import _semi_structured_conversions as _semi_structured_conversions
+from torch.sparse import _semi_structured_ops as _semi_structured_ops
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.sparse import semi_structured as semi_structured
+    from torch.sparse import _triton_ops as _triton_ops
+    from torch.sparse import _triton_ops_meta as _triton_ops_meta

@@ -8,3 +8,9 @@ from torch.testing import (
     assert_close as assert_close,
     make_tensor as make_tensor,
 )
+from torch.testing import _comparison as _comparison
+from torch.testing import _creation as _creation
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from tdev.testing import _internal as _internal

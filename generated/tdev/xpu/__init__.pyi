@@ -114,6 +114,7 @@ from torch.xpu import (
     use_mem_pool as use_mem_pool,
     utilization as utilization,
 )
+from torch.xpu import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -121,3 +122,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.xpu import memory as memory
     from torch.xpu import random as random
     from torch.xpu import streams as streams
+    from torch.xpu import _gpu_trace as _gpu_trace

@@ -8,3 +8,5 @@ from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.ns import fx as fx
+    from torch.ao.ns import _numeric_suite as _numeric_suite
+    from torch.ao.ns import _numeric_suite_fx as _numeric_suite_fx

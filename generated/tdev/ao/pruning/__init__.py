@@ -18,8 +18,10 @@ from torch.ao.pruning import (
     get_static_sparse_quantized_mapping as get_static_sparse_quantized_mapping,
     module_to_fqn as module_to_fqn,
 )
+from torch.ao.pruning import _mappings as _mappings
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.pruning import scheduler as scheduler
     from tdev.ao.pruning import sparsifier as sparsifier
+    from tdev.ao.pruning import _experimental as _experimental

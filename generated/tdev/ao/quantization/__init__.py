@@ -180,3 +180,6 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.ao.quantization import quantize_fx as quantize_fx
     from torch.ao.quantization import stubs as stubs
     from torch.ao.quantization import utils as utils
+    from torch.ao.quantization import _correct_bias as _correct_bias
+    from torch.ao.quantization import _equalize as _equalize
+    from torch.ao.quantization import _learnable_fake_quantize as _learnable_fake_quantize

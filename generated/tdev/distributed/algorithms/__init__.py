@@ -15,3 +15,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.distributed.algorithms import ddp_comm_hooks as ddp_comm_hooks
     from torch.distributed.algorithms import join as join
     from tdev.distributed.algorithms import model_averaging as model_averaging
+    from tdev.distributed.algorithms import _checkpoint as _checkpoint
+    from tdev.distributed.algorithms import _comm_hooks as _comm_hooks
+    from tdev.distributed.algorithms import _optimizer_overlap as _optimizer_overlap
+    from tdev.distributed.algorithms import _quantization as _quantization

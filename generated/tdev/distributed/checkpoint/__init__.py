@@ -56,3 +56,22 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.checkpoint import stateful as stateful
     from torch.distributed.checkpoint import storage as storage
     from torch.distributed.checkpoint import utils as utils
+    from torch.distributed.checkpoint import _async_executor as _async_executor
+    from torch.distributed.checkpoint import _async_process_executor as _async_process_executor
+    from torch.distributed.checkpoint import _async_thread_executor as _async_thread_executor
+    from torch.distributed.checkpoint import _checkpointer as _checkpointer
+    from torch.distributed.checkpoint import (
+        _consolidate_hf_safetensors as _consolidate_hf_safetensors,
+    )
+    from torch.distributed.checkpoint import _dedup_save_plans as _dedup_save_plans
+    from torch.distributed.checkpoint import _dedup_tensors as _dedup_tensors
+    from tdev.distributed.checkpoint import _experimental as _experimental
+    from torch.distributed.checkpoint import _fsspec_filesystem as _fsspec_filesystem
+    from torch.distributed.checkpoint import _hf_utils as _hf_utils
+    from torch.distributed.checkpoint import _nested_dict as _nested_dict
+    from torch.distributed.checkpoint import _pg_transport as _pg_transport
+    from torch.distributed.checkpoint import _sharded_tensor_utils as _sharded_tensor_utils
+    from torch.distributed.checkpoint import _state_dict_stager as _state_dict_stager
+    from torch.distributed.checkpoint import _storage_utils as _storage_utils
+    from torch.distributed.checkpoint import _traverse as _traverse
+    from torch.distributed.checkpoint import _version as _version

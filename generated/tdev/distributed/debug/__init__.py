@@ -16,3 +16,10 @@ from torch.distributed.debug import (
     stop_debug_server as stop_debug_server,
     tcpstore_client as tcpstore_client,
 )
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.distributed.debug import _debug_handlers as _debug_handlers
+    from torch.distributed.debug import _frontend as _frontend
+    from torch.distributed.debug import _handlers as _handlers
+    from torch.distributed.debug import _store as _store

@@ -39,3 +39,20 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.fsdp import fully_sharded_data_parallel as fully_sharded_data_parallel
     from torch.distributed.fsdp import sharded_grad_scaler as sharded_grad_scaler
     from torch.distributed.fsdp import wrap as wrap
+    from torch.distributed.fsdp import _common_utils as _common_utils
+    from torch.distributed.fsdp import _debug_utils as _debug_utils
+    from torch.distributed.fsdp import _dynamo_utils as _dynamo_utils
+    from torch.distributed.fsdp import _exec_order_utils as _exec_order_utils
+    from torch.distributed.fsdp import _flat_param as _flat_param
+    from torch.distributed.fsdp import _fsdp_extensions as _fsdp_extensions
+    from tdev.distributed.fsdp import _fully_shard as _fully_shard
+    from torch.distributed.fsdp import _init_utils as _init_utils
+    from torch.distributed.fsdp import _limiter_utils as _limiter_utils
+    from torch.distributed.fsdp import _optim_utils as _optim_utils
+    from torch.distributed.fsdp import _runtime_utils as _runtime_utils
+    from torch.distributed.fsdp import _shard_utils as _shard_utils
+    from torch.distributed.fsdp import _state_dict_utils as _state_dict_utils
+    from torch.distributed.fsdp import _trace_utils as _trace_utils
+    from torch.distributed.fsdp import _traversal_utils as _traversal_utils
+    from torch.distributed.fsdp import _unshard_param_utils as _unshard_param_utils
+    from torch.distributed.fsdp import _wrap_utils as _wrap_utils

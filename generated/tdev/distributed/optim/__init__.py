@@ -38,3 +38,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.optim import post_localSGD_optimizer as post_localSGD_optimizer
     from torch.distributed.optim import utils as utils
     from torch.distributed.optim import zero_redundancy_optimizer as zero_redundancy_optimizer
+    from torch.distributed.optim import _deprecation_warning as _deprecation_warning

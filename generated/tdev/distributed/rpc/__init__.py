@@ -67,6 +67,7 @@ from torch.distributed.rpc import (
 from torch.distributed.rpc import api as api
 from torch.distributed.rpc import backend_registry as backend_registry
 from torch.distributed.rpc import functions as functions
+from torch.distributed.rpc import _utils as _utils
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -77,3 +78,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.rpc import (
         server_process_global_profiler as server_process_global_profiler,
     )
+    from torch.distributed.rpc import _testing as _testing

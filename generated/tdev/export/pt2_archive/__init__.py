@@ -9,6 +9,8 @@ from torch.export.pt2_archive import (
     PT2ArchiveWriter as PT2ArchiveWriter,
     is_pt2_package as is_pt2_package,
 )
+from torch.export.pt2_archive import _package as _package
+from torch.export.pt2_archive import _package_weights as _package_weights
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

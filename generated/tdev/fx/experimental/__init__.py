@@ -4,6 +4,11 @@
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
 
+from torch.fx.experimental import _backward_state as _backward_state
+from torch.fx.experimental import _config as _config
+from torch.fx.experimental import _constant_symnode as _constant_symnode
+from torch.fx.experimental import _dynamism as _dynamism
+from torch.fx.experimental import _size_hinting as _size_hinting
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -32,3 +32,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     )
     from tdev.fx.passes import tests as tests
     from tdev.fx.passes import utils as utils
+    from torch.fx.passes import _tensorify_python_scalars as _tensorify_python_scalars

@@ -25,3 +25,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.masked.maskedtensor import passthrough as passthrough
     from torch.masked.maskedtensor import reductions as reductions
     from torch.masked.maskedtensor import unary as unary
+    from torch.masked.maskedtensor import _ops_refs as _ops_refs

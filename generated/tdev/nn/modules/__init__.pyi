@@ -166,6 +166,7 @@ from torch.nn.modules import (
     ZeroPad2d as ZeroPad2d,
     ZeroPad3d as ZeroPad3d,
 )
+from torch.nn.modules import _functions as _functions
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

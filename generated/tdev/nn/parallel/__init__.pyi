@@ -12,6 +12,7 @@ from torch.nn.parallel import (
     replicate as replicate,
     scatter as scatter,
 )
+from torch.nn.parallel import _functions as _functions
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -28,6 +28,7 @@ from torch.nn.utils import parametrizations as parametrizations
 from torch.nn.utils import parametrize as parametrize
 from torch.nn.utils import rnn as rnn
 from torch.nn.utils import stateless as stateless
+from torch.nn.utils import _named_member_accessor as _named_member_accessor
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -37,3 +38,6 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.nn.utils import init as init
     from torch.nn.utils import memory_format as memory_format
     from torch.nn.utils import prune as prune
+    from torch.nn.utils import _deprecation_utils as _deprecation_utils
+    from tdev.nn.utils import _expanded_weights as _expanded_weights
+    from torch.nn.utils import _per_sample_grad as _per_sample_grad

@@ -17,3 +17,4 @@ from torch.onnx.ops import (
     symbolic as symbolic,
     symbolic_multi_out as symbolic_multi_out,
 )
+from torch.onnx.ops import _dtype_mappings as _dtype_mappings

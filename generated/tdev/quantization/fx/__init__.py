@@ -19,3 +19,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.quantization.fx import quantization_patterns as quantization_patterns
     from torch.quantization.fx import quantization_types as quantization_types
     from torch.quantization.fx import utils as utils
+    from torch.quantization.fx import _equalize as _equalize

@@ -63,6 +63,5 @@ from torch.utils.hipify.hipify_python import (
     processKernelLaunches as processKernelLaunches,
     replace_extern_shared as replace_extern_shared,
     replace_math_functions as replace_math_functions,
-    src as src,
     str2bool as str2bool,
 )

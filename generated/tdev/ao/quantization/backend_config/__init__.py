@@ -19,6 +19,9 @@ from torch.ao.quantization.backend_config import (
     get_tensorrt_backend_config as get_tensorrt_backend_config,
     get_tensorrt_backend_config_dict as get_tensorrt_backend_config_dict,
 )
+from torch.ao.quantization.backend_config import (
+    _common_operator_config_utils as _common_operator_config_utils,
+)
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -31,3 +34,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.ao.quantization.backend_config import tensorrt as tensorrt
     from torch.ao.quantization.backend_config import utils as utils
     from torch.ao.quantization.backend_config import x86 as x86
+    from torch.ao.quantization.backend_config import _qnnpack_pt2e as _qnnpack_pt2e

@@ -9,6 +9,9 @@ from torch.ao.quantization.fx import (
     fuse as fuse,
     prepare as prepare,
 )
+from torch.ao.quantization.fx import _decomposed as _decomposed
+from torch.ao.quantization.fx import _equalize as _equalize
+from torch.ao.quantization.fx import _lower_to_native_backend as _lower_to_native_backend
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -24,3 +27,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.ao.quantization.fx import quantize_handler as quantize_handler
     from torch.ao.quantization.fx import tracer as tracer
     from torch.ao.quantization.fx import utils as utils
+    from tdev.ao.quantization.fx import _model_report as _model_report

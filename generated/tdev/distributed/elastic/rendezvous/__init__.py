@@ -35,3 +35,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.elastic.rendezvous import registry as registry
     from torch.distributed.elastic.rendezvous import static_tcp_rendezvous as static_tcp_rendezvous
     from torch.distributed.elastic.rendezvous import utils as utils
+    from torch.distributed.elastic.rendezvous import _etcd_stub as _etcd_stub

@@ -13,3 +13,11 @@ from torch.distributed.tensor.experimental import (
     local_map as local_map,
     register_sharding as register_sharding,
 )
+from tdev_core.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.distributed.tensor.experimental import _attention as _attention
+    from tdev.distributed.tensor.experimental import _context_parallel as _context_parallel
+    from torch.distributed.tensor.experimental import _func_map as _func_map
+    from torch.distributed.tensor.experimental import _register_sharding as _register_sharding
+    from torch.distributed.tensor.experimental import _tp_transform as _tp_transform

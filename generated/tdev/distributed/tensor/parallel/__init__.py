@@ -24,3 +24,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.tensor.parallel import input_reshard as input_reshard
     from torch.distributed.tensor.parallel import loss as loss
     from torch.distributed.tensor.parallel import style as style
+    from torch.distributed.tensor.parallel import _data_parallel_utils as _data_parallel_utils

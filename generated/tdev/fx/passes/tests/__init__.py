@@ -8,3 +8,4 @@ from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.passes.tests import test_pass_manager as test_pass_manager
+    from torch.fx.passes.tests import _test_split_utils as _test_split_utils

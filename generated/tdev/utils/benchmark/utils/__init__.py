@@ -15,3 +15,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.utils.benchmark.utils import sparse_fuzzer as sparse_fuzzer
     from torch.utils.benchmark.utils import timer as timer
     from tdev.utils.benchmark.utils import valgrind_wrapper as valgrind_wrapper
+    from torch.utils.benchmark.utils import _stubs as _stubs

@@ -7,6 +7,9 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from tdev.utils.data.datapipes import dataframe as dataframe
 from tdev.utils.data.datapipes import iter as iter
 from tdev.utils.data.datapipes import map as map
+from torch.utils.data.datapipes import _decorator as _decorator
+from torch.utils.data.datapipes import _hook_iterator as _hook_iterator
+from torch.utils.data.datapipes import _typing as _typing
 from tdev_core.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

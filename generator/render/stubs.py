@@ -1,0 +1,103 @@
+"""What each user-facing stub hands on: names and modules of torch, as a type checker finds them there.
+
+A module is an attribute of its package once something has imported it. mypy keeps account of that by the
+module's own name, so torch's module may stand for the mirror's. Other checkers note it at the name that a
+program imported: what says ``import tdev.utils.benchmark`` binds ``tdev``, and tells them nothing of
+``torch.utils``. For them a package that lacks the name of a submodule is therefore our own, which has it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+__all__ = ["Stubs"]
+
+
+class Stubs:
+    """The views of the stubs of a catalog's modules, public and private."""
+
+    def __init__(self, catalog: dict[str, Any]) -> None:
+        self.torch: str = catalog["torch"]
+        self.modules: dict[str, Any] = catalog["modules"]
+        self.private: dict[str, Any] = catalog["private"]
+        self.below: dict[str, list[str]] = defaultdict(list)  # private modules by their package
+        for name in self.private:
+            self.below[name.rpartition(".")[0]].append(name)
+        names = sorted([*self.modules, *self.private], key=len, reverse=True)  # submodules first
+        self.ours: set[str] = set()  # stand for torch's, to every checker
+        self.named: set[str] = set()  # and these to all but mypy
+        for name in names:
+            typed = self._typed(name)
+            public, private = list(self._children(name)), self.below[name]
+            if any(leaf not in typed or child in self.ours for leaf, child in public):
+                self.ours.add(name)
+            if name in self.ours or any(child in self.named for _, child in public):
+                self.named.add(name)
+            if any(_leaf(child) not in typed or child in self.named for child in private):
+                self.named.add(name)
+
+    def _typed(self, name: str) -> list[str]:
+        """The names that a checker finds in the text of torch's module."""
+        row = self.modules.get(name)
+        typed: list[str] = row["typed"] if row is not None else self.private[name]["names"]
+        return typed
+
+    def _children(self, name: str) -> Iterator[tuple[str, str]]:
+        """The public submodules of a module, each with the name that it has there."""
+        for leaf, target in self.modules.get(name, {"modules": []})["modules"]:
+            if target == f"{name}.{leaf}":
+                yield leaf, target
+
+    def view(self, name: str) -> dict[str, Any]:
+        """The view of one stub."""
+        typed = self._typed(name)
+        attributes = dict(self.modules[name]["modules"]) if name in self.modules else {}
+        modules: list[dict[str, str]] = []
+        unseen: list[dict[str, str]] = []
+        apart: list[dict[str, str]] = []
+        for attribute, target in sorted(attributes.items()):
+            known = attribute in typed
+            if "." not in target or not (known or target == f"{name}.{attribute}"):
+                continue
+            if not known:
+                unseen.append(_imported(target, attribute, ours=target in self.named))
+            elif target in self.ours or target not in self.named:
+                modules.append(_imported(target, attribute, ours=target in self.ours))
+            else:
+                apart.append(_twice(target, attribute))
+        for child in self.below[name]:
+            leaf = _leaf(child)
+            known = leaf in typed or bool(self.private[child]["reached"])
+            if not known:
+                unseen.append(_imported(child, leaf, ours=child in self.named))
+            elif child in self.named:
+                apart.append(_twice(child, leaf))
+            elif leaf not in typed:
+                modules.append(_imported(child, leaf))
+        taken = {row["as"] for row in apart}
+        return {
+            "torch_version": self.torch,
+            "torch_name": name,
+            "summary": self.modules[name]["summary"] if name in self.modules else "",
+            "names": [item for item in typed if item not in attributes and item not in taken],
+            "modules": modules,
+            "apart": apart,  # torch's own for mypy, ours for the others
+            "unseen": unseen,  # submodules that torch's own source does not import
+        }
+
+
+def _imported(target: str, attribute: str, ours: bool = False) -> dict[str, str]:
+    parent, _, leaf = target.rpartition(".")
+    root = "tdev" + parent[len("torch") :] if ours else parent
+    return {"from": root, "name": leaf, "as": attribute}
+
+
+def _twice(target: str, attribute: str) -> dict[str, str]:
+    theirs, ours = (_imported(target, attribute, ours=ours) for ours in (False, True))
+    return {**ours, "theirs": theirs["from"]}
+
+
+def _leaf(module: str) -> str:
+    return module.rpartition(".")[2]
