@@ -16,7 +16,7 @@ import statistics
 import time
 import timeit
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks import children
@@ -47,23 +47,36 @@ PAIRS = [
     Pair('x.to("cpu")', 'x.to("cpu")', 'x.to("cpu")'),
     Pair("x.to(torch.float32)", "x.to(torch.float32)", "x.to(torch.float32)"),
     Pair("x.new_zeros(3)", "x.new_zeros(3)", "x.new_zeros(3)"),
-    Pair('x.to("cuda") for a clone', 'x.to("cuda")', "x.clone()", None),
+    Pair('x.to("cuda")', 'x.to("cuda")', 'x.to("cpu", copy=True)'),
+    Pair("x.cuda()", "x.cuda()", 'x.to("cpu", copy=True)'),
     Pair("tdev.add(x, x)", "tdev.add(x, x)", "torch.add(x, x)", None),
 ]
 
 
 def measure() -> list[Row]:
-    found = children.run_module("benchmarks.bench_calls", TDEV_BACKEND="cpu", OMP_NUM_THREADS="1")
+    rows = _rows()
+    if "calls in C" in rows[0].detail:
+        # What is missing where tdev was installed without a C compiler.
+        rows += [replace(row, limit=None) for row in _rows(TDEV_C_CALLS="0") if row.limit]
+    return rows
+
+
+def _rows(**environment: str) -> list[Row]:
+    found = children.run_module(
+        "benchmarks.bench_calls", TDEV_BACKEND="cpu", OMP_NUM_THREADS="1", **environment
+    )
     floor = found["floor"]
+    where = "" if found["calls"] == "C" else ", by Python alone,"
     return [
         Row(
-            f"{pair.what} adds",
+            f"{pair.what}{where} adds",
             result["added"],
             "ns",
             pair.limit,
             f"{result['added'] / floor:.1f} × the {floor:.0f} ns that a bare Python wrapper adds;"
             f" to {result['theirs']:.0f} ns of {pair.theirs}; middle half"
-            f" {result['low']:.0f} to {result['high']:.0f} ns; {_TURNS} turns of {_CALLS} calls",
+            f" {result['low']:.0f} to {result['high']:.0f} ns; {_TURNS} turns of {_CALLS} calls;"
+            f" calls in {found['calls']}",
         )
         for pair, result in zip(PAIRS, found["pairs"], strict=True)
     ]
@@ -72,6 +85,8 @@ def measure() -> list[Row]:
 def _measured() -> dict[str, Any]:
     import tdev
     import torch
+
+    from tdev_core import calls
 
     x = torch.zeros(3)
     names: dict[str, object] = {"tdev": tdev, "torch": torch, "x": x}
@@ -96,7 +111,7 @@ def _measured() -> dict[str, Any]:
         pairs.append(
             {"added": median, "low": low, "high": high, "theirs": statistics.median(torchs)}
         )
-    return {"pairs": pairs, "floor": statistics.median(added[-1])}
+    return {"pairs": pairs, "floor": statistics.median(added[-1]), "calls": calls.state()}
 
 
 def _bare(function: Callable[[Any], Any]) -> Callable[[Any], Any]:

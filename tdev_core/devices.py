@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -13,12 +14,15 @@ from tdev_core.errors import DeviceWarning, outside, warn_once
 
 __all__ = [
     "ACCELERATORS",
+    "KNOWN_TYPES",
     "device_index",
     "is_accelerator",
     "is_foreign",
+    "known",
     "translate",
     "translate_each",
     "translate_type",
+    "translator",
     "unpinned",
 ]
 
@@ -244,3 +248,34 @@ def unpinned(pin_memory: Any) -> Any:
     that it is not. What is no bool is handed back, for torch to refuse in its own words.
     """
     return False if isinstance(pin_memory, bool) else pin_memory
+
+
+# By the names that torch gives parameters which are not one plain device.
+_BY_PARAMETER = {
+    "device_type": translate_type,
+    "device_types": translate_type,
+    "device_ids": translate_each,
+    "devices": translate_each,
+    "pin_memory": unpinned,
+}
+
+
+def translator(parameter: str) -> Callable[[Any], Any]:
+    """What translates an argument of torch's by the name of its parameter."""
+    return _BY_PARAMETER.get(parameter, translate)
+
+
+_UNPINNED = {False: False, True: False}
+
+KNOWN_TYPES = (str, torch.device, type(None), bool)
+"""The exact types whose values may be looked up in what :func:`known` gives: 1 is equal to True there."""
+
+
+def known(translate_argument: Callable[[Any], Any]) -> dict[Any, Any] | None:
+    """The answers that a translator has given so far, by value; None for one that keeps none.
+
+    The dictionary is the one that the translator goes by, and grows with it.
+    """
+    if translate_argument is translate:
+        return _known
+    return _UNPINNED if translate_argument is unpinned else None

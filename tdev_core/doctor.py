@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tdev_core import matrix
+from tdev_core import calls, matrix
 from tdev_core.errors import TdevError
 
 __all__ = ["main", "report_lines"]
@@ -47,7 +47,7 @@ def report_lines() -> tuple[list[str], bool]:
     error = torch_error or backend_error or table_error
     lines = [
         f"tdev      {_version('tdev', 'from source')} on Python {platform.python_version()}, "
-        f"{platform.system()} {platform.machine()}",
+        f"{platform.system()} {platform.machine()}; calls in {calls.state()}",
         f"torch     {_torch_line(torch, torch_error, table)}",
         f"hardware  {_hardware(torch)}",
         f"backend   {f'{backend}, because {reason}' if backend else f'none: {backend_error or torch_error}'}",

@@ -56,7 +56,7 @@ _OPAQUE: dict[str, tuple[str, ...]] = {
 }
 
 _COMPILER = "torch._dynamo"
-_TAUGHT = tuple(f"tdev_core.dynamo_{part}" for part in ("effects", "streams", "devices"))
+_TAUGHT = tuple(f"tdev_core.dynamo_{part}" for part in ("calls", "effects", "streams", "devices"))
 
 
 @functools.cache  # a program may reload tdev

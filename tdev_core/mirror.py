@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdev_core import versions, wide
+from tdev_core import calls, versions, wide
 from tdev_core.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.backend import Backend, current
 from tdev_core.dressing import dressed
@@ -67,7 +67,8 @@ def adopt(
         else:
             if script and key in script and wide.lacking():
                 namespace[key] = wide.defaulted(namespace[key])
-            namespace[key] = dressed(namespace[key], name, key, original)
+            value = dressed(namespace[key], name, key, original)
+            namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)
     if script and not at_home:
         _teach_torchscript({namespace[key]: op for key, op in script.items() if key in namespace})

@@ -75,8 +75,10 @@ class MirrorModule(ModuleType):
             raise NoSuchName(state.source, name)
         if isinstance(value, ModuleType):
             value = _mirrored(value)
-        elif not callable(value):
-            return value  # a flag: read torch's at every access
+        elif not callable(value) or not _is_torchs(value):
+            return (
+                value  # a flag, or what a program has put there for a while: read at every access
+            )
         self.__dict__[name] = value
         return value
 
@@ -133,6 +135,12 @@ def _hides_submodule(state: State, name: str) -> bool:
     which binds every submodule it imports, must not take it away.
     """
     return not isinstance(getattr(state.source, name, None), (ModuleType, type(None)))
+
+
+def _is_torchs(value: Any) -> bool:
+    """Whether a callable was written in torch; functions in C do not always say where."""
+    module = getattr(value, "__module__", None)
+    return module is None or (isinstance(module, str) and module.partition(".")[0] == "torch")
 
 
 def _is_dunder(name: str) -> bool:

@@ -16,6 +16,8 @@ from tools import progress
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+# What decides, besides this Python, what an installation holds.
+INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/_calls.c")
 
 
 class SetupError(Exception):
@@ -70,7 +72,7 @@ def _pip_install(python: Path, title: str, arguments: list[str]) -> None:
 
 def _fingerprint() -> str:
     digest = hashlib.sha256(sys.version.encode())
-    for name in ("pyproject.toml", "constraints.txt"):
+    for name in INSTALLED_FROM:
         digest.update((ROOT / name).read_bytes())
     digest.update(str(ROOT).encode())  # a virtual environment does not survive being moved
     return digest.hexdigest()

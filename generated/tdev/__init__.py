@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tdev_core import calls as _calls
 from tdev_core import launch as _launch
 
 # The codemod works on source text: it runs where torch is not installed, and never pays for it.
@@ -64,6 +65,7 @@ if not _launch.codemod_only():
             set_autocast_enabled = _amp.set_enabled
 
 
+@_calls.passing("device", "pin_memory")
 def arange(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.arange``.
 
@@ -80,6 +82,7 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     return torch.arange(*args, **kwargs)
 
 
+@_calls.passing("device", most=2)
 def as_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.as_tensor``.
 
@@ -92,6 +95,7 @@ def as_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.as_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def asarray(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor."""
     if not kwargs:
@@ -101,6 +105,7 @@ def asarray(*args: Any, **kwargs: Any) -> Any:
     return torch.asarray(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.bartlett_window``: Bartlett window function."""
     if not kwargs:
@@ -112,6 +117,7 @@ def bartlett_window(*args: Any, **kwargs: Any) -> Any:
     return torch.bartlett_window(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.blackman_window``: Blackman window function."""
     if not kwargs:
@@ -172,6 +178,7 @@ def compile(
             )
 
 
+@_calls.passing("device", "pin_memory")
 def empty(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty``: Returns a tensor filled with uninitialized data."""
     if not kwargs:
@@ -183,6 +190,7 @@ def empty(*args: Any, **kwargs: Any) -> Any:
     return torch.empty(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def empty_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_like``.
 
@@ -197,6 +205,7 @@ def empty_like(*args: Any, **kwargs: Any) -> Any:
     return torch.empty_like(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def empty_permuted(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_permuted``.
 
@@ -213,6 +222,7 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
     return torch.empty_permuted(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def empty_quantized(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_quantized``."""
     if not kwargs:
@@ -224,6 +234,7 @@ def empty_quantized(*args: Any, **kwargs: Any) -> Any:
     return torch.empty_quantized(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def empty_strided(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_strided``.
 
@@ -238,6 +249,7 @@ def empty_strided(*args: Any, **kwargs: Any) -> Any:
     return torch.empty_strided(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def eye(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.eye``.
 
@@ -252,6 +264,7 @@ def eye(*args: Any, **kwargs: Any) -> Any:
     return torch.eye(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def from_file(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.from_file``.
 
@@ -266,6 +279,7 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
     return torch.from_file(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def full(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.full``: Creates a tensor of size ``size`` filled with ``fill_value``."""
     if not kwargs:
@@ -277,6 +291,7 @@ def full(*args: Any, **kwargs: Any) -> Any:
     return torch.full(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def full_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.full_like``.
 
@@ -310,6 +325,7 @@ def get_device_module(device: torch.device | str | None = None) -> Any:
     return torch.get_device_module(device)
 
 
+@_calls.passing("device", "pin_memory")
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.hamming_window``: Hamming window function."""
     if not kwargs:
@@ -321,6 +337,7 @@ def hamming_window(*args: Any, **kwargs: Any) -> Any:
     return torch.hamming_window(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def hann_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.hann_window``: Hann window function."""
     if not kwargs:
@@ -332,6 +349,7 @@ def hann_window(*args: Any, **kwargs: Any) -> Any:
     return torch.hann_window(*args, **kwargs)
 
 
+@_calls.passing("map_location", most=2)
 def import_ir_module(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.import_ir_module``."""
     if "map_location" in kwargs:
@@ -341,6 +359,7 @@ def import_ir_module(*args: Any, **kwargs: Any) -> Any:
     return torch.import_ir_module(*args, **kwargs)
 
 
+@_calls.passing("map_location", most=2)
 def import_ir_module_from_buffer(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.import_ir_module_from_buffer``."""
     if "map_location" in kwargs:
@@ -350,6 +369,7 @@ def import_ir_module_from_buffer(*args: Any, **kwargs: Any) -> Any:
     return torch.import_ir_module_from_buffer(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def kaiser_window(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.kaiser_window``.
 
@@ -365,6 +385,7 @@ def kaiser_window(*args: Any, **kwargs: Any) -> Any:
     return torch.kaiser_window(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def linspace(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.linspace``.
 
@@ -380,6 +401,7 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
     return torch.linspace(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def logspace(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.logspace``.
 
@@ -396,6 +418,7 @@ def logspace(*args: Any, **kwargs: Any) -> Any:
     return torch.logspace(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def normal(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.normal``.
 
@@ -411,6 +434,7 @@ def normal(*args: Any, **kwargs: Any) -> Any:
     return torch.normal(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def ones(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.ones``.
 
@@ -426,6 +450,7 @@ def ones(*args: Any, **kwargs: Any) -> Any:
     return torch.ones(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def ones_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.ones_like``.
 
@@ -440,6 +465,7 @@ def ones_like(*args: Any, **kwargs: Any) -> Any:
     return torch.ones_like(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def rand(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.rand``.
 
@@ -455,6 +481,7 @@ def rand(*args: Any, **kwargs: Any) -> Any:
     return torch.rand(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def rand_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.rand_like``.
 
@@ -470,6 +497,7 @@ def rand_like(*args: Any, **kwargs: Any) -> Any:
     return torch.rand_like(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def randint(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randint``.
 
@@ -485,6 +513,7 @@ def randint(*args: Any, **kwargs: Any) -> Any:
     return torch.randint(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def randint_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randint_like``.
 
@@ -500,6 +529,7 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
     return torch.randint_like(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def randn(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randn``.
 
@@ -515,6 +545,7 @@ def randn(*args: Any, **kwargs: Any) -> Any:
     return torch.randn(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def randn_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randn_like``.
 
@@ -530,6 +561,7 @@ def randn_like(*args: Any, **kwargs: Any) -> Any:
     return torch.randn_like(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def randperm(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randperm``.
 
@@ -544,6 +576,7 @@ def randperm(*args: Any, **kwargs: Any) -> Any:
     return torch.randperm(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def range(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.range``.
 
@@ -560,6 +593,7 @@ def range(*args: Any, **kwargs: Any) -> Any:
     return torch.range(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.scalar_tensor``."""
     if not kwargs:
@@ -571,6 +605,7 @@ def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.scalar_tensor(*args, **kwargs)
 
 
+@_calls.passing("device_type", most=0)
 def set_autocast_dtype(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.set_autocast_dtype``."""
     if "device_type" in kwargs:
@@ -611,6 +646,7 @@ def set_default_tensor_type(t: Any, /) -> None:
             _tensortypes.set_default_tensor_type(t)
 
 
+@_calls.passing("device")
 def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsc_tensor``.
 
@@ -624,6 +660,7 @@ def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_bsc_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsr_tensor``.
 
@@ -637,6 +674,7 @@ def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_bsr_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_compressed_tensor``.
 
@@ -650,6 +688,7 @@ def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_compressed_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_coo_tensor``.
 
@@ -663,6 +702,7 @@ def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_coo_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csc_tensor``.
 
@@ -676,6 +716,7 @@ def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_csc_tensor(*args, **kwargs)
 
 
+@_calls.passing("device")
 def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csr_tensor``.
 
@@ -689,6 +730,7 @@ def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.sparse_csr_tensor(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory", most=2)
 def tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.tensor``.
 
@@ -706,6 +748,7 @@ def tensor(*args: Any, **kwargs: Any) -> Any:
     return torch.tensor(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def tril_indices(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.tril_indices``.
 
@@ -722,6 +765,7 @@ def tril_indices(*args: Any, **kwargs: Any) -> Any:
     return torch.tril_indices(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def triu_indices(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.triu_indices``.
 
@@ -738,6 +782,7 @@ def triu_indices(*args: Any, **kwargs: Any) -> Any:
     return torch.triu_indices(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def zeros(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.zeros``.
 
@@ -753,6 +798,7 @@ def zeros(*args: Any, **kwargs: Any) -> Any:
     return torch.zeros(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def zeros_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.zeros_like``.
 

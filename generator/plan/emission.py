@@ -38,7 +38,8 @@ class Emitted:
 
     ``kind`` is ``translated`` (device arguments translated, torch's own function called), ``routed``
     (a match on the backend) or ``bound`` (a class or value picked at import). ``modules`` are the
-    ``tdev_core`` modules that the bodies use.
+    ``tdev_core`` modules that the bodies use. ``passing`` are the arguments of ``_calls.passing``, which
+    says of a builtin's wrapper what torch's own function answers, or empty.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Emitted:
     arms: tuple[Arm, ...]
     modules: tuple[str, ...]
     script: str = ""
+    passing: str = ""
 
 
 def own_backend(dotted: str) -> str | None:
@@ -291,21 +293,25 @@ def _translated_anyhow(
     dotted: str, member: Member, devices: tuple[str, ...], script: str, original: str
 ) -> Emitted:
     """A builtin or an overloaded function: whatever the arguments, the device among them."""
+    positions = {device: _one_position(dotted, member, device) for device in devices}
+    placed = [position for position in positions.values() if position is not None]
     body: list[str] = []
-    if all(_one_position(dotted, member, device) is None for device in devices):
+    if not placed:
         # Nothing to translate, and handing on an empty dictionary would cost more than the check.
         body += ["if not kwargs:", f"    return {original}(*args)"]
-    for device in devices:
+    for device, position in positions.items():
         translate = _TRANSLATORS.get(device, "_translate")
         body.append(f"if {device!r} in kwargs:")
         body.append(f"    kwargs[{device!r}] = {translate}(kwargs[{device!r}])")
-        position = _one_position(dotted, member, device)
         if position is not None:
             rest = f", *args[{position + 1}:]"
             before = f"*args[:{position}], " if position else ""
             body.append(f"elif len(args) > {position}:")
             body.append(f"    args = ({before}{translate}(args[{position}]){rest})")
     body.append(f"return {original}(*args, **kwargs)")
+    passing = ""
+    if member.kind == "builtin" and original == dotted:
+        passing = ", ".join([*map(repr, devices), *([f"most={min(placed)}"] if placed else [])])
     return Emitted(
         dotted.rpartition(".")[2],
         "translated",
@@ -313,8 +319,9 @@ def _translated_anyhow(
         member.summary,
         _ANY,
         (Arm((), tuple(body)),),
-        (),
+        ("calls",) if passing else (),
         script,
+        passing,
     )
 
 

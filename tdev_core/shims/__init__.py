@@ -14,16 +14,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from types import ModuleType
+from types import MethodDescriptorType, ModuleType
 from typing import Any
 
-from tdev_core import report, settings
+from tdev_core import calls, report, settings
 from tdev_core.backend import Backend, current
 from tdev_core.errors import uncounted
 from tdev_core.shims import after_import, safetensors_files
 from tdev_core.shims.generic import translating
 
-__all__ = ["Shim", "add", "install", "installed", "uninstall", "wanted"]
+__all__ = ["Shim", "add", "install", "installed", "replaced_descriptors", "uninstall", "wanted"]
 
 _MISSING = object()
 
@@ -79,6 +79,17 @@ def installed() -> tuple[str, ...]:
     """Full names of the attributes that are replaced right now."""
     with _lock:
         return tuple(entry.shim.dotted for entry in _installed)
+
+
+def replaced_descriptors(owner: type) -> list[tuple[str, Any]]:
+    """The methods of ``owner`` that stand for methods in C, each with its name, as they are right now."""
+    with _lock:
+        return [
+            (entry.shim.name, entry.after)
+            for entry in _installed
+            if entry.owner is owner
+            and isinstance(getattr(entry.after, "__wrapped__", None), MethodDescriptorType)
+        ]
 
 
 def install(shims: Iterable[Shim]) -> None:
@@ -172,10 +183,15 @@ def _made(shim: Shim, original: Callable[..., Any], *, bound: bool) -> Callable[
             setattr(replacement, attribute, getattr(original, attribute))
         except (AttributeError, TypeError):
             pass  # descriptors of C types lack some of these
+    if isinstance(original, MethodDescriptorType):
+        # torch's is pickled as an attribute of torch._C.TensorBase; ours is not to be found there.
+        replacement.__module__ = shim.module
+        replacement.__qualname__ = shim.dotted[len(shim.module) + 1 :]
     replacement.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
     if report.enabled():
         replacement = _counted(replacement, shim.dotted)
-    return replacement
+    made: Callable[..., Any] = calls.method(replacement, original)
+    return made
 
 
 def _counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:

@@ -6,18 +6,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.devices import translate, translate_each, translate_type, unpinned
+from tdev_core.calls import passing
+from tdev_core.devices import translator
 
 __all__ = ["by_signature", "translating"]
-
-# By the names that torch gives parameters which are not one plain device.
-_TRANSLATORS = {
-    "device_type": translate_type,
-    "device_types": translate_type,
-    "device_ids": translate_each,
-    "devices": translate_each,
-    "pin_memory": unpinned,
-}
 
 
 def translating(
@@ -33,28 +25,32 @@ def translating(
     """
     offset = 1 if bound else 0
     plan = [
-        (name, None if position is None else position + offset, _TRANSLATORS.get(name, translate))
+        (name, None if position is None else position + offset, translator(name))
         for name, position in devices
     ]
-    if all(position is None for _, position, _ in plan):
-        named = tuple((name, translator) for name, _, translator in plan)
+    names = [name for name, _, _ in plan]
+    placed = [position for _, position, _ in plan if position is not None]
+    if not placed:
+        named = tuple((name, translate) for name, _, translate in plan)
 
+        @passing(*names)
         def keyword(*args: Any, **kwargs: Any) -> Any:
             if not kwargs:
                 return original(*args)
-            for name, translator in named:
+            for name, translate in named:
                 if name in kwargs:
-                    kwargs[name] = translator(kwargs[name])
+                    kwargs[name] = translate(kwargs[name])
             return original(*args, **kwargs)
 
         return keyword
 
+    @passing(*names, most=min(placed))
     def positional(*args: Any, **kwargs: Any) -> Any:
-        for name, position, translator in plan:
+        for name, position, translate in plan:
             if name in kwargs:
-                kwargs[name] = translator(kwargs[name])
+                kwargs[name] = translate(kwargs[name])
             elif position is not None and position < len(args):
-                args = (*args[:position], translator(args[position]), *args[position + 1 :])
+                args = (*args[:position], translate(args[position]), *args[position + 1 :])
         return original(*args, **kwargs)
 
     return positional

@@ -14,9 +14,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import settings, wide
+from tdev_core import calls, settings, wide
 from tdev_core.backend import Backend, current
-from tdev_core.devices import ACCELERATORS, translate
+from tdev_core.calls import Leading, passing
+from tdev_core.devices import ACCELERATORS, known, translate
 
 __all__ = [
     "allowed_methods",
@@ -58,10 +59,38 @@ def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
     )
 
 
+class _Places:
+    """Where moves by a specification go, for the calls that need not ask again."""
+
+    def __init__(self) -> None:
+        dtypes = (value for value in vars(torch).values() if type(value) is torch.dtype)
+        self.accelerator: dict[Any, torch.device] = {}
+        self.all: dict[Any, Any] = {value: value for value in (*_HERE, *dtypes)}
+        self.copied: set[Any] = set()
+        self._known = known(translate) or {}
+
+    def learn(self, spec: Any, target: Any) -> None:
+        """Remember where a specification leads, if that alone decides what becomes of a tensor."""
+        if not calls.kinds() or type(spec) not in (str, torch.device) or spec in self.accelerator:
+            return
+        if wide.lacking() or not _names_accelerator(spec) or torch.compiler.is_compiling():
+            return
+        remembered: Any = self._known.get(spec)
+        if remembered is None or remembered is not target:
+            return  # no device at all, or the current one
+        if moves_copy():
+            self.copied.add(spec)  # before it can be found
+        self.accelerator[spec] = self.all[spec] = remembered
+
+
+_places = _Places()
+
+
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
     dtype, device = torch.dtype, torch.device
 
+    @passing(seen=("copy",), most=4, leading=Leading(_places.all, _places.copied, "device"))
     def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         kind = first.__class__
         # What means the same on every backend first, with the fewest steps.
@@ -73,13 +102,16 @@ def tensor_to(original: Method) -> Method:
             if "device" not in kwargs:
                 return original(self, **kwargs)
             spec = kwargs["device"]
-            kwargs["device"] = translate(spec)
+            kwargs["device"] = target = translate(spec)
+            _places.learn(spec, target)
             args = ()
         elif isinstance(first, torch.Tensor):
             return original(self, first, *args, **kwargs)
         else:
             spec = first
-            args = (translate(first), *args)
+            target = translate(first)
+            _places.learn(first, target)
+            args = (target, *args)
         if self.dtype in wide.NARROWER:
             args, kwargs = wide.move(self.dtype, args, kwargs)
         if _must_copy(self, spec):
@@ -95,14 +127,24 @@ def tensor_to(original: Method) -> Method:
 
 def tensor_cuda(original: Method) -> Method:
     """``Tensor.cuda(device=None, non_blocking=False, memory_format=torch.preserve_format)``."""
+    leading = Leading(
+        _places.accelerator,
+        _places.copied,
+        implied="cuda",
+        original=torch._C.TensorBase.to,
+        accepted=("non_blocking", "memory_format"),
+    )
 
+    @passing(most=2, leading=leading)
     def cuda(
         self: torch.Tensor,
         device: Any = None,
         non_blocking: bool = False,
         memory_format: torch.memory_format = torch.preserve_format,
     ) -> torch.Tensor:
-        target = translate("cuda" if device is None else device)
+        spec = "cuda" if device is None else device
+        target = translate(spec)
+        _places.learn(spec, target)
         return self.to(
             target,
             non_blocking=non_blocking,

@@ -9,6 +9,7 @@ Run as ``python compiled_calls.py COMPILER [NAME…]`` it prints one line for ea
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
 import warnings
@@ -39,6 +40,23 @@ def breaks(why: str) -> Callable[[Function], Function]:
         return function
 
     return listed
+
+
+# -- what stands for functions and methods of torch that are written in C
+
+
+@one_graph
+def methods_through_their_class(x: Any) -> Any:
+    y = stock.Tensor.to(x, "cuda") + stock.Tensor.to(x, torch.float32)
+    y = y + stock.Tensor.new_zeros(x, 2, device="cuda:0") + stock.Tensor.cuda(x)
+    return y + sum(map(stock.Tensor.cuda, [x, x]))
+
+
+@one_graph
+def functions_as_values(x: Any) -> Any:
+    made = functools.partial(torch.zeros, 2, device="cuda")()
+    table = {"full": torch.full, "like": torch.zeros_like}
+    return made + table["full"]((2,), 2.0, device="cuda") + sum(map(table["like"], [x, x])) + x
 
 
 # -- streams and events

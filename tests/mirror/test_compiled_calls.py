@@ -34,15 +34,20 @@ WITH_EFFECTS = (
 )
 
 
-def problems(backend: str, compiler: str, *names: str) -> str:
+def problems(backend: str, compiler: str, *names: str, **environment: str) -> str:
     table = str(Path(__file__).parent / "compiled_calls.py")
-    return run(PROGRAM, table, compiler, *names, TDEV_BACKEND=backend)
+    return run(PROGRAM, table, compiler, *names, TDEV_BACKEND=backend, **environment)
 
 
 # What dynamo traces for "eager", it traces for "aot_eager" too, which then makes the graph functional.
 @pytest.mark.parametrize("backend", ["cpu", "sim"])
 def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
     assert problems(backend, "aot_eager") == ""
+
+
+def test_they_do_without_the_module_in_c() -> None:
+    names = ("methods_through_their_class", "functions_as_values")
+    assert problems("cpu", "aot_eager", *names, TDEV_C_CALLS="0") == ""
 
 
 def test_they_do_on_mlx() -> None:

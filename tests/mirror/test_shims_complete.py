@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
 import sys
 import warnings
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, MethodDescriptorType
 from typing import Any
 
 import tdev
@@ -141,3 +142,14 @@ def test_a_reason_is_given_where_there_is_no_shim() -> None:
     without = [key for key, entry in reasons().items() if not entry.get("factory")]
     assert without
     assert [key for key in without if len(reasons()[key].get("none", "")) < 10] == []
+
+
+def test_methods_of_tensors_are_pickled_by_where_they_are_found() -> None:
+    """As torch's are: ``pool.map(torch.Tensor.cuda, tensors)`` sends the method to another process."""
+    names = [name for name, value in vars(torch.Tensor).items() if hasattr(value, "__wrapped__")]
+    shims = {dotted.rpartition(".")[2] for dotted in tdev.shims.installed()} & set(names)
+    assert not wanted() or {"to", "cuda", "new_zeros"} <= shims
+    for name in shims:
+        method = getattr(torch.Tensor, name)
+        if isinstance(method.__wrapped__, MethodDescriptorType):
+            assert pickle.loads(pickle.dumps(method)) is method, name

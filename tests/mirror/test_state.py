@@ -189,3 +189,15 @@ def test_reloading_keeps_state_and_identity() -> None:
         assert tdev.nn is torch.nn or tdev.nn.Linear is torch.nn.Linear
     """
     run(code)
+
+
+def test_what_a_program_puts_into_torch_for_a_while_is_not_kept() -> None:
+    """The first read of a name may happen under a patch."""
+    vars(tdev).pop("sigmoid", None)
+    with mock.patch("torch.sigmoid", return_value="patched"):
+        assert tdev.sigmoid(1) == "patched"
+    assert tdev.sigmoid is torch.sigmoid
+    with mock.patch.object(torch, "sigmoid", lambda x: "replaced"):
+        vars(tdev).pop("sigmoid")
+        assert tdev.sigmoid(1) == "replaced"
+    assert tdev.sigmoid is torch.sigmoid

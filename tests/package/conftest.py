@@ -14,13 +14,23 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
+def build(folder: Path, *arguments: str, **environment: str) -> None:
+    """Build the distributions, or those that the arguments name, into a folder."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)]
+    answer = subprocess.run(
+        [*command, *arguments, str(ROOT)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
+
+
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the sdist, and the wheel that was built from that sdist."""
     folder = tmp_path_factory.mktemp("dist")
-    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    answer = subprocess.run(command, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
+    build(folder)
     return folder
 
 

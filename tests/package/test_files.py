@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import sys
 import tarfile
 import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
 from generator.facts.pin import PINNED
+from tests.package.conftest import build
 
 ROOT = Path(__file__).resolve().parents[2]
+COMPILED = (".so", ".pyd")  # what an editable installation leaves beside the sources
+
+needs_compiler = pytest.mark.skipif(
+    shutil.which(os.environ.get("CC", "cc")) is None and os.name != "nt",
+    reason="there is no C compiler",
+)
 
 
 def sources(folder: Path) -> set[str]:
@@ -19,7 +30,7 @@ def sources(folder: Path) -> set[str]:
     return {
         p.relative_to(folder.parent).as_posix()
         for p in folder.rglob("*")
-        if p.is_file() and "__pycache__" not in p.parts
+        if p.is_file() and "__pycache__" not in p.parts and p.suffix not in COMPILED
     }
 
 
@@ -36,7 +47,8 @@ def in_sdist(sdist: Path) -> set[str]:
 
 
 def test_the_wheel_is_the_two_packages_whole(in_wheel: set[str]) -> None:
-    assert in_wheel == sources(ROOT / "generated" / "tdev") | sources(ROOT / "tdev_core")
+    plain = {name for name in in_wheel if Path(name).suffix not in COMPILED}
+    assert plain == sources(ROOT / "generated" / "tdev") | sources(ROOT / "tdev_core")
 
 
 @pytest.mark.parametrize("package", ["tdev", "tdev_core"])
@@ -50,8 +62,27 @@ def test_environments_hold_the_torch_that_is_mirrored() -> None:
     assert re.findall(r"^torch==(.+)$", constraints, flags=re.M) == [PINNED]
 
 
-def test_the_wheel_is_pure(wheel: Path) -> None:
+@needs_compiler
+def test_the_wheel_holds_the_module_in_c_for_this_python(wheel: Path, in_wheel: set[str]) -> None:
+    compiled = [name for name in in_wheel if Path(name).suffix in COMPILED]
+    assert compiled == [f"tdev_core/_calls{EXTENSION_SUFFIXES[0]}"]
+    assert f"-cp{sys.version_info[0]}{sys.version_info[1]}-" in wheel.name
+    assert "none-any" not in wheel.name
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"TDEV_PURE": "1"}, {"CC": "false", "CXX": "false", "LDSHARED": "false"}],
+    ids=["asked for", "no compiler"],
+)
+def test_the_wheel_is_pure(environment: dict[str, str], tmp_path: Path) -> None:
+    if "CC" in environment and os.name == "nt":
+        pytest.skip("there CC does not name the compiler")
+    build(tmp_path, "--wheel", **environment)
+    (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert not [name for name in archive.namelist() if Path(name).suffix in COMPILED]
 
 
 @pytest.mark.parametrize(
@@ -61,7 +92,7 @@ def test_the_sdist_holds_the_sources(in_sdist: set[str], folder: str) -> None:
     wanted = {
         p.relative_to(ROOT).as_posix()
         for p in (ROOT / folder).rglob("*")
-        if p.is_file() and "__pycache__" not in p.parts
+        if p.is_file() and "__pycache__" not in p.parts and p.suffix not in COMPILED
     }
     assert wanted
     assert wanted <= in_sdist

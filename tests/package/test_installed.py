@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 from tests.package.conftest import ROOT, Run
+from tests.package.test_files import needs_compiler
 
 CUDA_ONLY = """\
 import torch
@@ -20,6 +21,16 @@ def test_the_mirror_works(installed: Run) -> None:
     answer = installed("-c", code, TDEV_BACKEND="cpu")
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "[1.0, 2.0, 3.0] False\n"
+
+
+@needs_compiler
+def test_calls_go_through_c(installed: Run) -> None:
+    code = (
+        "import tdev; from tdev_core import calls; print(calls.state(), type(tdev.zeros).__name__)"
+    )
+    answer = installed("-c", code, TDEV_BACKEND="cpu")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout == "C Function\n"
 
 
 def test_it_comes_from_the_wheel(installed: Run) -> None:

@@ -51,13 +51,16 @@ def test_an_environment_of_another_place_is_made_anew(tmp_path: Path) -> None:
 def test_the_fingerprint_follows_what_is_installed_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("pyproject.toml", "constraints.txt"):
+    for name in environment.INSTALLED_FROM:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("a", encoding="utf-8")
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     first = environment._fingerprint()
     assert environment._fingerprint() == first
-    (tmp_path / "constraints.txt").write_text("b", encoding="utf-8")
-    assert environment._fingerprint() != first
+    for name in environment.INSTALLED_FROM:
+        (tmp_path / name).write_text("b", encoding="utf-8")
+        assert environment._fingerprint() != first
+        (tmp_path / name).write_text("a", encoding="utf-8")
 
 
 def test_only_stubs_beside_a_module_are_left_out(tmp_path: Path) -> None:

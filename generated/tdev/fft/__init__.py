@@ -10,12 +10,14 @@ from typing import Any
 
 import torch
 
+from tdev_core import calls as _calls
 from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
 from tdev_core.devices import unpinned as _unpinned
 
 
+@_calls.passing("device", "pin_memory")
 def fftfreq(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.fft.fftfreq``.
 
@@ -30,6 +32,7 @@ def fftfreq(*args: Any, **kwargs: Any) -> Any:
     return torch.fft.fftfreq(*args, **kwargs)
 
 
+@_calls.passing("device", "pin_memory")
 def rfftfreq(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.fft.rfftfreq``.
 
