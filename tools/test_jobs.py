@@ -36,8 +36,10 @@ _FIRST = [
     "tests/core",
     "tests/sim",
     "tests/codemod",
-    "tests/demo",
     "tests/generator",
+    "tests/demo",
+    "tests/run",
+    "tests/package",
 ]
 
 
