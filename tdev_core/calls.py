@@ -150,7 +150,11 @@ def _module() -> Any:
         from tdev_core import _calls  # type: ignore[attr-defined]
     except ImportError:
         return None
-    if _calls.SOURCE != hashlib.sha256(SOURCE.read_bytes()).hexdigest():
+    try:
+        source = SOURCE.read_bytes()
+    except OSError:  # bundled without its sources, which therefore cannot have changed
+        return _calls
+    if _calls.SOURCE != hashlib.sha256(source).hexdigest():
         warn_once(
             f"{_calls.__file__} was compiled from another {SOURCE.name} and is not used, so that calls take longer. "
             "Install tdev again: pip install -e . where it was installed from a clone",

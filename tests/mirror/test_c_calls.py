@@ -533,6 +533,12 @@ def test_the_current_device_is_asked_for_at_each_call() -> None:
     run(code, TDEV_BACKEND="sim", TDEV_SIM_DEVICES="3")
 
 
+def test_a_bundle_without_sources_uses_it(tmp_path: Path, monkeypatch: Any) -> None:
+    """Tools that freeze programs take what is imported, and no text beside it."""
+    monkeypatch.setattr(calls, "SOURCE", tmp_path / "_calls.c")
+    assert calls._module.__wrapped__() is calls._module()
+
+
 PROGRAM = """
     import types
     import tdev as torch
