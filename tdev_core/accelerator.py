@@ -1,4 +1,4 @@
-"""What streams, memory and random-number emulation need to know of a backend.
+"""The interface of a backend's devices, which streams, memory and random-number emulation ask.
 
 CUDA and MPS answer through torch's own modules; the three backends that tdev keeps itself (``cpu``,
 ``sim``, ``mlx``) answer through one :class:`Accelerator` each.
@@ -6,6 +6,7 @@ CUDA and MPS answer through torch's own modules; the three backends that tdev ke
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
@@ -105,6 +106,13 @@ class Accelerator(ABC):
         """The device's default generator."""
 
 
+# Names, so that the interface knows none of its implementations and imports only the active one.
+_IMPLEMENTATIONS = {
+    Backend.CPU: "tdev_core.cpu.accelerator:CpuAccelerator",
+    Backend.SIM: "tdev_core.sim.accelerator:SimAccelerator",
+    Backend.MLX: "tdev_core.mlx.accelerator:MlxAccelerator",
+}
+
 # What accelerator() answers, once it is known. A plain global: torch.compile traces through it.
 _active: Accelerator | None = None
 
@@ -122,18 +130,10 @@ def accelerator() -> Accelerator:
 
 
 def _made() -> Accelerator:
-    match current():
-        case Backend.CPU:
-            from tdev_core.cpu.accelerator import CpuAccelerator
-
-            return CpuAccelerator()
-        case Backend.SIM:
-            from tdev_core.sim.accelerator import SimAccelerator
-
-            return SimAccelerator()
-        case Backend.MLX:
-            from tdev_core.mlx.accelerator import MlxAccelerator
-
-            return MlxAccelerator()
-        case Backend.CUDA | Backend.MPS:
-            raise TdevError(f"torch answers for {current().value} itself; this is a bug in tdev")
+    backend = current()
+    where = _IMPLEMENTATIONS.get(backend)
+    if where is None:
+        raise TdevError(f"torch answers for {backend.value} itself; this is a bug in tdev")
+    module, _, name = where.partition(":")
+    made: Accelerator = getattr(importlib.import_module(module), name)()
+    return made

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, ModuleType
 from typing import Any, TypeVar
 
-from tdev_core import settings
+from tdev_core import counters, settings
 from tdev_core.errors import warn_once
 
 __all__ = ["Leading", "function", "kinds", "method", "passing", "state"]
@@ -110,11 +110,9 @@ def kinds() -> tuple[type, ...]:
 
 def state() -> str:
     """In a few words, for a person: whether calls go through C or through Python."""
-    from tdev_core import report
-
     if not settings.flag("TDEV_C_CALLS"):
         return "Python (TDEV_C_CALLS=0)"
-    if report.enabled():
+    if counters.enabled():
         return "Python (TDEV_REPORT=1 counts them)"
     if _module() is None:
         return "Python (slower; C is compiled where tdev is installed with a C compiler at hand)"

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 
 from tdev_core import memory, profiler
+from tdev_core.accelerator import accelerator
+from tdev_core.backend import Backend, current
 
 __all__ = [
     "CudaError",
@@ -174,9 +176,6 @@ def is_in_bad_fork() -> bool:
 
     A forked child can use the CPU, and no other device that its parent has used.
     """
-    from tdev_core.accelerator import accelerator
-    from tdev_core.backend import Backend, current
-
     if current() is Backend.MPS:
         return bool(torch.mps._is_in_bad_fork())
     return bool(getattr(accelerator(), "in_bad_fork", lambda: False)())

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current, forced
 from tdev_core.errors import DeviceWarning, outside, warn_once
 
@@ -186,8 +187,6 @@ def _on_target(backend: Backend, index: int | None, what: str) -> torch.device:
 def _count(backend: Backend) -> int:
     if backend is Backend.MPS:
         return torch.mps.device_count()
-    from tdev_core.accelerator import accelerator
-
     return accelerator().device_count()
 
 
@@ -236,8 +235,6 @@ def _current_index() -> int:
         case Backend.MPS | Backend.MLX | Backend.CPU:
             return 0  # there is one
         case Backend.SIM:
-            from tdev_core.accelerator import accelerator
-
             return accelerator().current_device()
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
 
@@ -110,8 +111,6 @@ def _device_count() -> int:
         case Backend.CPU:
             return 1
         case Backend.SIM | Backend.MLX:
-            from tdev_core.accelerator import accelerator
-
             return accelerator().device_count()
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tdev_core.heads import check_heads
+from tdev_core.head_counts import check_heads
 
 __all__ = ["flex_attention"]
 

@@ -6,6 +6,7 @@ even be installed.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ def after_torch(own: Iterable[str]) -> None:
     Args:
         own: modules of ``tdev`` that have a file of their own.
     """
-    from tdev_core import backend, mirror, report, settings, standins
+    from tdev_core import backend, counters, mirror, report, settings, standins
 
     try:
         settings.check()
@@ -89,15 +90,13 @@ def after_torch(own: Iterable[str]) -> None:
     )
     mirror.install_finder("tdev", {*own, *tools})
     standins.teach_torchscript()
-    if report.enabled():
+    if counters.enabled():
         report.print_at_exit()
 
 
-def install_shims() -> None:
-    """Install the generated list of shims, unless CUDA is native or ``TDEV_SHIMS=0``."""
+def install_shims(package: str) -> None:
+    """Install the generated list of shims of ``package``, unless CUDA is native or ``TDEV_SHIMS=0``."""
     from tdev_core import shims
 
     if shims.wanted():
-        from tdev.shims import install
-
-        install()
+        importlib.import_module(f"{package}.shims").install()

@@ -16,10 +16,10 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from tdev_core import calls, versions, wide
+from tdev_core import calls, mps, versions
 from tdev_core.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.backend import Backend, current
-from tdev_core.dressing import dressed
+from tdev_core.metadata import with_metadata
 from tdev_core.mirror_module import MISSING, STATE, MirrorModule, State
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
@@ -65,9 +65,9 @@ def adopt(
         elif at_home:
             namespace.pop(key, None)
         else:
-            if script and key in script and wide.lacking():
-                namespace[key] = wide.defaulted(namespace[key])
-            value = dressed(namespace[key], name, key, original)
+            if script and key in script and mps.lacks_wide_types():
+                namespace[key] = mps.narrow_by_default(namespace[key])
+            value = with_metadata(namespace[key], name, key, original)
             namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)
     if script and not at_home:

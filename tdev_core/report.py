@@ -1,70 +1,27 @@
-"""What was routed how, how often, and what fell back.
-
-Counting costs nothing while it is off: only with ``TDEV_REPORT=1`` do mirrors hand out counting
-wrappers. Fallbacks are always noted, since each is slow anyway.
-"""
+"""The report of what was routed how, how often, and what fell back: the counters by the catalog's table."""
 
 from __future__ import annotations
 
 import atexit
-import functools
 import json
 import os
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from types import FunctionType
-from typing import Any, TypeVar
 
-from tdev_core import settings
-from tdev_core.errors import ConfigError, uncounted
+from tdev_core import counters
+from tdev_core.backend import current
+from tdev_core.errors import ConfigError
 
-__all__ = ["Report", "counted", "enabled", "note_fallback", "note_shim", "report"]
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-_calls: Counter[str] = Counter()
-_answered: set[str] = set()  # called, and came back without an error
-_fallbacks: Counter[str] = Counter()
-
-
-@functools.lru_cache(maxsize=1)
-def enabled() -> bool:
-    """Whether ``TDEV_REPORT`` asks for counting."""
-    return settings.flag("TDEV_REPORT")
-
-
-def counted(function: FunctionType, name: str) -> FunctionType:
-    """``function`` with its calls counted under ``name``."""
-
-    @functools.wraps(function)
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        _calls[name] += 1
-        answer = function(*args, **kwargs)
-        _answered.add(name)
-        return answer
-
-    return uncounted(counting)  # type: ignore[return-value]
-
-
-def note_shim(name: str) -> None:
-    """Count one translated call of the method ``name``; called only while counting is on."""
-    _calls[name] += 1
-
-
-def note_fallback(name: str) -> None:
-    """Count one operation that left the accelerator for the CPU."""
-    _fallbacks[name] += 1
-
+__all__ = ["Report", "print_at_exit", "report"]
 
 def _routes_of(names: Iterable[str], backend: str) -> dict[str, str]:
     """By which route each function was answered on ``backend``; read when a report asks for it.
 
     Methods and constructors are no rows of the table: there a shim has translated the device.
     """
-    from tdev_core import matrix
+    from tdev_core import matrix  # a table of a megabyte, which most processes never read
 
     try:
         rows = matrix.load().by_name()
@@ -112,16 +69,14 @@ def report() -> Report:
     Returns:
         A :class:`Report`; ``print(tdev.report())`` shows it as a table.
     """
-    from tdev_core.backend import current
-
-    calls = dict(_calls.most_common())
+    calls = dict(counters.calls.most_common())
     backend = current().value
     return Report(
         backend=backend,
-        counting=enabled(),
+        counting=counters.enabled(),
         calls=calls,
         routes=_routes_of(calls, backend) if calls else {},
-        fallbacks=dict(_fallbacks.most_common()),
+        fallbacks=dict(counters.fallbacks.most_common()),
     )
 
 
@@ -143,7 +98,7 @@ def _write(folder: str) -> None:
     data = {
         "backend": found.backend,
         "calls": found.calls,
-        "answered": sorted(_answered),
+        "answered": sorted(counters.answered),
         "fallbacks": found.fallbacks,
     }
     try:

@@ -51,7 +51,7 @@ def _count(op: Any, why: str) -> None:
             f"aten::{name} would leave device 'mlx' for the CPU: {why}. Instead: leave TDEV_STRICT unset to "
             f"let it run there, or move the tensors to the CPU yourself."
         )
-    from tdev_core.report import note_fallback
+    from tdev_core.counters import note_fallback
 
     note_fallback(f"aten::{name}")
     warn_once(

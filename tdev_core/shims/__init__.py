@@ -8,7 +8,6 @@ Module-level functions of torch are never touched.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 import threading
@@ -17,9 +16,8 @@ from dataclasses import dataclass
 from types import MethodDescriptorType, ModuleType
 from typing import Any
 
-from tdev_core import calls, report, settings
+from tdev_core import calls, counters, settings
 from tdev_core.backend import Backend, current
-from tdev_core.errors import uncounted
 from tdev_core.shims import after_import, safetensors_files
 from tdev_core.shims.generic import translating
 
@@ -188,16 +186,7 @@ def _made(shim: Shim, original: Callable[..., Any], *, bound: bool) -> Callable[
         replacement.__module__ = shim.module
         replacement.__qualname__ = shim.dotted[len(shim.module) + 1 :]
     replacement.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
-    if report.enabled():
-        replacement = _counted(replacement, shim.dotted)
+    if counters.enabled():
+        replacement = counters.counted(replacement, shim.dotted)
     made: Callable[..., Any] = calls.method(replacement, original)
     return made
-
-
-def _counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def counting(*args: Any, **kwargs: Any) -> Any:
-        report.note_shim(name)
-        return function(*args, **kwargs)
-
-    return uncounted(counting)

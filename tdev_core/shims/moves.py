@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tdev_core import calls, settings, wide
+from tdev_core import calls, mps, settings
 from tdev_core.backend import Backend, current
 from tdev_core.calls import Leading, passing
 from tdev_core.devices import ACCELERATORS, known, translate
@@ -73,7 +73,7 @@ class _Places:
         """Remember where a specification leads, if that alone decides what becomes of a tensor."""
         if not calls.kinds() or type(spec) not in (str, torch.device) or spec in self.accelerator:
             return
-        if wide.lacking() or not _names_accelerator(spec) or torch.compiler.is_compiling():
+        if mps.lacks_wide_types() or not _names_accelerator(spec) or torch.compiler.is_compiling():
             return
         remembered: Any = self._known.get(spec)
         if remembered is None or remembered is not target:
@@ -112,8 +112,8 @@ def tensor_to(original: Method) -> Method:
             target = translate(first)
             _places.learn(first, target)
             args = (target, *args)
-        if self.dtype in wide.NARROWER:
-            args, kwargs = wide.move(self.dtype, args, kwargs)
+        if self.dtype in mps.NARROWER:
+            args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
         if _must_copy(self, spec):
             # to(device, dtype, non_blocking, copy): copy is positional in very old code
             if len(args) > 3:

@@ -220,11 +220,11 @@ def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, s
     A function of the mirror counts only if it was entered and came back (or refused, where the catalog
     says so): the mirror counts its calls in this process.
     """
-    from tdev_core import report
+    from tdev_core import counters
     from tdev_core.errors import UnsupportedError
 
     members = catalog()["members"]
-    report._answered.clear()
+    counters.answered.clear()
     refused = ""
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -245,7 +245,7 @@ def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, s
         elif route == "unsupported" and not refused:
             found[name] = "answers, although the catalog says unsupported"
         elif member["mirror"] in ("routed", "translated") and not refused:
-            if name not in report._answered:
+            if name not in counters.answered:
                 found[name] = "the program ended without a call of it"
     return found
 

@@ -1,4 +1,4 @@
-"""Give what the mirror puts in place of torch's callables the looks of torch's."""
+"""Give what the mirror puts in place of torch's callables the metadata of torch's."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import inspect
 from types import FunctionType
 from typing import Any
 
-from tdev_core import report
+from tdev_core import counters
 
-__all__ = ["dressed"]
+__all__ = ["with_metadata"]
 
 
-def dressed(value: Any, module: str, name: str, original: Any) -> Any:
-    """``value``, which stands at ``module.name`` for torch's ``original``, dressed as that.
+def with_metadata(value: Any, module: str, name: str, original: Any) -> Any:
+    """``value``, which stands at ``module.name`` for torch's ``original``, with the original's metadata.
 
     Documentation, signature and annotations become the original's. ``__module__`` and
     ``__qualname__`` say where ``value`` is found: pickle goes by them.
@@ -21,15 +21,15 @@ def dressed(value: Any, module: str, name: str, original: Any) -> Any:
         ``value`` itself, or a function of the same code where ``value`` is used elsewhere too.
     """
     if isinstance(value, FunctionType):
-        return _function_dressed(value, module, name, original)
+        return _described_function(value, module, name, original)
     if isinstance(value, type) and isinstance(original, type) and value is not original:
-        _dress_class(value, original)
+        _describe_class(value, original)
     return value
 
 
-def _function_dressed(value: FunctionType, module: str, name: str, original: Any) -> Any:
+def _described_function(value: FunctionType, module: str, name: str, original: Any) -> Any:
     if value.__module__ != module:
-        # A function of tdev_core may answer for several names of torch; each has its own looks.
+        # A function of tdev_core may answer for several names of torch; each has its own metadata.
         copy = FunctionType(
             value.__code__, value.__globals__, name, value.__defaults__, value.__closure__
         )
@@ -44,9 +44,9 @@ def _function_dressed(value: FunctionType, module: str, name: str, original: Any
     value.__name__ = getattr(original, "__name__", name)
     value.__annotations__ = dict(getattr(original, "__annotations__", None) or {})
     value.__wrapped__ = original  # type: ignore[attr-defined]  # read by inspect.signature
-    if report.enabled():
+    if counters.enabled():
         # By the name at which the catalog has it, not by the private module in which torch wrote it.
-        return report.counted(value, f"torch{module[len('tdev') :]}.{name}")
+        return counters.counted(value, f"torch{module[len('tdev') :]}.{name}")
     return value
 
 
@@ -69,12 +69,12 @@ class _Signature:
         raise AttributeError("__signature__")
 
 
-def _dress_class(value: type, original: type) -> None:
+def _describe_class(value: type, original: type) -> None:
     if not any(cls.__module__.startswith("tdev_core") for cls in (value, type(value))):
-        return  # another class of torch answers: it has looks of its own
-    worn = vars(value).get("__signature__")
-    if isinstance(worn, _Signature) and not original.__module__.startswith("torch.cuda"):
-        return  # dressed for another of its names; of several, torch.cuda's counts
+        return  # another class of torch answers: it has metadata of its own
+    present = vars(value).get("__signature__")
+    if isinstance(present, _Signature) and not original.__module__.startswith("torch.cuda"):
+        return  # described by another of its names; of several, torch.cuda's counts
     signature = _Signature(original)
     signature.owner = value
     try:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import torch
 
-from tdev_core import errors, wide
+from tdev_core import errors, mps
 from tdev_core.errors import DeviceWarning
 from tdev_core.shims import moves
 
@@ -27,8 +27,8 @@ WIDE = [
 
 @pytest.fixture(autouse=True)
 def _metal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wide, "lacking", lambda: True)
-    monkeypatch.setattr(wide, "_TYPE", "meta")
+    monkeypatch.setattr(mps, "lacks_wide_types", lambda: True)
+    monkeypatch.setattr(mps, "_TYPE", "meta")
     monkeypatch.setattr(errors, "_warned", set())
 
 
@@ -37,7 +37,7 @@ def refusing(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tenso
 
     def call(*args: Any, **kwargs: Any) -> torch.Tensor:
         made = function(*args, **kwargs)
-        if made.device.type == "meta" and made.dtype in wide.NARROWER:
+        if made.device.type == "meta" and made.dtype in mps.NARROWER:
             raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
         return made
 
@@ -105,14 +105,14 @@ def test_factories_narrow_what_nobody_named(
 ) -> None:
     torch.set_default_dtype(torch.float64)
     try:
-        made = wide.defaulted(refusing(make))(*arguments, device=META)
+        made = mps.narrow_by_default(refusing(make))(*arguments, device=META)
     finally:
         torch.set_default_dtype(torch.float32)
     assert made.device == META and made.dtype is expected
 
 
 def test_a_factory_warns_where_it_is_called_and_makes_a_leaf() -> None:
-    tensor = wide.defaulted(refusing(torch.tensor))
+    tensor = mps.narrow_by_default(refusing(torch.tensor))
     with pytest.warns(DeviceWarning) as told:
         made = tensor(np.ones(2), device=META, requires_grad=True)
     assert told[0].filename == __file__
@@ -120,7 +120,7 @@ def test_a_factory_warns_where_it_is_called_and_makes_a_leaf() -> None:
 
 
 def test_factories_refuse_what_is_named_and_hand_other_errors_on() -> None:
-    zeros = wide.defaulted(refusing(torch.zeros))
+    zeros = mps.narrow_by_default(refusing(torch.zeros))
     with pytest.raises(TypeError, match="ask for torch.float32, or keep this tensor on"):
         zeros(2, dtype=torch.float64, device=META)
     assert zeros(2, dtype=torch.float64, device="cpu").dtype is torch.float64
@@ -137,8 +137,8 @@ sys.platform, here = "darwin", sys.platform
 launch.before_torch()
 sys.platform = here
 assert "torch" not in sys.modules, "torch reads it when it is imported"
-from tdev_core import wide
-wide.lacking = lambda: True
+from tdev_core import mps
+mps.lacks_wide_types = lambda: True
 import tdev
 print(os.environ["PYTORCH_ENABLE_MPS_FALLBACK"])
 narrowing = [n for n in ("zeros", "tensor", "arange", "as_tensor") if "make" in getattr(tdev, n).__code__.co_name]

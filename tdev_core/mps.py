@@ -1,4 +1,4 @@
-"""float64 and complex128 on MPS, which has neither: what nobody asked for by name becomes half as wide.
+"""float64 and complex128 on MPS, which has neither: types that nobody named become half as wide.
 
 NumPy's arrays are float64 unless somebody says otherwise, and CUDA takes them as they are. Metal has no such
 type, and torch refuses to make or move such a tensor there. A type that the program names is another matter:
@@ -19,7 +19,7 @@ from tdev_core.backend import Backend, current
 from tdev_core.devices import translate
 from tdev_core.errors import DeviceWarning, warn_once
 
-__all__ = ["NARROWER", "defaulted", "lacking", "move"]
+__all__ = ["NARROWER", "lacks_wide_types", "narrow_by_default", "narrow_move"]
 
 NARROWER = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 """Types that Metal lacks, and what stands in for them."""
@@ -27,12 +27,12 @@ NARROWER = {torch.float64: torch.float32, torch.complex128: torch.complex64}
 _TYPE = "mps"
 
 
-def lacking() -> bool:
+def lacks_wide_types() -> bool:
     """Whether the active backend is the one that lacks them."""
     return current() is Backend.MPS
 
 
-def move(
+def narrow_move(
     dtype: torch.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of ``Tensor.to``, device first or by its name, for a tensor of one of the wide types.
@@ -40,7 +40,7 @@ def move(
     Raises:
         TypeError: a wide type is named for the device.
     """
-    if not lacking() or not _there(args[0] if args else kwargs["device"]):
+    if not lacks_wide_types() or not _there(args[0] if args else kwargs["device"]):
         return args, kwargs
     named = args[1] if len(args) > 1 else kwargs.get("dtype")
     if named is not None:
@@ -52,7 +52,7 @@ def move(
     return args, {**kwargs, "dtype": narrow}
 
 
-def defaulted(factory: Callable[..., Any]) -> Callable[..., Any]:
+def narrow_by_default(factory: Callable[..., Any]) -> Callable[..., Any]:
     """``factory``, which makes tensors, with the narrower type where the wide one was nobody's wish.
 
     What it would make is seen on the CPU, where the result is made once torch has refused.
