@@ -25,9 +25,9 @@ if not _launch.codemod_only():
 
     from tdev_core import amp as _amp
     from tdev_core import compile as _compile
+    from tdev_core import mirror as _mirror
     from tdev_core import standins as _standins
     from tdev_core import tensortypes as _tensortypes
-    from tdev_core import mirror as _mirror
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import current as _current
     from tdev_core.backend import device_type
@@ -35,8 +35,9 @@ if not _launch.codemod_only():
     from tdev_core.devices import translate as _translate
     from tdev_core.devices import translate_type as _translate_type
     from tdev_core.devices import unpinned as _unpinned
-    from tdev_core.errors import DeviceWarning, FallbackWarning, UnsupportedError
-    from tdev_core.errors import unsupported as _unsupported
+    from tdev_core.errors import DeviceWarning
+    from tdev_core.errors import FallbackWarning
+    from tdev_core.errors import UnsupportedError
     from tdev_core.report import report
 
     Event: Any
@@ -935,11 +936,11 @@ if not _launch.codemod_only():
         tools=["codemod", "shims"],
         generated_from="2.13.0",
         extra=[
+            "device_type",
+            "is_accelerator",
             "DeviceWarning",
             "FallbackWarning",
             "UnsupportedError",
-            "device_type",
-            "is_accelerator",
             "report",
         ],
     )

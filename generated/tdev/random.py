@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tdev_core import rng as _rng
 from tdev_core import mirror as _mirror
+from tdev_core import rng as _rng
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 

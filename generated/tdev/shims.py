@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tdev._shims import SHIMS
-from tdev_core import shims as _shims
+from tdev_core.shims import install as _install
 from tdev_core.shims import installed, uninstall
 
 __all__ = ["install", "installed", "uninstall"]
@@ -12,4 +12,4 @@ __all__ = ["install", "installed", "uninstall"]
 
 def install() -> None:
     """Replace the methods and constructors that take a device; a second call does nothing."""
-    _shims.install(SHIMS)
+    _install(SHIMS)

@@ -1,7 +1,7 @@
 """Compatibility of plain operators: which kernel answers on each backend, and where none does.
 
 CPU, CUDA and MPS are read from the table that ships in the torch wheel, MLX from the operator table of
-``tdev_core.mlx``. An implicit composite is followed to the operator that does its work where torch's
+its accelerator. An implicit composite is followed to the operator that does its work where torch's
 naming tells it: ``special_x`` is ``x``, ``x`` calls ``_x`` or ``x_ex``; and else to those that its samples
 were seen to run (``generator.composites``). Where neither tells, the note says that its parts decide.
 """
@@ -20,6 +20,7 @@ from generator.facts.cache import folder
 from generator.facts.model import Member, Operator
 from generator.facts.operators import EXPLICIT, IMPLICIT, NON_FUNCTIONAL
 from generator.memo import Memo, digest
+from generator.plan.core import Core
 
 __all__ = ["Compat", "mlx_operators"]
 
@@ -28,37 +29,38 @@ _COMPOSITES = (NON_FUNCTIONAL, EXPLICIT, IMPLICIT)
 _READ = """
 import importlib, json, sys
 sys.path.insert(0, sys.argv[1])
-json.dump(importlib.import_module(sys.argv[2] + ".mlx.table").operators(), sys.stdout)
+json.dump(importlib.import_module(sys.argv[2]).operators(), sys.stdout)
 """
 
 
-def mlx_operators(core: Path) -> dict[str, tuple[str, str, str]]:
-    """aten overload to (route, MLX functions, note), as ``tdev_core.mlx.table`` lists them.
+def mlx_operators(core: Core) -> dict[str, tuple[str, str, str]]:
+    """aten overload to (route, MLX functions, note), as the table of the accelerator ``mlx`` lists them.
 
     Read in a process of its own: the generator does not import the library it generates for.
 
     Raises:
         GenerationError: the table does not load.
     """
-    if not (core / "mlx" / "table.py").is_file():
+    if "mlx.table" not in core:
         return {}
-    sources = sorted((core / "mlx").rglob("*.py"))
+    table = core.find("mlx.table", "the operators of MLX")
+    sources = sorted(core.path(table).parent.rglob("*.py"))
     memo = Memo(folder() / "mlx_operators.json")
     key = digest(*(text for path in sources for text in (path.name, path.read_text("utf-8"))))
-    text = memo.get(key, partial(_read, core))
+    text = memo.get(key, partial(_read, core.folder.parent, table))
     memo.save()
     return {name: (row[0], row[1], row[2]) for name, row in sorted(json.loads(text).items())}
 
 
-def _read(core: Path) -> str:
+def _read(root: Path, table: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-c", _READ, str(core.parent), core.name], capture_output=True, text=True
+        [sys.executable, "-c", _READ, str(root), table], capture_output=True, text=True
     )
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise GenerationError(
-            f"the operator table {core.name}/mlx/table.py does not load: {last}. See for yourself: "
-            f"python -c 'import {core.name}.mlx.table as t; t.operators()'"
+            f"the operator table {table} does not load: {last}. See for yourself: "
+            f"python -c 'import {table} as t; t.operators()'"
         )
     return done.stdout
 

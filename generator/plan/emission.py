@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from generator.errors import GenerationError
 from generator.facts.model import Member, Method, Parameter, Signature
-from generator.plan.expressions import annotation, bind, literal_default
+from generator.plan.core import Core
+from generator.plan.expressions import Rewritten, annotation, bind, literal_default
 from generator.plan.routes import BACKENDS, Capability, Cell
 
 __all__ = [
@@ -38,7 +39,7 @@ class Emitted:
 
     ``kind`` is ``translated`` (device arguments translated, torch's own function called), ``routed``
     (a match on the backend) or ``bound`` (a class or value picked at import). ``modules`` are the
-    ``tdev_core`` modules that the bodies use. ``passing`` are the arguments of ``_calls.passing``, which
+    ``tdev_core`` modules that it uses, dotted. ``passing`` are the arguments of ``_calls.passing``, which
     says of a builtin's wrapper what torch's own function answers, or empty.
     """
 
@@ -130,7 +131,7 @@ def _pass_through(signature: Signature | None) -> str:
 
 
 def emit_routed(
-    capability: Capability, dotted: str, member: Member, core: frozenset[str], original: str
+    capability: Capability, dotted: str, member: Member, core: Core, original: str
 ) -> Emitted:
     """The function ``dotted`` answered by the cells of ``capability``.
 
@@ -170,29 +171,28 @@ def _body(
     dotted: str,
     names: frozenset[str],
     renames: Mapping[str, str],
-    core: frozenset[str],
+    core: Core,
     where: str,
     modules: set[str],
     returns_none: bool,
 ) -> tuple[str, ...]:
     if cell.route == "unsupported":
-        modules.add("unsupported")
         return (f"_unsupported({dotted!r}, {cell.why!r}, {cell.instead!r})",)
     text = cell.value if cell.route == "noop" else cell.call
     if text is None:
         raise GenerationError(f"{where}: {dotted} is a function; give call, not object.")
     bound = bind(text, parameters=names, renames=renames, core=core, where=where)
-    modules |= bound.modules - {"mx"}
+    modules |= bound.modules
     if cell.route == "noop":
         # The note is the reason why doing nothing is right; a reader of the emitted module wants it.
         comment = f"  # {cell.note}"
         return (("return" if bound.text == "None" else f"return {bound.text}") + comment,)
-    return (*_mlx_import(bound.modules), *_returning(bound.text, returns_none))
+    return (*_mlx_import(bound), *_returning(bound.text, returns_none))
 
 
-def _mlx_import(modules: frozenset[str]) -> tuple[str, ...]:
+def _mlx_import(bound: Rewritten) -> tuple[str, ...]:
     # In the arm, not at the top: MLX is optional, and only its own backend has it for certain.
-    return ("import mlx.core as _mx",) if "mx" in modules else ()
+    return ("import mlx.core as _mx",) if bound.mlx else ()
 
 
 def _returning(expression: str, returns_none: bool) -> tuple[str, ...]:
@@ -207,7 +207,7 @@ def _merged(bodies: Mapping[str, tuple[str, ...]]) -> tuple[Arm, ...]:
 
 
 def emit_bound(
-    capability: Capability, dotted: str, member: Member, core: frozenset[str], original: str
+    capability: Capability, dotted: str, member: Member, core: Core, original: str
 ) -> Emitted:
     """The class or value ``dotted``, picked once at import by the cells of ``capability``.
 
@@ -234,8 +234,8 @@ def emit_bound(
             core=core,
             where=where,
         )
-        modules |= bound.modules - {"mx"}
-        bodies[backend] = (*_mlx_import(bound.modules), f"{name} = {bound.text}")
+        modules |= bound.modules
+        bodies[backend] = (*_mlx_import(bound), f"{name} = {bound.text}")
     return Emitted(
         name,
         "bound",
@@ -263,7 +263,7 @@ def pinning(member: Member | Method) -> tuple[str, ...]:
 
 
 def emit_translated(
-    dotted: str, member: Member, devices: tuple[str, ...], original: str
+    dotted: str, member: Member, devices: tuple[str, ...], core: Core, original: str
 ) -> Emitted:
     """``dotted`` with its device arguments translated and everything else handed on.
 
@@ -273,7 +273,7 @@ def emit_translated(
     script = _script(dotted, member)
     devices += pinning(member)
     if member.kind == "builtin" or len(member.signatures) != 1:
-        return _translated_anyhow(dotted, member, devices, script, original)
+        return _translated_anyhow(dotted, member, devices, script, core, original)
     signature = member.signatures[0]
     body = [f"{device} = {_TRANSLATORS.get(device, '_translate')}({device})" for device in devices]
     body += _returning(f"{original}({_pass_through(signature)})", signature.returns == "None")
@@ -290,7 +290,12 @@ def emit_translated(
 
 
 def _translated_anyhow(
-    dotted: str, member: Member, devices: tuple[str, ...], script: str, original: str
+    dotted: str,
+    member: Member,
+    devices: tuple[str, ...],
+    script: str,
+    core: Core,
+    original: str,
 ) -> Emitted:
     """A builtin or an overloaded function: whatever the arguments, the device among them."""
     positions = {device: _one_position(dotted, member, device) for device in devices}
@@ -319,7 +324,7 @@ def _translated_anyhow(
         member.summary,
         _ANY,
         (Arm((), tuple(body)),),
-        ("calls",) if passing else (),
+        (core.find("calls", dotted),) if passing else (),
         script,
         passing,
     )

@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Mapping
 
 from generator.errors import GenerationError
+from generator.plan.core import Core
 
 _TYPING = frozenset({"Any"})
 _KNOWN_TYPES = frozenset(
@@ -23,11 +24,15 @@ _BUILTIN_TYPES = frozenset({"None", "bool", "bytes", "float", "int", "object", "
 
 
 class Rewritten:
-    """An expression with its names bound: source text and what has to be imported for it."""
+    """An expression with its names bound: source text and what has to be imported for it.
 
-    def __init__(self, text: str, modules: frozenset[str]) -> None:
+    ``modules`` are dotted paths below ``tdev_core``; ``mlx`` says whether it uses ``mlx.core``.
+    """
+
+    def __init__(self, text: str, modules: frozenset[str], mlx: bool) -> None:
         self.text = text
         self.modules = modules
+        self.mlx = mlx
 
 
 def bind(
@@ -35,7 +40,7 @@ def bind(
     *,
     parameters: frozenset[str],
     renames: Mapping[str, str],
-    core: frozenset[str],
+    core: Core,
     where: str,
 ) -> Rewritten:
     """Bind the free names of ``expression``.
@@ -47,7 +52,7 @@ def bind(
         GenerationError: a name is neither a parameter, nor torch, nor a module of ``tdev_core``.
     """
     tree = ast.parse(expression, mode="eval")
-    modules: set[str] = set()
+    used: set[str] = set()
 
     class Binder(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -59,7 +64,7 @@ def bind(
             if name in parameters:
                 return node
             if name in core or name == "mx":
-                modules.add(name)
+                used.add(name)
                 return ast.copy_location(ast.Name("_" + name, node.ctx), node)
             if name == "torch" or hasattr(builtins, name):
                 return node
@@ -76,7 +81,8 @@ def bind(
         for argument in node.args.args
     }
     bound = ast.fix_missing_locations(Binder().visit(tree))
-    return Rewritten(ast.unparse(bound), frozenset(modules))
+    modules = frozenset(core.find(name, where) for name in used - {"mx"})
+    return Rewritten(ast.unparse(bound), modules, mlx="mx" in used)
 
 
 def annotation(text: str | None) -> str:

@@ -13,6 +13,7 @@ from generator.errors import GenerationError
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
 from generator.plan.compat import Compat, mlx_operators
+from generator.plan.core import Core
 from generator.plan.devices import curated_devices, device_parameters, undecided_error
 from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
 from generator.plan.evidence import Evidence
@@ -20,8 +21,23 @@ from generator.plan.planned import Planned, check_planned
 from generator.plan.routes import Capability, Routes
 from generator.plan.shims import plan_shims
 
-# Names of the root that are tdev's own; the template defines them.
 _CALLABLE = frozenset({"function", "builtin"})
+
+# Modules of ``tdev_core`` that templates import, whatever the routes say.
+_IN_TEMPLATES = (
+    "backend",
+    "calls",
+    "checkers",
+    "cli",
+    "codemod.cli",
+    "devices",
+    "errors",
+    "launch",
+    "mirror",
+    "pytest_plugin",
+    "report",
+    "shims",
+)
 
 
 def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
@@ -48,12 +64,10 @@ class _Planner:
         self.facts = facts
         self.routes = routes
         self.evidence = evidence
-        self.core = frozenset(
-            path.stem
-            for path in core.iterdir()
-            if path.suffix == ".py" or (path / "__init__.py").is_file()
+        self.core = Core(core)
+        self.compat = Compat(
+            facts.operators, mlx_operators(self.core), composites.read(facts.torch)
         )
-        self.compat = Compat(facts.operators, mlx_operators(core), composites.read(facts.torch))
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
         self.by_export = {path: member for member in facts.members for path in member.exports}
@@ -71,6 +85,7 @@ class _Planner:
         return {
             "schema": SCHEMA,
             "torch": self.facts.torch,
+            "core": {name: self.core.find(name, "templates/") for name in _IN_TEMPLATES},
             "modules": {name: self._module(name) for name in sorted(self.modules)},
             "private": {
                 module.name: {
@@ -157,7 +172,7 @@ class _Planner:
             if devices:
                 self.devices[name] = devices
                 self.emitted[name] = emit_translated(
-                    self._home_name(member), member, devices, self._reached(member)
+                    self._home_name(member), member, devices, self.core, self._reached(member)
                 )
                 self.columns[name] = columns_of_translated(member, lacking, self.evidence)
             else:
@@ -263,7 +278,7 @@ class _Planner:
         }
 
     def _shims(self) -> list[dict[str, Any]]:
-        return plan_shims(self.facts, self.routes, self.by_export)
+        return plan_shims(self.facts, self.routes, self.by_export, self.core)
 
     # -- the catalog's rows ------------------------------------------------------------------------
 

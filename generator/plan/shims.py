@@ -8,6 +8,7 @@ from typing import Any
 
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Member, Method
+from generator.plan.core import Core
 from generator.plan.emission import pinning
 from generator.plan.routes import Routes, ShimRoute
 
@@ -18,7 +19,7 @@ _PLACES = {"torch._C.TensorBase": "torch.Tensor"}
 
 
 def plan_shims(
-    facts: Facts, routes: Routes, by_export: Mapping[str, Member]
+    facts: Facts, routes: Routes, by_export: Mapping[str, Member], core: Core
 ) -> list[dict[str, Any]]:
     """One row for each method to replace, sorted.
 
@@ -46,7 +47,7 @@ def plan_shims(
             continue
         used.add(route.where)
         if not route.none:
-            rows.append(_row(owner, method, route.devices, route.factory))
+            rows.append(_row(owner, method, route.devices, _factory(route, core)))
     if undecided:
         raise GenerationError(
             f"{len(undecided)} methods have parameters that may or may not be devices: "
@@ -60,7 +61,8 @@ def plan_shims(
         if route.factory and (owner in classes or _is_private(owner, facts)):
             # A method that takes no device and yet cannot be left alone, such as a check for CUDA, or
             # one of a base that no public class has a method from.
-            rows.append({"owner": owner, "name": name, "devices": [], "factory": route.factory})
+            factory = _factory(route, core)
+            rows.append({"owner": owner, "name": name, "devices": [], "factory": factory})
         else:
             unknown.append(route.where)
     if unknown:
@@ -96,6 +98,14 @@ def _row(owner: str, method: Method, devices: tuple[str, ...], factory: str) -> 
         "devices": [] if factory else [[name, _position(method, name)] for name in devices],
         "factory": factory,
     }
+
+
+def _factory(route: ShimRoute, core: Core) -> str:
+    """The factory of an entry, its module as a dotted path; empty if it has none."""
+    if not route.factory:
+        return ""
+    module, _, function = route.factory.partition(":")
+    return f"{core.find(module, route.where)}:{function}"
 
 
 def _position(method: Method, name: str) -> int | None:

@@ -34,6 +34,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.globals["core"] = catalog["core"]
     with formatting() as formatter:
         for path, template, view in _jobs(catalog, templates):
             if path in formatter:

@@ -14,21 +14,22 @@ __all__ = ["module_view", "root_view"]
 def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
     """The view of one mirror module."""
     mirror = catalog["mirrors"][name]
+    definitions = mirror["definitions"]
     return {
         "torch_version": catalog["torch"],
         "torch_name": name,
-        "core_modules": mirror["modules"],
-        "uses": _uses(mirror),
+        "imports": _imports(mirror, catalog["core"]),
+        "any": any("Any" in row["signature"] or row["kind"] == "bound" for row in definitions),
         "early": _early(name, mirror),
         **{key: mirror[key] for key in ("home", "elsewhere", "seen")},
-        "routed": [row["name"] for row in mirror["definitions"]],
-        "objects": _objects([row for row in mirror["definitions"] if row["kind"] == "bound"]),
+        "routed": [row["name"] for row in definitions],
+        "objects": _objects([row for row in definitions if row["kind"] == "bound"]),
         "functions": [
             {**row, "doc": _docstring(row["torch_name"], row["summary"])}
-            for row in mirror["definitions"]
+            for row in definitions
             if row["kind"] != "bound"
         ],
-        "script": {row["name"]: row["script"] for row in mirror["definitions"] if row["script"]},
+        "script": {row["name"]: row["script"] for row in definitions if row["script"]},
     }
 
 
@@ -69,28 +70,60 @@ def _plain(summary: str) -> str:
     return re.sub(r":\w+:`~?([^`<]*?)(?: <[^`]*)?`", r"``\1``", summary)
 
 
-def _uses(mirror: dict[str, Any]) -> dict[str, Any]:
-    """Which imports the module's bodies need."""
+_TRANSLATORS = ("translate", "translate_each", "translate_type", "unpinned")
+_ADDED = {  # what tdev's root offers beside torch's names, and where it is from
+    "DeviceWarning": "errors",
+    "FallbackWarning": "errors",
+    "UnsupportedError": "errors",
+    "device_type": "backend",
+    "is_accelerator": "devices",
+    "report": "report",
+}
+
+
+def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str]]:
+    """What a mirror imports from ``tdev_core``: its modules and names, sorted, with an underscore each.
+
+    The underscore keeps them apart from torch's names.
+    """
     rows = mirror["definitions"]
     text = "\n".join(line for row in rows for arm in row["arms"] for line in arm["body"])
-    return {
-        "match": any(len(row["arms"]) > 1 for row in rows),
-        "translators": [
-            name
-            for name in ("translate", "translate_each", "translate_type", "unpinned")
-            if f"_{name}(" in text
-        ],
-        "unsupported": "_unsupported(" in text,
-        "any": any("Any" in row["signature"] or row["kind"] == "bound" for row in rows),
-    }
+    matches = any(len(row["arms"]) > 1 for row in rows)
+    names = {f"{core['devices']}.{name}" for name in _TRANSLATORS if f"_{name}(" in text}
+    if mirror["home"] or matches:
+        names.add(f"{core['backend']}.Backend")
+    if matches:
+        names.add(f"{core['backend']}.current")
+    if "_unsupported(" in text:
+        names.add(f"{core['errors']}.unsupported")
+    found = {_split(dotted) for dotted in (core["mirror"], *mirror["modules"], *names)}
+    return [{"from": home, "name": name, "as": f"_{name}"} for home, name in sorted(found)]
+
+
+def _place(row: dict[str, str]) -> tuple[str, str]:
+    return row["from"], row["name"]
+
+
+def _split(dotted: str) -> tuple[str, str]:
+    home, _, name = dotted.rpartition(".")
+    return home, name
 
 
 def root_view(catalog: dict[str, Any], stubs: Stubs) -> dict[str, Any]:
     """The view of the templates that are not per module: the root, the tools, the list of shims."""
     own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
+    core = catalog["core"]
+    added = [{"from": core[home], "name": name, "as": name} for name, home in _ADDED.items()]
+    added.sort(key=_place)
+    view = module_view("torch", catalog)
+    early = [_split(core["calls"]), _split(core["launch"])]  # before torch itself
+    late = [row for row in view["imports"] if _place(row) not in early]
     return {
-        **module_view("torch", catalog),
+        **view,
         **stubs.view("torch"),
+        "imports": sorted(late + added, key=_place),
+        "early_imports": [{"from": home, "name": name, "as": f"_{name}"} for home, name in early],
+        "added": added,
         "own": own,
         "shims": catalog["shims"],
     }

@@ -14,6 +14,7 @@ from generator import composites, paths
 from generator.errors import GenerationError
 from generator.facts.model import Member, Operator
 from generator.plan.compat import Compat, mlx_operators
+from generator.plan.core import Core
 
 
 def operator(name: str, *keys: str, overload: str = "") -> Operator:
@@ -89,19 +90,19 @@ def test_unknown_operators_leave_the_cells_open() -> None:
 
 
 def test_the_real_mlx_table_is_read_and_gives_the_same_twice() -> None:
-    table = mlx_operators(paths.CORE)
+    table = mlx_operators(Core(paths.CORE))
     assert table["add.Tensor"][:2] == ("mapped", "mx.add")
     attention = "scaled_dot_product_attention"
     assert table[f"{attention}.default"] == ("whole", f"mx.fast.{attention}", "")
-    assert len(table) > 300 and mlx_operators(paths.CORE) == table
+    assert len(table) > 300 and mlx_operators(Core(paths.CORE)) == table
 
 
 def test_a_table_that_does_not_load_is_an_error(tmp_path: Path) -> None:
-    assert mlx_operators(tmp_path) == {}
+    assert mlx_operators(Core(tmp_path)) == {}
     (tmp_path / "mlx").mkdir()
     (tmp_path / "mlx" / "table.py").write_text("raise ValueError('two rows')\n")
     with pytest.raises(GenerationError, match="two rows"):
-        mlx_operators(tmp_path)
+        mlx_operators(Core(tmp_path))
 
 
 @pytest.mark.parametrize(

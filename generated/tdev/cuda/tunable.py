@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import torch
 
-from tdev_core import tunable as _tunable
 from tdev_core import mirror as _mirror
+from tdev_core import tunable as _tunable
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported

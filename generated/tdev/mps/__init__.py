@@ -12,10 +12,10 @@ import torch
 
 from tdev_core import devices as _devices
 from tdev_core import memory as _memory
+from tdev_core import mirror as _mirror
 from tdev_core import properties as _properties
 from tdev_core import rng as _rng
 from tdev_core import streams as _streams
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported

@@ -14,8 +14,8 @@ from tdev_core import allocator as _allocator
 from tdev_core import devices as _devices
 from tdev_core import history as _history
 from tdev_core import memory as _memory
-from tdev_core import pools as _pools
 from tdev_core import mirror as _mirror
+from tdev_core import pools as _pools
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.errors import unsupported as _unsupported

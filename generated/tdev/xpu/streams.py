@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import events as _events
-from tdev_core import streams as _streams
 from tdev_core import mirror as _mirror
+from tdev_core import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 

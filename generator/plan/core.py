@@ -1,0 +1,66 @@
+"""The modules of ``tdev_core``, by the names that routes and templates have for them.
+
+Routes say ``memory.allocated(device)`` and templates ``core.mirror``, wherever in ``tdev_core`` the module lies:
+its last component is its name, that of its folder for a package. A name may have folders before it
+(``codemod.cli``). Where several modules have a name, those of :data:`ENTERED_ELSEWHERE` do not count.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from generator.errors import GenerationError
+
+__all__ = ["Core"]
+
+# Rooms that emitted code enters through an interface or not at all: one backend's own modules, and
+# programs with a command line.
+ENTERED_ELSEWHERE = frozenset({"accelerators", "codemod", "cpu", "mlx", "privateuse", "run", "sim"})
+
+
+class Core:
+    """An index of every module below a folder, made without importing any."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._paths: dict[str, Path] = {}
+        self._by_name: dict[str, list[str]] = defaultdict(list)
+        for path in sorted(folder.rglob("*.py")):
+            parts = path.relative_to(folder.parent).with_suffix("").parts
+            dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            self._paths[dotted] = path
+            self._by_name[dotted.rpartition(".")[2]].append(dotted)
+
+    def __contains__(self, name: str) -> bool:
+        return bool(self._having(name))
+
+    def find(self, name: str, where: str) -> str:
+        """The dotted path of the one module called ``name``; ``where`` says who asks.
+
+        Raises:
+            GenerationError: no module has the name, or more than one.
+        """
+        found = self._having(name)
+        if len(found) > 1:
+            own = self.folder.name + "."
+            found = [
+                dotted
+                for dotted in found
+                if ENTERED_ELSEWHERE.isdisjoint(dotted.removeprefix(own).split(".")[:-1])
+            ] or found
+        if not found:
+            raise GenerationError(f"{where}: {self.folder.name} has no module {name!r}.")
+        if len(found) > 1:
+            raise GenerationError(
+                f"{where}: {name!r} is both {' and '.join(found)}; rename one of them."
+            )
+        return found[0]
+
+    def path(self, dotted: str) -> Path:
+        """The file of a module that :meth:`find` found."""
+        return self._paths[dotted]
+
+    def _having(self, name: str) -> list[str]:
+        same_end = self._by_name.get(name.rpartition(".")[2], [])
+        return [dotted for dotted in same_end if dotted.endswith("." + name)]
