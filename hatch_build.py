@@ -1,7 +1,7 @@
-"""Hatchling's build hook: compile tdev_core/_calls.c with the rest, where a C compiler is.
+"""Hatchling's build hook: compile tdev_core/shims/_calls.c with the rest, where a C compiler is.
 
 Without one, or with TDEV_PURE=1 in the environment, the distribution is pure Python, whose calls take
-longer (see tdev_core/calls.py).
+longer (see tdev_core/shims/calls.py).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_PACKAGE = "tdev_core/shims"
 _NAME = "_calls"
 _SETUP = """\
 import sys
@@ -41,7 +42,7 @@ class CallsHook(BuildHookInterface):  # type: ignore[type-arg]
     _scratch: Path | None = None
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        package = Path(self.root, "tdev_core")
+        package = Path(self.root, _PACKAGE)
         if os.environ.get("TDEV_PURE") == "1":
             if version == "editable":
                 (package / f"{_NAME}{EXTENSION_SUFFIXES[0]}").unlink(missing_ok=True)
@@ -58,7 +59,7 @@ class CallsHook(BuildHookInterface):  # type: ignore[type-arg]
         except OSError as error:
             self.app.display_warning(f"tdev is installed without {_NAME}.c: {error}")
             return
-        build_data["force_include"][str(library)] = f"tdev_core/{library.name}"
+        build_data["force_include"][str(library)] = f"{_PACKAGE}/{library.name}"
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
 

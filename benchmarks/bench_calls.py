@@ -86,7 +86,7 @@ def _measured() -> dict[str, Any]:
     import tdev
     import torch
 
-    from tdev_core import calls
+    from tdev_core.shims import calls
 
     x = torch.zeros(3)
     names: dict[str, object] = {"tdev": tdev, "torch": torch, "x": x}

@@ -27,8 +27,8 @@ import torch.nn.functional as F
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import tdev_core.mlx  # noqa: E402
-from tdev_core.mlx import native, runtime  # noqa: E402
+import tdev_core.accelerators.mlx  # noqa: E402
+from tdev_core.accelerators.mlx import native, runtime  # noqa: E402
 
 # Any: MLX's own packages do not export their names for a type checker.
 mx: Any = importlib.import_module("mlx.core")
@@ -301,7 +301,7 @@ def main() -> int:
     if options.memory:
         report_memory(options.trained_steps)
         return 0
-    tdev_core.mlx.activate()
+    tdev_core.accelerators.mlx.activate()
     if options.side:
         who, model, kind = options.side.split("/")
         step = prepared(who, model, kind == "compiled", REMEMBERED)

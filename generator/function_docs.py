@@ -19,8 +19,8 @@ TARGET = paths.ROOT / "docs" / "functions"
 
 _TABLES = """
 import json, sys
-from tdev_core.matrix import COLUMNS, load
-from tdev_core.matrix_cli import markdown
+from tdev_core.mirror.matrix import COLUMNS, load
+from tdev_core.commands.matrix_cli import markdown
 table = load()
 rows = [r for r in table.rows if r.planned or any(r.cells[b].route != "same" for b in COLUMNS)]
 tables = {}

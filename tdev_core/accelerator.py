@@ -108,9 +108,9 @@ class Accelerator(ABC):
 
 # Names, so that the interface knows none of its implementations and imports only the active one.
 _IMPLEMENTATIONS = {
-    Backend.CPU: "tdev_core.cpu.accelerator:CpuAccelerator",
-    Backend.SIM: "tdev_core.sim.accelerator:SimAccelerator",
-    Backend.MLX: "tdev_core.mlx.accelerator:MlxAccelerator",
+    Backend.CPU: "tdev_core.accelerators.cpu.accelerator:CpuAccelerator",
+    Backend.SIM: "tdev_core.accelerators.sim.accelerator:SimAccelerator",
+    Backend.MLX: "tdev_core.accelerators.mlx.accelerator:MlxAccelerator",
 }
 
 # What accelerator() answers, once it is known. A plain global: torch.compile traces through it.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 from enum import Enum
 from functools import lru_cache
+from typing import NoReturn
 
 import torch
 
-from tdev_core.errors import ConfigError
+from tdev_core.errors import ConfigError, UnsupportedError
 
 __all__ = [
     "Backend",
@@ -18,6 +19,7 @@ __all__ = [
     "forced",
     "is_accelerator",
     "reason",
+    "unsupported",
 ]
 
 
@@ -135,3 +137,14 @@ def availability() -> bool:
             raise ConfigError(
                 f"TDEV_CUDA_AVAILABLE={wish!r} is not understood. Set it to auto, true or false."
             )
+
+
+def unsupported(function: str, why: str, instead: str) -> NoReturn:
+    """Raise :class:`UnsupportedError` for ``function`` on the active backend.
+
+    ``why`` and ``instead`` are clauses without a final full stop; they become the message's second
+    and third sentence.
+    """
+    raise UnsupportedError(
+        f"{function} is not supported on the '{current().value}' backend: {why}. Instead: {instead}."
+    )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import rng
+from tdev_core.backend import unsupported
 from tdev_core.builds import has_cuda_classes
-from tdev_core.errors import unsupported
+from tdev_core.cuda import rng
 from tdev_core.recording import Recorder, replay
 
 if TYPE_CHECKING:

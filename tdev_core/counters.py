@@ -1,4 +1,4 @@
-"""Counters of what was called and what fell back, which :mod:`tdev_core.report` makes a report of.
+"""Counters of what was called and what fell back, which :mod:`tdev_core.mirror.report` makes a report of.
 
 Counting costs nothing while it is off: only with ``TDEV_REPORT=1`` do mirrors hand out counting
 wrappers. Fallbacks are always noted, since each is slow anyway.

@@ -18,7 +18,6 @@ __all__ = [
     "no_memory",
     "outside",
     "uncounted",
-    "unsupported",
     "warn_once",
 ]
 
@@ -52,19 +51,6 @@ class FallbackWarning(UserWarning):
 
 class DeviceWarning(UserWarning):
     """A device was not taken literally: an index was folded, or a CUDA-only option does nothing."""
-
-
-def unsupported(function: str, why: str, instead: str) -> NoReturn:
-    """Raise :class:`UnsupportedError` for ``function`` on the active backend.
-
-    ``why`` and ``instead`` are clauses without a final full stop; they become the message's second
-    and third sentence.
-    """
-    from tdev_core.backend import current
-
-    raise UnsupportedError(
-        f"{function} is not supported on the '{current().value}' backend: {why}. Instead: {instead}."
-    )
 
 
 F = TypeVar("F", bound=Callable[..., Any])

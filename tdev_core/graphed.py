@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from tdev_core import amp
 from tdev_core.captured import CUDAGraph, graph_pool_handle
+from tdev_core.cuda import amp
 from tdev_core.graph_contexts import graph
 
 __all__ = ["make_graphed_callables"]

@@ -17,7 +17,7 @@ from tools import progress
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # What decides, besides this Python, what an installation holds.
-INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/_calls.c")
+INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/shims/_calls.c")
 
 
 class SetupError(Exception):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core import calls as _calls
-from tdev_core import launch as _launch
+from tdev_core.shims import calls as _calls
+from tdev_core.mirror import launch as _launch
 
 # The codemod works on source text: it runs where torch is not installed, and never pays for it.
 if not _launch.codemod_only():
@@ -23,14 +23,11 @@ if not _launch.codemod_only():
 
     _launch.after_torch(OWN)  # picks the backend: what follows may ask for it
 
-    from tdev_core import amp as _amp
-    from tdev_core import compile as _compile
-    from tdev_core import mirror as _mirror
-    from tdev_core import standins as _standins
-    from tdev_core import tensortypes as _tensortypes
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import current as _current
     from tdev_core.backend import device_type
+    from tdev_core.compiler import compile as _compile
+    from tdev_core.cuda import amp as _amp
     from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
     from tdev_core.devices import translate_type as _translate_type
@@ -38,7 +35,10 @@ if not _launch.codemod_only():
     from tdev_core.errors import DeviceWarning
     from tdev_core.errors import FallbackWarning
     from tdev_core.errors import UnsupportedError
-    from tdev_core.report import report
+    from tdev_core.mirror import adoption as _adoption
+    from tdev_core.mirror import standins as _standins
+    from tdev_core.mirror.report import report
+    from tdev_core.shims import tensortypes as _tensortypes
 
     Event: Any
     Generator: Any
@@ -815,7 +815,7 @@ def zeros_like(*args: Any, **kwargs: Any) -> Any:
 
 
 if not _launch.codemod_only():
-    _mirror.adopt(
+    _adoption.adopt(
         __name__,
         "torch",
         routed=[
@@ -944,4 +944,4 @@ if not _launch.codemod_only():
             "report",
         ],
     )
-    _launch.install_shims()
+    _launch.install_shims(__name__)

@@ -1387,13 +1387,13 @@ from torch import _utils_internal as _utils_internal
 from torch import _vmap_internals as _vmap_internals
 from torch import _weights_only_unpickler as _weights_only_unpickler
 from tdev import shims as shims
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
 from tdev_core.devices import is_accelerator as is_accelerator
 from tdev_core.errors import DeviceWarning as DeviceWarning
 from tdev_core.errors import FallbackWarning as FallbackWarning
 from tdev_core.errors import UnsupportedError as UnsupportedError
-from tdev_core.report import report as report
+from tdev_core.mirror.report import report as report
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch import compiler as compiler

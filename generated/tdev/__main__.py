@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 
-from tdev_core.cli import main
+from tdev_core.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))

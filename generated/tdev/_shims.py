@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from tdev_core.shims import Shim
+from tdev_core.shims.install import Shim
 
 SHIMS = (
     Shim(
@@ -102,62 +102,62 @@ SHIMS = (
     Shim(
         "torch._dynamo.variables.builder.VariableBuilder",
         "_wrap",
-        factory="tdev_core.dynamo_shims:wrap",
+        factory="tdev_core.compiler.dynamo_shims:wrap",
     ),
     Shim(
         "torch._dynamo.variables.builtin.BuiltinVariable",
         "call_isinstance",
-        factory="tdev_core.dynamo_shims:call_isinstance",
+        factory="tdev_core.compiler.dynamo_shims:call_isinstance",
     ),
     Shim(
         "torch._dynamo.variables.streams.EventVariable",
         "call_method",
-        factory="tdev_core.dynamo_streams:call_event_method",
+        factory="tdev_core.compiler.dynamo_streams:call_event_method",
     ),
     Shim(
         "torch._dynamo.variables.streams.EventVariable",
         "python_type",
-        factory="tdev_core.dynamo_streams:python_type",
+        factory="tdev_core.compiler.dynamo_streams:python_type",
     ),
     Shim(
         "torch._dynamo.variables.streams.StreamContextVariable",
         "enter",
-        factory="tdev_core.dynamo_streams:enter_stream",
+        factory="tdev_core.compiler.dynamo_streams:enter_stream",
     ),
     Shim(
         "torch._dynamo.variables.streams.StreamContextVariable",
         "exit",
-        factory="tdev_core.dynamo_streams:exit_stream",
+        factory="tdev_core.compiler.dynamo_streams:exit_stream",
     ),
     Shim(
         "torch._dynamo.variables.streams.StreamVariable",
         "call_method",
-        factory="tdev_core.dynamo_streams:call_stream_method",
+        factory="tdev_core.compiler.dynamo_streams:call_stream_method",
     ),
     Shim(
         "torch._dynamo.variables.streams.StreamVariable",
         "python_type",
-        factory="tdev_core.dynamo_streams:python_type",
+        factory="tdev_core.compiler.dynamo_streams:python_type",
     ),
     Shim(
         "torch._dynamo.variables.streams.SymbolicStreamState",
         "cur_stream",
-        factory="tdev_core.dynamo_streams:current_stream_variable",
+        factory="tdev_core.compiler.dynamo_streams:current_stream_variable",
     ),
     Shim(
         "torch._dynamo.variables.tensor.TensorVariable",
         "method_new_tensor",
-        factory="tdev_core.dynamo_shims:new_tensor",
+        factory="tdev_core.compiler.dynamo_shims:new_tensor",
     ),
     Shim(
         "torch._dynamo.variables.tensor.TensorVariable",
         "method_type",
-        factory="tdev_core.dynamo_shims:type_",
+        factory="tdev_core.compiler.dynamo_shims:type_",
     ),
     Shim(
         "torch._dynamo.variables.user_defined.UserDefinedClassVariable",
         "call_function",
-        factory="tdev_core.dynamo_shims:call_class",
+        factory="tdev_core.compiler.dynamo_shims:call_class",
     ),
     Shim(
         "torch._subclasses.functional_tensor.FunctionalTensor",
@@ -167,12 +167,12 @@ SHIMS = (
     Shim(
         "torch.amp.autocast_mode.autocast",
         "__init__",
-        factory="tdev_core.amp:autocast_init",
+        factory="tdev_core.cuda.amp:autocast_init",
     ),
     Shim(
         "torch.amp.grad_scaler.GradScaler",
         "__init__",
-        factory="tdev_core.amp:grad_scaler_init",
+        factory="tdev_core.cuda.amp:grad_scaler_init",
     ),
     Shim(
         "torch.ao.nn.intrinsic.quantized.modules.bn_relu.BNReLU2d",
@@ -465,22 +465,22 @@ SHIMS = (
     Shim(
         "torch.distributed.device_mesh.DeviceMesh",
         "__init__",
-        factory="tdev_core.shims_distributed:mesh_init",
+        factory="tdev_core.shims.distributed:mesh_init",
     ),
     Shim(
         "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
         "__init__",
-        factory="tdev_core.shims_distributed:fsdp_init",
+        factory="tdev_core.shims.distributed:fsdp_init",
     ),
     Shim(
         "torch.fx._symbolic_trace.Tracer",
         "trace",
-        factory="tdev_core.exported:tracer_trace",
+        factory="tdev_core.compiler.exported:tracer_trace",
     ),
     Shim(
         "torch.fx.graph.Graph",
         "python_code",
-        factory="tdev_core.exported:graph_python_code",
+        factory="tdev_core.compiler.exported:graph_python_code",
     ),
     Shim(
         "torch.nn.attention.flex_attention.BlockMask",
@@ -510,7 +510,7 @@ SHIMS = (
     Shim(
         "torch.nn.modules.batchnorm.SyncBatchNorm",
         "forward",
-        factory="tdev_core.sync_batch_norm:forward_shim",
+        factory="tdev_core.distributed.sync_batch_norm:forward_shim",
     ),
     Shim(
         "torch.nn.modules.batchnorm._BatchNorm",
@@ -630,7 +630,7 @@ SHIMS = (
     Shim(
         "torch.nn.modules.module.Module",
         "compile",
-        factory="tdev_core.compile:module_compile",
+        factory="tdev_core.compiler.compile:module_compile",
     ),
     Shim(
         "torch.nn.modules.module.Module",
@@ -735,42 +735,42 @@ SHIMS = (
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "__init__",
-        factory="tdev_core.shims_distributed:data_parallel_init",
+        factory="tdev_core.shims.distributed:data_parallel_init",
     ),
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "forward",
-        factory="tdev_core.shims_distributed:data_parallel_forward",
+        factory="tdev_core.shims.distributed:data_parallel_forward",
     ),
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "gather",
-        factory="tdev_core.shims_distributed:data_parallel_gather",
+        factory="tdev_core.shims.distributed:data_parallel_gather",
     ),
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "parallel_apply",
-        factory="tdev_core.shims_distributed:data_parallel_apply",
+        factory="tdev_core.shims.distributed:data_parallel_apply",
     ),
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "replicate",
-        factory="tdev_core.shims_distributed:data_parallel_replicate",
+        factory="tdev_core.shims.distributed:data_parallel_replicate",
     ),
     Shim(
         "torch.nn.parallel.data_parallel.DataParallel",
         "scatter",
-        factory="tdev_core.shims_distributed:data_parallel_scatter",
+        factory="tdev_core.shims.distributed:data_parallel_scatter",
     ),
     Shim(
         "torch.nn.parallel.distributed.DistributedDataParallel",
         "__init__",
-        factory="tdev_core.shims_distributed:ddp_init",
+        factory="tdev_core.shims.distributed:ddp_init",
     ),
     Shim(
         "torch.nn.parallel.distributed.DistributedDataParallel",
         "_passing_sync_batchnorm_handle",
-        factory="tdev_core.sync_batch_norm:handle_shim",
+        factory="tdev_core.distributed.sync_batch_norm:handle_shim",
     ),
     Shim(
         "torch.nn.parameter.UninitializedBuffer",

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate_type as _translate_type
+from tdev_core.mirror import adoption as _adoption
 
 
 def custom_op(*args: Any, **kwargs: Any) -> Any:
@@ -33,7 +33,7 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
     return torch.library.register_kernel(op, device_types, func, lib=lib)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.library",
     routed=[

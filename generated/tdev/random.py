@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import rng as _rng
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import rng as _rng
+from tdev_core.mirror import adoption as _adoption
 
 
 def fork_rng(
@@ -35,7 +35,7 @@ def fork_rng(
             return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.random",
     routed=[

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import serialization as _serialization
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import serialization as _serialization
 
 
 def load(
@@ -50,7 +50,7 @@ def load(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.serialization",
     routed=[

@@ -25,6 +25,7 @@ _CALLABLE = frozenset({"function", "builtin"})
 
 # Modules of ``tdev_core`` that templates import, whatever the routes say.
 _IN_TEMPLATES = (
+    "adoption",
     "backend",
     "calls",
     "checkers",
@@ -32,11 +33,10 @@ _IN_TEMPLATES = (
     "codemod.cli",
     "devices",
     "errors",
+    "install",
     "launch",
-    "mirror",
     "pytest_plugin",
     "report",
-    "shims",
 )
 
 

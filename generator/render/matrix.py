@@ -2,7 +2,7 @@
 
 ``tdev/_matrix.json`` holds one row for each function of the migration plan and for each other public
 member, under the shortest of its names. What many rows share (categories, cells) is listed once and
-referred to by number; ``tdev_core.matrix`` reads it.
+referred to by number; ``tdev_core.mirror.matrix`` reads it.
 """
 
 from __future__ import annotations

@@ -95,8 +95,8 @@ def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str
     if matches:
         names.add(f"{core['backend']}.current")
     if "_unsupported(" in text:
-        names.add(f"{core['errors']}.unsupported")
-    found = {_split(dotted) for dotted in (core["mirror"], *mirror["modules"], *names)}
+        names.add(f"{core['backend']}.unsupported")
+    found = {_split(dotted) for dotted in (core["adoption"], *mirror["modules"], *names)}
     return [{"from": home, "name": name, "as": f"_{name}"} for home, name in sorted(found)]
 
 

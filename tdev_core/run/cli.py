@@ -130,7 +130,7 @@ def _starts_pytest(request: Request) -> bool:
 def _load_pytest_plugin() -> None:
     """Have pytest load our plugin: it loads test modules itself, to rewrite their assertions."""
     names = os.environ.get("PYTEST_PLUGINS", "").split(",")
-    plugin = "tdev.pytest_plugin" if "tdev" in sys.modules else "tdev_core.pytest_plugin"
+    plugin = "tdev.pytest_plugin" if "tdev" in sys.modules else "tdev_core.run.pytest_plugin"
     os.environ["PYTEST_PLUGINS"] = ",".join(filter(None, dict.fromkeys([*names, plugin])))
 
 

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.calls import passing
 from tdev_core.devices import translator
+from tdev_core.shims.calls import passing
 
 __all__ = ["by_signature", "translating"]
 

@@ -14,10 +14,12 @@ from typing import Any
 
 import torch
 
-from tdev_core import calls, mps, settings
+from tdev_core import settings
+from tdev_core.accelerators import mps
 from tdev_core.backend import Backend, current
-from tdev_core.calls import Leading, passing
 from tdev_core.devices import ACCELERATORS, known, translate
+from tdev_core.shims import calls
+from tdev_core.shims.calls import Leading, passing
 
 __all__ = [
     "allowed_methods",

@@ -9,23 +9,17 @@ import importlib
 import sys
 
 kind = sys.argv[1]
-importlib.import_module(f"tdev_core.{kind}").activate()
+importlib.import_module(f"tdev_core.accelerators.{kind}").activate()
 
 import torch  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from tdev_core import (  # noqa: E402
-    comm,
-    events,
-    graphs,
-    history,
-    memory,
-    properties,
-    rng,
-    standins,
-    streams,
-    tensortypes,
-)
+from tdev_core import events, graphs, streams  # noqa: E402
+from tdev_core.cuda import comm, properties, rng  # noqa: E402
+from tdev_core.cuda.memory import history  # noqa: E402
+from tdev_core.cuda.memory import usage as memory  # noqa: E402
+from tdev_core.mirror import standins  # noqa: E402
+from tdev_core.shims import tensortypes  # noqa: E402
 
 DEVICE = torch.device(kind, 0)
 

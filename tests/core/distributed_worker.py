@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from tdev_core import distributed_copies
+from tdev_core.distributed import host_copies as distributed_copies
 
 MINUTE = timedelta(seconds=60)
 

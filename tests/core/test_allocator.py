@@ -11,7 +11,9 @@ import sys
 import pytest
 import torch
 
-from tdev_core import allocator, history, memory, pools, streams
+from tdev_core import streams
+from tdev_core.cuda.memory import allocator, history, pools
+from tdev_core.cuda.memory import usage as memory
 
 
 def test_raw_memory_can_be_written_and_freed():

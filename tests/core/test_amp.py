@@ -14,15 +14,18 @@ import pytest
 import torch
 from torch import nn
 
-from tdev_core import amp, shims
+from tdev_core.cuda import amp
 from tdev_core.errors import DeviceWarning
+from tdev_core.shims import install as shims
 
 _SHIMS = (
     shims.Shim(
-        "torch.amp.autocast_mode.autocast", "__init__", factory="tdev_core.amp:autocast_init"
+        "torch.amp.autocast_mode.autocast", "__init__", factory="tdev_core.cuda.amp:autocast_init"
     ),
     shims.Shim(
-        "torch.amp.grad_scaler.GradScaler", "__init__", factory="tdev_core.amp:grad_scaler_init"
+        "torch.amp.grad_scaler.GradScaler",
+        "__init__",
+        factory="tdev_core.cuda.amp:grad_scaler_init",
     ),
 )
 

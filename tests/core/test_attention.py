@@ -22,7 +22,7 @@ from tdev.nn.attention.flex_attention import (
 from tdev.nn.attention.varlen import AuxRequest as VarlenAuxRequest
 from tdev.nn.attention.varlen import varlen_attn, varlen_attn_out
 
-from tdev_core import attention
+from tdev_core.attention import sdpa as attention
 from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning, _warned
 

@@ -76,5 +76,5 @@ def test_a_backend_that_is_not_there_says_why(has_gpu: bool) -> None:
 
 
 def test_the_library_is_silent_without_torch(tmp_path: object) -> None:
-    hide = "import sys; sys.modules['torch'] = None\nimport tdev_core, tdev_core.launch, tdev_core.errors"
+    hide = "import sys; sys.modules['torch'] = None\nimport tdev_core, tdev_core.mirror.launch, tdev_core.errors"
     assert run(hide).returncode == 0

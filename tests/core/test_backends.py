@@ -10,10 +10,10 @@ import pytest
 import tdev
 import torch
 
-from tdev_core import backends, fft_plans
 from tdev_core.backend import Backend, current
+from tdev_core.cuda import backends, fft_plans
 from tdev_core.errors import DeviceWarning, _warned
-from tdev_core.suggest import NoSuchName, similar, suggestion
+from tdev_core.mirror.suggest import NoSuchName, similar, suggestion
 
 pytestmark = pytest.mark.skipif(
     current() is Backend.CUDA, reason="with CUDA every one of these is torch's own"

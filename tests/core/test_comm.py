@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from tdev_core import comm, nccl
+from tdev_core.cuda import comm, nccl
 from tdev_core.errors import DeviceWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::tdev_core.errors.DeviceWarning")

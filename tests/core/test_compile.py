@@ -14,8 +14,8 @@ import pytest
 import tdev
 import torch
 
-from tdev_core import compile as compiling
 from tdev_core.backend import Backend, current
+from tdev_core.compiler import compile as compiling
 from tdev_core.errors import DeviceWarning, _warned
 
 pytestmark = pytest.mark.skipif(

@@ -7,8 +7,9 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import cudart, memory
 from tdev_core.backend import Backend
+from tdev_core.cuda import cudart
+from tdev_core.cuda.memory import usage as memory
 
 
 def test_cudart_answers():

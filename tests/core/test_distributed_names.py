@@ -9,15 +9,21 @@ import pytest
 import torch
 from torch import nn
 
-from tdev_core import (
-    distributed,
-    distributed_copies,
-    distributed_names,
-    parallel,
-    shims_distributed,
-)
 from tdev_core.backend import Backend, current
+from tdev_core.distributed import (
+    backend_names as distributed_names,
+)
+from tdev_core.distributed import (
+    groups as distributed,
+)
+from tdev_core.distributed import (
+    host_copies as distributed_copies,
+)
+from tdev_core.distributed import (
+    parallel,
+)
 from tdev_core.errors import DeviceWarning
+from tdev_core.shims import distributed as shims_distributed
 
 on_cpu = pytest.mark.skipif(
     current() is not Backend.CPU, reason="what names become is asserted for the cpu backend"

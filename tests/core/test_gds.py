@@ -7,7 +7,7 @@ import os
 import pytest
 import torch
 
-from tdev_core import gds, green_contexts, tunable
+from tdev_core.cuda import gds, green_contexts, tunable
 from tdev_core.errors import DeviceWarning, UnsupportedError
 
 

@@ -12,9 +12,10 @@ import time
 import pytest
 import torch
 
-from tdev_core import memory, memory_stats
-from tdev_core.cpu import heap, host
-from tdev_core.cpu.accelerator import used_mark
+from tdev_core.accelerators.cpu import heap, host
+from tdev_core.accelerators.cpu.accelerator import used_mark
+from tdev_core.cuda.memory import statistics as memory_stats
+from tdev_core.cuda.memory import usage as memory
 from tdev_core.errors import DeviceWarning
 from tdev_core.watermark import Watermark
 
@@ -104,7 +105,7 @@ def test_a_counter_that_does_not_move_is_passed_over():
 
 def test_without_mallinfo_the_kernels_count_is_used():
     code = (
-        "from tdev_core.cpu import heap\n"
+        "from tdev_core.accelerators.cpu import heap\n"
         "heap._glibc = lambda: None\n"
         "from tdev_core import memory\n"
         "import torch\n"
@@ -116,7 +117,7 @@ def test_without_mallinfo_the_kernels_count_is_used():
 
 def test_tensors_made_before_the_first_question_count():
     code = (
-        "import tdev_core.memory as memory, torch\n"
+        "import tdev_core.cuda.memory.usage as memory, torch\n"
         "x = torch.ones(1 << 24, dtype=torch.uint8)\n"
         "print(memory.allocated() >= 1 << 24)\n"
     )
@@ -126,8 +127,8 @@ def test_tensors_made_before_the_first_question_count():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads libc10.so's counter")
 def test_exact_counts_tensors_to_the_byte():
     code = (
-        "import tdev_core.memory as memory, torch\n"
-        "from tdev_core.cpu import heap\n"
+        "import tdev_core.cuda.memory.usage as memory, torch\n"
+        "from tdev_core.accelerators.cpu import heap\n"
         "a = memory.allocated()\n"
         "junk = bytearray(1 << 24)\n"
         "x = torch.empty(12_345, dtype=torch.uint8); y = torch.empty(10, 10)\n"
@@ -140,7 +141,7 @@ def test_exact_counts_tensors_to_the_byte():
 
 
 def test_an_unknown_counter_is_refused():
-    done = _run("import tdev_core.memory", TDEV_CPU_MEMORY="guess")
+    done = _run("import tdev_core.cuda.memory.usage", TDEV_CPU_MEMORY="guess")
     assert done.returncode and "TDEV_CPU_MEMORY='guess' is not understood" in done.stderr
 
 

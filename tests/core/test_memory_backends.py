@@ -10,9 +10,12 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import allocator, memory, memory_stats, queues, streams
+from tdev_core import queues, streams
 from tdev_core.accelerator import Counted
 from tdev_core.backend import Backend
+from tdev_core.cuda.memory import allocator
+from tdev_core.cuda.memory import statistics as memory_stats
+from tdev_core.cuda.memory import usage as memory
 from tdev_core.watermark import Tally
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from tdev_core import errors, mps
+from tdev_core import errors
+from tdev_core.accelerators import mps
 from tdev_core.errors import DeviceWarning
 from tdev_core.shims import moves
 
@@ -132,12 +133,12 @@ def test_factories_refuse_what_is_named_and_hand_other_errors_on() -> None:
 
 PROGRAM = """
 import os, sys
-from tdev_core import launch
+from tdev_core.mirror import launch
 sys.platform, here = "darwin", sys.platform
 launch.before_torch()
 sys.platform = here
 assert "torch" not in sys.modules, "torch reads it when it is imported"
-from tdev_core import mps
+from tdev_core.accelerators import mps
 mps.lacks_wide_types = lambda: True
 import tdev
 print(os.environ["PYTORCH_ENABLE_MPS_FALLBACK"])

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from tdev_core import nvtx
+from tdev_core.cuda import nvtx
 
 
 def _names(work) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch.profiler import ProfilerActivity
 
-from tdev_core import profiler
 from tdev_core.backend import Backend
+from tdev_core.cuda import profiler
 
 
 def test_start_and_stop_do_nothing_and_profile_is_a_context():

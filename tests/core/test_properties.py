@@ -14,9 +14,10 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import properties, queues, sensors
+from tdev_core import queues
+from tdev_core.accelerators.cpu import host
 from tdev_core.backend import Backend
-from tdev_core.cpu import host
+from tdev_core.cuda import properties, sensors
 from tdev_core.errors import DeviceWarning, UnsupportedError
 
 

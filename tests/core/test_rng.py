@@ -8,9 +8,9 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import rng
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend
+from tdev_core.cuda import rng
 
 
 @pytest.fixture(autouse=True)

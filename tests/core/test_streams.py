@@ -220,7 +220,8 @@ def test_an_index_that_is_not_there_is_folded_with_a_warning():
 _CUDA_BUILD = """
 import torch
 torch._C._has_cuda = True  # what a CUDA build says of itself, also where there is no GPU
-from tdev_core import events, graphs, pools, streams
+from tdev_core import events, graphs, streams
+from tdev_core.cuda.memory import pools
 s = streams.Stream()
 assert not isinstance(type(s), torch.cuda.Stream) and isinstance(s, torch.cuda.Stream)
 assert isinstance(s, streams.Stream)

@@ -9,8 +9,8 @@ from typing import Optional, get_type_hints
 import pytest
 import torch
 
-from tdev_core import tensortypes
-from tdev_core.tensortypes import SparseTensorType, StorageType, TensorType
+from tdev_core.shims import tensortypes
+from tdev_core.shims.tensortypes import SparseTensorType, StorageType, TensorType
 
 _ALL = {name: value for name, value in vars(tensortypes).items() if isinstance(value, type)}
 DENSE = {n: v for n, v in _ALL.items() if type(v) is TensorType}

@@ -63,7 +63,11 @@ def test_a_change_since_the_last_run_is_not_overlooked(tree: Path) -> None:
     before = snapshot(tree)
     assert generator(tree).returncode == 0
     written = ["generated/tdev/cuda/memory.py", "generated/tdev/stray.py", "catalog.json"]
-    read = ["generator/routes/root.toml", "templates/tdev/shims.py.j2", "tdev_core/memory.py"]
+    read = [
+        "generator/routes/root.toml",
+        "templates/tdev/shims.py.j2",
+        "tdev_core/cuda/memory/usage.py",
+    ]
     for file in (*written, *read):
         path = tree / file
         text = path.read_text(encoding="utf-8") if path.exists() else ""

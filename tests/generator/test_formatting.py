@@ -32,7 +32,7 @@ from torch.cuda import (
     synchronize as synchronize,
 )
 from torch.cuda import amp as amp
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # who finds it anyway
     from torch.cuda import comm as comm

@@ -21,8 +21,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdev_core import calls, devices
+from tdev_core import devices
 from tdev_core.backend import Backend, current
+from tdev_core.shims import calls
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import run  # noqa: E402
@@ -543,7 +544,7 @@ PROGRAM = """
     import types
     import tdev as torch
     import torch as stock
-    from tdev_core import calls
+    from tdev_core.shims import calls
 
     x = torch.ones(2, device="cuda").to("cpu").to(torch.float64)
     functions = [torch.zeros, torch.Tensor.to, torch.Tensor.new_zeros]

@@ -48,7 +48,7 @@ def test_ten_lines_on_a_machine_where_all_is_well() -> None:
 
 
 def test_numbers_are_the_tables() -> None:
-    from tdev_core import matrix
+    from tdev_core.mirror import matrix
 
     rows = [row for row in matrix.load().rows if row.mirror in ("routed", "bound")]
     lacking = sum(row.cells["sim"].route == "unsupported" for row in rows)
@@ -93,6 +93,6 @@ def test_a_missing_torch_is_told(tmp_path: Path) -> None:
 
 
 def test_arguments_are_refused() -> None:
-    from tdev_core.doctor import main
+    from tdev_core.commands.doctor import main
 
     assert main(["--now"]) == 2 and main(["--help"]) == 0

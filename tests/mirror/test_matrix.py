@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core import matrix
+from tdev_core.commands.matrix_cli import main
 from tdev_core.errors import ConfigError
-from tdev_core.matrix_cli import main
+from tdev_core.mirror import matrix
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import ROOT, catalog  # noqa: E402

@@ -59,7 +59,8 @@ def test_without_the_setting_nothing_is_printed_and_the_report_says_why() -> Non
 
 def test_fallbacks_are_noted_without_counting() -> None:
     code = """
-from tdev_core import counters, report
+from tdev_core import counters
+from tdev_core.mirror import report
 counters.note_fallback("aten::svd")
 counters.note_fallback("aten::svd")
 found = report.report()
@@ -75,7 +76,7 @@ def test_the_table_is_read_only_when_a_report_is_made() -> None:
 import sys
 import tdev as torch
 torch.cuda.synchronize()
-assert "tdev_core.matrix" not in sys.modules
+assert "tdev_core.mirror.matrix" not in sys.modules
 torch.report()
 """
     python(code, TDEV_BACKEND="cpu")
@@ -84,7 +85,7 @@ torch.report()
 def test_a_report_without_the_table_is_still_a_report() -> None:
     code = """
 import tdev as torch
-from tdev_core import matrix
+from tdev_core.mirror import matrix
 from tdev_core.errors import ConfigError
 def lost():
     raise ConfigError("lost")

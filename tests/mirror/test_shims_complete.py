@@ -21,7 +21,7 @@ from typing import Any
 import tdev
 import torch
 
-from tdev_core.shims import wanted
+from tdev_core.shims.install import wanted
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import ROOT, catalog  # noqa: E402

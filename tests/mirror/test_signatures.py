@@ -20,8 +20,8 @@ import pytest
 import tdev
 import torch
 
-from tdev_core import calls
 from tdev_core.backend import Backend, current
+from tdev_core.shims import calls
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import catalog, mirrored  # noqa: E402

@@ -134,7 +134,7 @@ def test_new_names_of_a_newer_torch_are_reachable() -> None:
 def test_on_the_right_torch_nothing_is_looked_up() -> None:
     code = """
         import tdev
-        from tdev_core import versions
+        from tdev_core.mirror import versions
         assert not hasattr(tdev, "no_such_name") and not hasattr(tdev.special, "no_such_name")
         assert versions.known_names.cache_info().currsize == 0
     """
@@ -145,7 +145,8 @@ def test_an_alias_that_is_not_generated_blames_no_other_torch() -> None:
     """``tdev._C`` answers some names itself; what goes wrong with one is told as it is."""
     code = """
         import tdev
-        from tdev_core import bindings, versions
+        from tdev_core.cuda import bindings
+        from tdev_core.mirror import versions
         assert not versions.differs("")
         name = next(iter(bindings.NAMES))
         module, _, attribute = bindings.NAMES[name].partition(":")

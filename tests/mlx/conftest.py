@@ -17,16 +17,16 @@ def device() -> Iterator[None]:
     taken = torch._C._get_privateuse1_backend_name()
     if taken not in ("privateuseone", "mlx"):
         pytest.skip(f"this process has the device '{taken}'; run tests/mlx by itself")
-    import tdev_core.mlx
+    import tdev_core.accelerators.mlx
 
-    tdev_core.mlx.activate()
+    tdev_core.accelerators.mlx.activate()
     yield
 
 
 @pytest.fixture
 def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Counts the operators that leave the device during the test."""
-    from tdev_core.mlx import fallback
+    from tdev_core.accelerators.mlx import fallback
 
     monkeypatch.delenv("TDEV_STRICT", raising=False)
     monkeypatch.setattr(fallback, "quiet", 1)

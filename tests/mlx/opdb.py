@@ -425,7 +425,7 @@ def _alarm(*_: Any) -> None:
 
 def run(op: Any, kind: str, dtype: torch.dtype) -> Outcome:
     """Run one case."""
-    from tdev_core.mlx import fallback
+    from tdev_core.accelerators.mlx import fallback
 
     name, ran, used = op.name, 0, Counter[str]()
     old = signal.signal(signal.SIGALRM, _alarm)
@@ -484,9 +484,9 @@ def main() -> int:
         help="print which overloads fell back, most operators first",
     )
     options = parser.parse_args()
-    import tdev_core.mlx
+    import tdev_core.accelerators.mlx
 
-    tdev_core.mlx.activate()
+    tdev_core.accelerators.mlx.activate()
     rows: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     by_overload: dict[str, set[str]] = defaultdict(set)
     every: dict[str, Any] = {}

@@ -147,7 +147,7 @@ def test_options_are_refused() -> None:
 
 def test_activation_does_not_import_dynamo() -> None:
     result: subprocess.CompletedProcess[str] = script(
-        "import sys, tdev_core.mlx as m; m.activate(); print('torch._dynamo' in sys.modules); import torch; "
+        "import sys, tdev_core.accelerators.mlx as m; m.activate(); print('torch._dynamo' in sys.modules); import torch; "
         "print(torch.compile(lambda x: x + 1, backend='mlx')(torch.ones(2, device='mlx')).tolist())"
     )
     assert result.stdout.split() == ["False", "[2.0,", "2.0]"], result.stderr

@@ -118,7 +118,7 @@ def test_seeds_and_generators_repeat() -> None:
     c = torch.randint(0, 100, (5,), device="mlx")
     module().set_rng_state(state)
     assert torch.equal(c, torch.randint(0, 100, (5,), device="mlx"))
-    from tdev_core.privateuse.generator import DeviceGenerator
+    from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 
     own = DeviceGenerator(torch.device("mlx", 0))
     draws = []
@@ -229,9 +229,9 @@ def test_synchronize_and_memory() -> None:
 
 
 def _worker(rank: int, world: int, port: int, queue: object) -> None:
-    import tdev_core.mlx
+    import tdev_core.accelerators.mlx
 
-    tdev_core.mlx.activate()
+    tdev_core.accelerators.mlx.activate()
     dist.init_process_group(
         "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world
     )

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from tdev_core.mlx import allocation, direct, dispatch, runtime, setup, table
-from tdev_core.mlx.registry import OPERATORS, Row
+from tdev_core.accelerators.mlx import allocation, direct, dispatch, runtime, setup, table
+from tdev_core.accelerators.mlx.registry import OPERATORS, Row
 
 table.load()
 SHORT = sorted(name for name, row in OPERATORS.items() if row.float32 is not None)

@@ -14,8 +14,8 @@ import mlx.core as mx
 import pytest
 import torch
 
-from tdev_core.mlx import derive, layout, native, runtime, setup
-from tdev_core.mlx.registry import OPERATORS
+from tdev_core.accelerators.mlx import derive, layout, native, runtime, setup
+from tdev_core.accelerators.mlx.registry import OPERATORS
 from tests.mlx import opdb
 from tests.mlx.models import MODELS, losses
 from tests.mlx.test_direct import SHORT, calls
@@ -334,9 +334,9 @@ def test_torchs_operator_database(op: Any, kind: str) -> None:
 def test_a_child_of_fork_is_told_why_it_cannot() -> None:
     code = """
 import os, sys
-import torch, tdev_core.mlx
-tdev_core.mlx.activate()
-from tdev_core.mlx import native
+import torch, tdev_core.accelerators.mlx
+tdev_core.accelerators.mlx.activate()
+from tdev_core.accelerators.mlx import native
 x = torch.ones(3).to("mlx")
 x + x
 assert native.answered() == 1

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from tdev_core import caches
-from tdev_core.mlx import native
+from tdev_core.accelerators.mlx import native
 
 PROGRAM = """
-import torch, tdev_core.mlx
-tdev_core.mlx.activate()
-from tdev_core.mlx import native
+import torch, tdev_core.accelerators.mlx
+tdev_core.accelerators.mlx.activate()
+from tdev_core.accelerators.mlx import native
 print((torch.ones(3, device="mlx") + 1).tolist(), native.answered(), native.start())
 """
 

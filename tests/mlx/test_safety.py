@@ -13,8 +13,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.errors import FallbackWarning, UnsupportedError
-from tdev_core.mlx import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,7 +155,7 @@ def test_there_is_one_device() -> None:
 
 def test_storages_can_be_made() -> None:
     result = script(
-        "import tdev_core.mlx as m, torch; m.activate(); s = torch.UntypedStorage(8, device='mlx'); print(s.nbytes(), s.tolist())"
+        "import tdev_core.accelerators.mlx as m, torch; m.activate(); s = torch.UntypedStorage(8, device='mlx'); print(s.nbytes(), s.tolist())"
     )
     assert result.returncode == 0, result.stderr
     assert result.stdout.split("\n")[0] == "8 [0, 0, 0, 0, 0, 0, 0, 0]"
@@ -163,7 +163,7 @@ def test_storages_can_be_made() -> None:
 
 def test_a_forked_child_gets_an_error_instead_of_a_hang() -> None:
     result = script("""
-import os, sys, torch, tdev_core.mlx as m
+import os, sys, torch, tdev_core.accelerators.mlx as m
 m.activate()
 print((torch.ones(3, device="mlx") + 1).sum().item(), flush=True)
 pid = os.fork()
@@ -188,9 +188,9 @@ class Hidden:
 import importlib.util
 real = importlib.util.find_spec
 importlib.util.find_spec = lambda name, package=None: None if name.split(".")[0] == "mlx" else real(name, package)
-import tdev_core.mlx
+import tdev_core.accelerators.mlx
 try:
-    tdev_core.mlx.activate()
+    tdev_core.accelerators.mlx.activate()
 except Exception as e:
     print(type(e).__name__, e)
 """
@@ -200,14 +200,15 @@ except Exception as e:
 
 def test_importing_the_package_imports_nothing_heavy() -> None:
     code = (
-        "import sys, tdev_core.mlx, tdev_core.mlx.table as t; rows = t.operators(); "
+        "import sys, tdev_core.accelerators.mlx, tdev_core.accelerators.mlx.table as t; rows = t.operators(); "
         "print(len(rows) > 400, [m for m in ('torch', 'mlx', 'mlx.core', 'numpy') if m in sys.modules])"
     )
     assert script(code).stdout.strip() == "True []"
 
 
 def test_a_fallback_warns_once_and_is_refused_when_strict(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tdev_core import errors, report
+    from tdev_core import errors
+    from tdev_core.mirror import report
 
     x = torch.rand(3, 3, device="mlx")
     errors._warned.clear()

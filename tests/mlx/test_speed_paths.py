@@ -12,9 +12,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tdev_core.mlx import compiler, layout, runtime
-from tdev_core.mlx.ops import matmul, unfolded
-from tdev_core.mlx.storage import array_of
+from tdev_core.accelerators.mlx import compiler, layout, runtime
+from tdev_core.accelerators.mlx.ops import matmul, unfolded
+from tdev_core.accelerators.mlx.storage import array_of
 
 
 def same(f: Callable[..., Tensor], *inputs: Tensor) -> None:

@@ -8,10 +8,10 @@ from tests.mlx.test_safety import script
 
 SETUP = """
 import threading
-import torch, tdev_core.mlx
-tdev_core.mlx.activate()
-from tdev_core.mlx import runtime
-from tdev_core.mlx.accelerator import MlxAccelerator
+import torch, tdev_core.accelerators.mlx
+tdev_core.accelerators.mlx.activate()
+from tdev_core.accelerators.mlx import runtime
+from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
 shared = torch.randn(32, 32, device="mlx")
 stop = threading.Event()
 """

@@ -65,7 +65,7 @@ def test_environments_hold_the_torch_that_is_mirrored() -> None:
 @needs_compiler
 def test_the_wheel_holds_the_module_in_c_for_this_python(wheel: Path, in_wheel: set[str]) -> None:
     compiled = [name for name in in_wheel if Path(name).suffix in COMPILED]
-    assert compiled == [f"tdev_core/_calls{EXTENSION_SUFFIXES[0]}"]
+    assert compiled == [f"tdev_core/shims/_calls{EXTENSION_SUFFIXES[0]}"]
     assert f"-cp{sys.version_info[0]}{sys.version_info[1]}-" in wheel.name
     assert "none-any" not in wheel.name
 

@@ -39,7 +39,7 @@ def suite(app: Path) -> Path:
 
 
 def run_pytest(python: Run, suite: Path, *arguments: str) -> tuple[int, str]:
-    plugin = ["-p", "tdev_core.pytest_plugin", "-p", "no:cacheprovider"]
+    plugin = ["-p", "tdev_core.run.pytest_plugin", "-p", "no:cacheprovider"]
     # Other plugins of this environment have no part in this and take seconds to load.
     done = python("-m", "pytest", *plugin, *arguments, cwd=str(suite))
     return done.returncode, done.stdout + done.stderr
@@ -109,7 +109,7 @@ def test_it_takes_itself_out_again(suite: Path, python: Run) -> None:
     probe = (
         "import sys, multiprocessing.spawn as s, pytest\n"
         "before = [*sys.meta_path], s.get_preparation_data\n"
-        "status = pytest.main(['-q', '-p', 'tdev_core.pytest_plugin', '-k', 'fine'])\n"
+        "status = pytest.main(['-q', '-p', 'tdev_core.run.pytest_plugin', '-k', 'fine'])\n"
         "from tdev_core.run.importer import Finder\n"
         "print('left', [f for f in sys.meta_path if isinstance(f, Finder)], "
         "s.get_preparation_data is before[1], int(status))\n"

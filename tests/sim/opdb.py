@@ -289,9 +289,9 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     warnings.simplefilter("ignore")
 
-    import tdev_core.sim
+    import tdev_core.accelerators.sim
 
-    tdev_core.sim.activate()
+    tdev_core.accelerators.sim.activate()
     from tests.sim import databases
 
     report = Report()

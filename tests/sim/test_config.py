@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tdev_core.accelerators.sim import config
 from tdev_core.errors import ConfigError
-from tdev_core.sim import config
 
 
 @pytest.mark.parametrize(

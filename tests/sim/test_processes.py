@@ -12,7 +12,7 @@ import torch
 
 ROOT = Path(__file__).parents[2]
 WORKER = Path(__file__).parent / "worker.py"
-ACTIVATE = "import torch, tdev_core.sim\ntdev_core.sim.activate()\n"
+ACTIVATE = "import torch, tdev_core.accelerators.sim\ntdev_core.accelerators.sim.activate()\n"
 
 
 def environment(**extra: str) -> dict[str, str]:
@@ -37,7 +37,7 @@ def test_one_device_by_default_and_activation_is_idempotent() -> None:
     out = run(
         ACTIVATE
         + "first = torch.sim\n"
-        + "tdev_core.sim.activate()\n"
+        + "tdev_core.accelerators.sim.activate()\n"
         + "assert torch.sim is first\n"
         + "print(torch.sim.device_count(), torch.zeros(1, device='sim').device)\n"
     )
@@ -46,7 +46,7 @@ def test_one_device_by_default_and_activation_is_idempotent() -> None:
 
 def test_importing_registers_nothing() -> None:
     out = run(
-        "import sys, tdev_core.sim, tdev_core.privateuse\n"
+        "import sys, tdev_core.accelerators.sim, tdev_core.accelerators.privateuse\n"
         "assert 'torch' not in sys.modules\n"
         "import torch\n"
         "print(torch._C._get_privateuse1_backend_name())\n"
@@ -63,9 +63,9 @@ def test_importing_registers_nothing() -> None:
 )
 def test_slot_taken(before: str, message: str) -> None:
     out = run(
-        f"import torch, tdev_core.sim\n{before}\n"
+        f"import torch, tdev_core.accelerators.sim\n{before}\n"
         "from tdev_core.errors import ConfigError\n"
-        "try: tdev_core.sim.activate()\n"
+        "try: tdev_core.accelerators.sim.activate()\n"
         "except ConfigError as error: print(error)\n"
     )
     assert message in out and "'sim' device cannot be registered" in out
@@ -74,9 +74,9 @@ def test_slot_taken(before: str, message: str) -> None:
 @pytest.mark.parametrize("name", ["TDEV_SIM_DEVICES", "TDEV_SIM_MEMORY", "TDEV_SIM_RNG"])
 def test_bad_settings(name: str) -> None:
     code = (
-        "import torch, tdev_core.sim\n"
+        "import torch, tdev_core.accelerators.sim\n"
         "from tdev_core.errors import ConfigError\n"
-        "try: tdev_core.sim.activate()\n"
+        "try: tdev_core.accelerators.sim.activate()\n"
         "except ConfigError as error: print(error)\n"
         "print(torch._C._get_privateuse1_backend_name())\n"
     )
@@ -134,8 +134,8 @@ def test_ddp(tmp_path: Path, backend: str) -> None:
 
 
 SPAWN = """
-import torch, torch.multiprocessing as mp, tdev_core.sim
-tdev_core.sim.activate()
+import torch, torch.multiprocessing as mp, tdev_core.accelerators.sim
+tdev_core.accelerators.sim.activate()
 
 def child(queue, done):
     a, b, p = queue.get()

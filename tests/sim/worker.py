@@ -83,9 +83,9 @@ def collectives(rank: int, device: str) -> None:
 def main(rank: int, store: str, backend: str, device: str, out: str) -> None:
     """One rank; writes the trained parameters to ``out``."""
     if device.startswith("sim"):
-        import tdev_core.sim
+        import tdev_core.accelerators.sim
 
-        tdev_core.sim.activate()
+        tdev_core.accelerators.sim.activate()
     name = None if backend == "default" else backend
     dist.init_process_group(name, init_method=f"file://{store}", rank=rank, world_size=2)
     if backend != "sim:gloo":

@@ -1034,7 +1034,7 @@ from torch._C import _nvtx as _nvtx
 from torch._C import _onnx as _onnx
 from torch._C import _profiler as _profiler
 from torch._C import _verbose as _verbose
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._C import _distributed_rpc_testing as _distributed_rpc_testing

@@ -45,7 +45,7 @@ from torch._decomp import (
 )
 from torch._decomp import decompositions as decompositions
 from torch._decomp import decompositions_for_rng as decompositions_for_rng
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._decomp import decompositions_for_jvp as decompositions_for_jvp

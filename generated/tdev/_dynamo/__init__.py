@@ -111,7 +111,7 @@ from torch._dynamo import trace_rules as trace_rules
 from torch._dynamo import types as types
 from torch._dynamo import utils as utils
 from torch._dynamo import variables as variables
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._dynamo import _trace_wrapped_higher_order_op as _trace_wrapped_higher_order_op

@@ -63,7 +63,7 @@ from torch._export import serde as serde
 from torch._export import utils as utils
 from torch._export import verifier as verifier
 from torch._export import wrappers as wrappers
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._export import converter as converter

@@ -19,7 +19,7 @@ from torch._functorch import predispatch as predispatch
 from torch._functorch import pyfunctorch as pyfunctorch
 from torch._functorch import utils as utils
 from torch._functorch import vmap as vmap
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._functorch import _activation_checkpointing as _activation_checkpointing

@@ -54,7 +54,7 @@ from torch._higher_order_ops import torchbind as torchbind
 from torch._higher_order_ops import triton_kernel_wrap as triton_kernel_wrap
 from torch._higher_order_ops import utils as utils
 from torch._higher_order_ops import wrap as wrap
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._higher_order_ops import cudagraph_conditional_nodes as cudagraph_conditional_nodes

@@ -94,7 +94,7 @@ from torch._inductor import tiling_utils as tiling_utils
 from torch._inductor import triton_bundler as triton_bundler
 from torch._inductor import utils as utils
 from torch._inductor import virtualized as virtualized
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._inductor import __autotune_main__ as __autotune_main__

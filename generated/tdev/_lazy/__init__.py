@@ -17,7 +17,7 @@ from torch._lazy import (
     tree_unflatten as tree_unflatten,
     wait_device_ops as wait_device_ops,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._lazy import closure as closure

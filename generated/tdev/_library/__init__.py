@@ -22,7 +22,7 @@ from torch._library import opaque_object as opaque_object
 from torch._library import simple_registry as simple_registry
 from torch._library import triton as triton
 from torch._library import utils as utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._library import _out_variant as _out_variant

@@ -20,7 +20,7 @@ from torch._logging import (
 from torch._logging import _internal as _internal
 from torch._logging import _registrations as _registrations
 from torch._logging import structured as structured
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._logging import scribe as scribe

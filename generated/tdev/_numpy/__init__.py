@@ -52,7 +52,7 @@ from torch._numpy import _reductions_impl as _reductions_impl
 from torch._numpy import _ufuncs as _ufuncs
 from torch._numpy import _unary_ufuncs_impl as _unary_ufuncs_impl
 from torch._numpy import _util as _util
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._numpy import testing as testing

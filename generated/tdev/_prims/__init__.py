@@ -313,7 +313,7 @@ from torch._prims import (
 )
 from torch._prims import debug_prims as debug_prims
 from torch._prims import rng_prims as rng_prims
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._prims import context as context

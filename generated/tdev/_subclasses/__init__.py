@@ -18,7 +18,7 @@ from torch._subclasses import fake_tensor as fake_tensor
 from torch._subclasses import fake_utils as fake_utils
 from torch._subclasses import functional_tensor as functional_tensor
 from torch._subclasses import meta_utils as meta_utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch._subclasses import complex_tensor as complex_tensor

@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import properties as _properties
 from tdev_core import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import properties as _properties
+from tdev_core.mirror import adoption as _adoption
 
 device_index: Any
 match _current():
@@ -160,7 +160,7 @@ def synchronize(device: torch.types.Device = None, /) -> None:
             _streams.synchronize(device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.accelerator",
     routed=[

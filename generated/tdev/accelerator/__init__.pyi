@@ -32,7 +32,7 @@ from torch.accelerator import (
     synchronize as synchronize,
 )
 from torch.accelerator import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.accelerator import graphs as graphs

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import graphs as _graphs
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.accelerator.graphs
@@ -26,7 +26,7 @@ match _current():
         Graph = _graphs.AcceleratorGraph
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.accelerator.graphs",
     routed=[

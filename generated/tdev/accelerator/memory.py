@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.accelerator.memory
@@ -31,7 +31,7 @@ def empty_cache() -> None:
         case _Backend.MPS:
             torch.mps.empty_cache()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.empty_cache()
+            _usage.empty_cache()
 
 
 def empty_host_cache() -> None:
@@ -58,7 +58,7 @@ def get_memory_info(device_index: torch.types.Device = None, /) -> tuple[int, in
         case _Backend.MPS:
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.info(device_index)
+            return _usage.info(device_index)
 
 
 def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
@@ -73,7 +73,7 @@ def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak(device_index)
+            return _usage.peak(device_index)
 
 
 def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
@@ -88,7 +88,7 @@ def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak_reserved(device_index)
+            return _usage.peak_reserved(device_index)
 
 
 def memory_allocated(device_index: torch.types.Device = None, /) -> int:
@@ -103,7 +103,7 @@ def memory_allocated(device_index: torch.types.Device = None, /) -> int:
         case _Backend.MPS:
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.allocated(device_index)
+            return _usage.allocated(device_index)
 
 
 def memory_reserved(device_index: torch.types.Device = None, /) -> int:
@@ -118,7 +118,7 @@ def memory_reserved(device_index: torch.types.Device = None, /) -> int:
         case _Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.reserved(device_index)
+            return _usage.reserved(device_index)
 
 
 def memory_stats(device_index: torch.types.Device = None, /) -> Any:
@@ -133,7 +133,7 @@ def memory_stats(device_index: torch.types.Device = None, /) -> Any:
         case _Backend.MPS:
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats(device_index)
+            return _usage.stats(device_index)
 
 
 def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -> None:
@@ -148,7 +148,7 @@ def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -
         case _Backend.MPS:
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_accumulated(device_index)
+            _usage.reset_accumulated(device_index)
 
 
 def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
@@ -163,10 +163,10 @@ def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device_index)
+            _usage.reset_peak(device_index)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.accelerator.memory",
     routed=[

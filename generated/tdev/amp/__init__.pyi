@@ -10,7 +10,7 @@ from torch.amp import (
     custom_fwd as custom_fwd,
     is_autocast_available as is_autocast_available,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.amp import autocast_mode as autocast_mode

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import amp as _amp
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import amp as _amp
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.amp.autocast_mode
@@ -57,7 +57,7 @@ def is_autocast_available(device_type: str) -> bool:
             return _amp.is_autocast_available(device_type)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.amp.autocast_mode",
     routed=[

@@ -73,7 +73,7 @@ from torch.autograd import forward_ad as forward_ad
 from torch.autograd import functional as functional
 from torch.autograd import graph as graph
 from torch.autograd import profiler as profiler
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.autograd import anomaly_mode as anomaly_mode

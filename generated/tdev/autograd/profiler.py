@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import profiler as _profiler
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import profiler as _profiler
+from tdev_core.mirror import adoption as _adoption
 
 emit_nvtx: Any
 match _current():
@@ -23,7 +23,7 @@ match _current():
         emit_nvtx = _profiler.emit_nvtx
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.autograd.profiler",
     routed=[

@@ -31,7 +31,7 @@ from torch.backends import openmp as openmp
 from torch.backends import opt_einsum as opt_einsum
 from torch.backends import python_native as python_native
 from torch.backends import quantized as quantized
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.backends import xeon as xeon

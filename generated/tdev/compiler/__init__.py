@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import compile as _compile
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.compiler import compile as _compile
+from tdev_core.mirror import adoption as _adoption
 
 
 def compile(*args: Any, **kwargs: Any) -> Any:
@@ -40,7 +40,7 @@ def set_default_backend(backend: Any) -> None:
             torch.compiler.set_default_backend(_compile.default_backend(backend))
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.compiler",
     routed=[

@@ -10,18 +10,18 @@ from typing import Any
 
 import torch
 
-from tdev_core import bindings as _bindings
-from tdev_core import cudart as _cudart
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
-from tdev_core import properties as _properties
-from tdev_core import rng as _rng
-from tdev_core import sensors as _sensors
 from tdev_core import streams as _streams
-from tdev_core import tensortypes as _tensortypes
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import bindings as _bindings
+from tdev_core.cuda import cudart as _cudart
+from tdev_core.cuda import properties as _properties
+from tdev_core.cuda import rng as _rng
+from tdev_core.cuda import sensors as _sensors
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import tensortypes as _tensortypes
 
 BFloat16Storage: Any
 BFloat16Tensor: Any
@@ -282,7 +282,7 @@ def device_memory_used(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.device_memory_used(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.device_used(device)
+            return _usage.device_used(device)
 
 
 def get_arch_list() -> list[str]:
@@ -564,7 +564,7 @@ def utilization(device: torch.types.Device = None) -> int:
             return _sensors.utilization(device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda",
     routed=[

@@ -199,7 +199,7 @@ from torch.cuda import _gpu_trace as _gpu_trace
 from torch.cuda import _memory_viz as _memory_viz
 from torch.cuda import _sanitizer as _sanitizer
 from torch.cuda import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.cuda import comm as comm

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import gds as _gds
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import gds as _gds
+from tdev_core.mirror import adoption as _adoption
 
 GdsFile: Any
 match _current():
@@ -47,7 +47,7 @@ def gds_register_buffer(s: Any) -> None:
             _gds.gds_register_buffer(s)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.gds",
     routed=[

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import graphs as _graphs
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.graphs
@@ -76,7 +76,7 @@ def make_graphed_callables(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.graphs",
     routed=[

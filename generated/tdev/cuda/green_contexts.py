@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import green_contexts as _green_contexts
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import green_contexts as _green_contexts
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.green_contexts
@@ -26,7 +26,7 @@ match _current():
         GreenContext = _green_contexts.GreenContext
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.green_contexts",
     routed=[

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import allocator as _allocator
-from tdev_core import history as _history
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
-from tdev_core import pools as _pools
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda.memory import allocator as _allocator
+from tdev_core.cuda.memory import history as _history
+from tdev_core.cuda.memory import pools as _pools
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.memory
@@ -120,7 +120,7 @@ def empty_cache() -> None:
         case _Backend.MPS:
             torch.mps.empty_cache()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.empty_cache()
+            _usage.empty_cache()
 
 
 def get_allocator_backend() -> str:
@@ -144,7 +144,7 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
         case _Backend.CUDA:
             return torch.cuda.memory.get_per_process_memory_fraction(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.get_fraction(device)
+            return _usage.get_fraction(device)
 
 
 def host_memory_stats() -> Any:
@@ -156,7 +156,7 @@ def host_memory_stats() -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory.host_memory_stats()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.host_stats()
+            return _usage.host_stats()
 
 
 def host_memory_stats_as_nested_dict() -> Any:
@@ -168,7 +168,7 @@ def host_memory_stats_as_nested_dict() -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory.host_memory_stats_as_nested_dict()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.host_stats_nested()
+            return _usage.host_stats_nested()
 
 
 def list_gpu_processes(device: torch.types.Device = None) -> str:
@@ -181,7 +181,7 @@ def list_gpu_processes(device: torch.types.Device = None) -> str:
         case _Backend.CUDA:
             return torch.cuda.memory.list_gpu_processes(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.processes(device)
+            return _usage.processes(device)
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:
@@ -195,7 +195,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak(device)
+            return _usage.peak(device)
 
 
 def max_memory_cached(device: torch.types.Device = None) -> int:
@@ -209,7 +209,7 @@ def max_memory_cached(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak_reserved(device)
+            return _usage.peak_reserved(device)
 
 
 def max_memory_reserved(device: torch.types.Device = None) -> int:
@@ -223,7 +223,7 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak_reserved(device)
+            return _usage.peak_reserved(device)
 
 
 def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
@@ -237,7 +237,7 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
         case _Backend.MPS:
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.info(device)
+            return _usage.info(device)
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
@@ -251,7 +251,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.allocated(device)
+            return _usage.allocated(device)
 
 
 def memory_cached(device: torch.types.Device = None) -> int:
@@ -265,7 +265,7 @@ def memory_cached(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.reserved(device)
+            return _usage.reserved(device)
 
 
 def memory_reserved(device: torch.types.Device = None) -> int:
@@ -279,7 +279,7 @@ def memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.reserved(device)
+            return _usage.reserved(device)
 
 
 def memory_snapshot(mempool_id: Any = None, include_traces: Any = True) -> Any:
@@ -305,7 +305,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
         case _Backend.MPS:
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats(device)
+            return _usage.stats(device)
 
 
 def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
@@ -317,7 +317,7 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory.memory_stats_as_nested_dict(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats_nested(device)
+            return _usage.stats_nested(device)
 
 
 def memory_summary(device: torch.types.Device = None, abbreviated: bool = False) -> str:
@@ -330,7 +330,7 @@ def memory_summary(device: torch.types.Device = None, abbreviated: bool = False)
         case _Backend.CUDA:
             return torch.cuda.memory.memory_summary(device, abbreviated)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.summary(device, abbreviated)
+            return _usage.summary(device, abbreviated)
 
 
 def reset_accumulated_host_memory_stats() -> None:
@@ -356,7 +356,7 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_accumulated(device)
+            _usage.reset_accumulated(device)
 
 
 def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
@@ -371,7 +371,7 @@ def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device)
+            _usage.reset_peak(device)
 
 
 def reset_max_memory_cached(device: torch.types.Device = None) -> None:
@@ -386,7 +386,7 @@ def reset_max_memory_cached(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device)
+            _usage.reset_peak(device)
 
 
 def reset_peak_host_memory_stats() -> None:
@@ -412,7 +412,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device)
+            _usage.reset_peak(device)
 
 
 def set_per_process_memory_fraction(fraction: Any, device: torch.types.Device = None) -> None:
@@ -424,7 +424,7 @@ def set_per_process_memory_fraction(fraction: Any, device: torch.types.Device = 
         case _Backend.CUDA:
             torch.cuda.memory.set_per_process_memory_fraction(fraction, device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.set_fraction(fraction, device)
+            _usage.set_fraction(fraction, device)
 
 
 def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
@@ -439,7 +439,7 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
             return _pools.use_mem_pool(pool, device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.memory",
     routed=[

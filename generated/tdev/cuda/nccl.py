@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import nccl as _nccl
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import nccl as _nccl
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.nccl
 
-_mirror.load("torch.cuda.nccl", "2.13.0")
+_adoption.load("torch.cuda.nccl", "2.13.0")
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
@@ -132,7 +132,7 @@ def version() -> Any:
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.nccl",
     routed=[

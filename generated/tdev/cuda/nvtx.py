@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import nvtx as _nvtx
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import nvtx as _nvtx
+from tdev_core.mirror import adoption as _adoption
 
 _device_range_end: Any
 _device_range_start: Any
@@ -96,7 +96,7 @@ def range_start(msg: Any) -> int:
             return _nvtx.range_start(msg)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.nvtx",
     routed=[

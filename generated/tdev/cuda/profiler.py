@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import profiler as _profiler
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import profiler as _profiler
+from tdev_core.mirror import adoption as _adoption
 
 
 def profile() -> Any:
@@ -49,7 +49,7 @@ def stop() -> Any:
             return  # there is no outside profiler to tell; torch.profiler needs no such call
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.profiler",
     routed=[

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import rng as _rng
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import rng as _rng
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.random
@@ -139,7 +139,7 @@ def set_rng_state_all(new_states: Any) -> None:
             _rng.set_rng_state_all(new_states)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.random",
     routed=[

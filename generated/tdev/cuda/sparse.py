@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import tensortypes as _tensortypes
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import tensortypes as _tensortypes
 
 BFloat16Tensor: Any
 ByteTensor: Any
@@ -47,7 +47,7 @@ match _current():
         ShortTensor = _tensortypes.SparseShortTensor
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.sparse",
     routed=[

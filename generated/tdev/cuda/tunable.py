@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import tunable as _tunable
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import tunable as _tunable
+from tdev_core.mirror import adoption as _adoption
 
 
 def enable(val: bool = True) -> None:
@@ -248,7 +248,7 @@ def tuning_is_enabled() -> bool:
             return False  # there is no tuner, and asking for one warned
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.tunable",
     routed=[

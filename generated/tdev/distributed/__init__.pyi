@@ -136,7 +136,7 @@ from torch.distributed import _functional_collectives as _functional_collectives
 from torch.distributed import _functional_collectives_impl as _functional_collectives_impl
 from torch.distributed import _local_tensor as _local_tensor
 from torch.distributed import _mesh_layout as _mesh_layout
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch.distributed import _pycute as _pycute

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import distributed_mesh as _distributed_mesh
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.distributed import mesh as _mesh
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.distributed.device_mesh
@@ -40,7 +40,7 @@ def init_device_mesh(
                 backend_override=backend_override,
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed_mesh.init_device_mesh(
+            return _mesh.init_device_mesh(
                 device_type,
                 mesh_shape,
                 mesh_dim_names=mesh_dim_names,
@@ -48,7 +48,7 @@ def init_device_mesh(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.distributed.device_mesh",
     routed=[

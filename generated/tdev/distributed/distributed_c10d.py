@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import distributed as _distributed
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.distributed import groups as _groups
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.distributed.distributed_c10d
 
-_mirror.load("torch.distributed.distributed_c10d", "2.13.0")
+_adoption.load("torch.distributed.distributed_c10d", "2.13.0")
 
 
 def barrier(
@@ -68,7 +68,7 @@ def get_backend(group: Any = None) -> Any:
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_backend(group)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.get_backend(group)
+            return _groups.get_backend(group)
 
 
 def get_backend_config(group: Any = None) -> str:
@@ -80,7 +80,7 @@ def get_backend_config(group: Any = None) -> str:
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_backend_config(group)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.get_backend_config(group)
+            return _groups.get_backend_config(group)
 
 
 def get_default_backend_for_device(device: str | torch.device) -> str:
@@ -92,7 +92,7 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.get_default_backend_for_device(device)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.get_default_backend_for_device(device)
+            return _groups.get_default_backend_for_device(device)
 
 
 def init_process_group(
@@ -126,7 +126,7 @@ def init_process_group(
                 _ranks,
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _distributed.init_process_group(
+            _groups.init_process_group(
                 backend,
                 init_method,
                 timeout,
@@ -149,7 +149,7 @@ def is_backend_available(backend: str) -> bool:
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.is_backend_available(backend)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.is_backend_available(backend)
+            return _groups.is_backend_available(backend)
 
 
 def is_nccl_available() -> bool:
@@ -161,7 +161,7 @@ def is_nccl_available() -> bool:
         case _Backend.CUDA:
             return torch.distributed.distributed_c10d.is_nccl_available()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.is_nccl_available()
+            return _groups.is_nccl_available()
 
 
 def new_group(
@@ -191,7 +191,7 @@ def new_group(
                 sort_ranks,
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.new_group(
+            return _groups.new_group(
                 ranks,
                 timeout,
                 backend,
@@ -221,7 +221,7 @@ def new_subgroups(
                 group_size, group, timeout, backend, pg_options, group_desc
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.new_subgroups(
+            return _groups.new_subgroups(
                 group_size, group, timeout, backend, pg_options, group_desc
             )
 
@@ -243,7 +243,7 @@ def new_subgroups_by_enumeration(
                 ranks_per_subgroup_list, timeout, backend, pg_options, group_desc
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.new_subgroups_by_enumeration(
+            return _groups.new_subgroups_by_enumeration(
                 ranks_per_subgroup_list, timeout, backend, pg_options, group_desc
             )
 
@@ -335,12 +335,12 @@ def split_group(
                 parent_pg, split_ranks, timeout, pg_options, group_desc, backend
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _distributed.split_group(
+            return _groups.split_group(
                 parent_pg, split_ranks, timeout, pg_options, group_desc, backend
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.distributed.distributed_c10d",
     routed=[

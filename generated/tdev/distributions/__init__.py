@@ -74,7 +74,7 @@ from torch.distributions import (
     transform_to as transform_to,
 )
 from torch.distributions import transforms as transforms
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributions import bernoulli as bernoulli

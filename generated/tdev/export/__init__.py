@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import exported as _exported
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.compiler import exported as _exported
+from tdev_core.mirror import adoption as _adoption
 
 
 def load(
@@ -34,7 +34,7 @@ def load(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.export",
     routed=[

@@ -36,7 +36,7 @@ from torch.export import (
 from torch.export import _remove_effect_tokens_pass as _remove_effect_tokens_pass
 from torch.export import _state_dict_utils as _state_dict_utils
 from torch.export import _tree_utils as _tree_utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.export import custom_obj as custom_obj

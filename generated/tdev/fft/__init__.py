@@ -10,11 +10,11 @@ from typing import Any
 
 import torch
 
-from tdev_core import calls as _calls
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
 from tdev_core.devices import unpinned as _unpinned
+from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import calls as _calls
 
 
 @_calls.passing("device", "pin_memory")
@@ -47,7 +47,7 @@ def rfftfreq(*args: Any, **kwargs: Any) -> Any:
     return torch.fft.rfftfreq(*args, **kwargs)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.fft",
     routed=[

@@ -21,7 +21,7 @@ from torch.func import (
     vjp as vjp,
     vmap as vmap,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.func import _random as _random

@@ -28,7 +28,7 @@ from torch.fx import _lazy_graph_module as _lazy_graph_module
 from torch.fx import _pytree as _pytree
 from torch.fx import _symbolic_trace as _symbolic_trace
 from torch.fx import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx import annotate as annotate

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import jit as _jit
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.compiler import jit as _jit
+from tdev_core.mirror import adoption as _adoption
 
 
 def load(
@@ -45,7 +45,7 @@ def script(
             return _jit.script(obj, optimize, _frames_up, _rcb, example_inputs)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.jit",
     routed=[

@@ -87,7 +87,7 @@ from torch.jit import _script as _script
 from torch.jit import _serialization as _serialization
 from torch.jit import _state as _state
 from torch.jit import _trace as _trace
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.jit import annotations as annotations

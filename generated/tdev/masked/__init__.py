@@ -38,7 +38,7 @@ from torch.masked import (
 )
 from torch.masked import _docs as _docs
 from torch.masked import _ops as _ops
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.masked import maskedtensor as maskedtensor

@@ -11,14 +11,14 @@ from typing import Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
-from tdev_core import properties as _properties
-from tdev_core import rng as _rng
 from tdev_core import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import properties as _properties
+from tdev_core.cuda import rng as _rng
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 
 def compile_shader(source: str) -> Any:
@@ -49,7 +49,7 @@ def current_allocated_memory() -> int:
         case _Backend.MPS:
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.allocated(None)
+            return _usage.allocated(None)
 
 
 def device_count() -> int:
@@ -74,7 +74,7 @@ def driver_allocated_memory() -> int:
         case _Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.reserved(None)
+            return _usage.reserved(None)
 
 
 def empty_cache() -> None:
@@ -89,7 +89,7 @@ def empty_cache() -> None:
         case _Backend.MPS:
             torch.mps.empty_cache()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.empty_cache()
+            _usage.empty_cache()
 
 
 def get_rng_state(device: int | str | torch.device = "mps") -> torch.Tensor:
@@ -156,7 +156,7 @@ def recommended_max_memory() -> int:
         case _Backend.MPS:
             return torch.mps.recommended_max_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.info(None)[1]
+            return _usage.info(None)[1]
 
 
 def seed() -> None:
@@ -184,7 +184,7 @@ def set_per_process_memory_fraction(fraction: Any) -> None:
         case _Backend.MPS:
             torch.mps.set_per_process_memory_fraction(fraction)
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.set_fraction(fraction, None)
+            _usage.set_fraction(fraction, None)
 
 
 def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "mps") -> None:
@@ -212,7 +212,7 @@ def synchronize() -> None:
             _streams.synchronize(None)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.mps",
     routed=[

@@ -24,7 +24,7 @@ from torch.mps import (
     synchronize as synchronize,
 )
 from torch.mps import profiler as profiler
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.mps import event as event

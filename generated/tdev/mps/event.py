@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import events as _events
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.mps.event
@@ -28,7 +28,7 @@ match _current():
         Event = _events.Event
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.mps.event",
     routed=[

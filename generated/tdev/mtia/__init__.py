@@ -11,15 +11,15 @@ from typing import Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import history as _history
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
-from tdev_core import properties as _properties
-from tdev_core import rng as _rng
 from tdev_core import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import properties as _properties
+from tdev_core.cuda import rng as _rng
+from tdev_core.cuda.memory import history as _history
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 StreamContext: Any
 device: Any
@@ -106,7 +106,7 @@ def empty_cache() -> None:
         case _Backend.MPS:
             torch.mps.empty_cache()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.empty_cache()
+            _usage.empty_cache()
 
 
 def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
@@ -366,7 +366,7 @@ def synchronize(device: torch.types.Device = None) -> None:
             _streams.synchronize(device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.mtia",
     routed=[

@@ -64,7 +64,7 @@ from torch.mtia import (
     synchronize as synchronize,
 )
 from torch.mtia import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.mtia import memory as memory

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.mtia.memory
@@ -31,7 +31,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak(device)
+            return _usage.peak(device)
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
@@ -45,7 +45,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.allocated(device)
+            return _usage.allocated(device)
 
 
 def memory_stats(device: torch.types.Device = None) -> Any:
@@ -59,7 +59,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
         case _Backend.MPS:
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats(device)
+            return _usage.stats(device)
 
 
 def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
@@ -73,10 +73,10 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device)
+            _usage.reset_peak(device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.mtia.memory",
     routed=[

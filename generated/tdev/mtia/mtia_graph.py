@@ -12,9 +12,9 @@ import torch
 
 from tdev_core import graphs as _graphs
 from tdev_core import graphs_cuda as _graphs_cuda
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.mtia.mtia_graph
@@ -42,7 +42,7 @@ def graph_pool_handle() -> Any:
             return _graphs.graph_pool_handle()
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.mtia.mtia_graph",
     routed=[

@@ -23,7 +23,7 @@ from torch.multiprocessing import (
     start_processes as start_processes,
 )
 from torch.multiprocessing import _atfork as _atfork
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.multiprocessing import pool as pool

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
 from tdev_core.devices import unpinned as _unpinned
+from tdev_core.mirror import adoption as _adoption
 
 
 def as_nested_tensor(
@@ -57,7 +57,7 @@ def nested_tensor(
     )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nested",
     routed=[

@@ -19,7 +19,7 @@ from torch.nested import (
     nested_tensor_from_jagged as nested_tensor_from_jagged,
     to_padded_tensor as to_padded_tensor,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.nested import _internal as _internal

@@ -180,7 +180,7 @@ from tdev.nn import parallel as parallel
 from torch.nn import parameter as parameter
 from tdev.nn import utils as utils
 from torch.nn import _reduction as _reduction
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.nn import backends as backends

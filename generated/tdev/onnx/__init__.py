@@ -26,7 +26,7 @@ from torch.onnx import (
     unregister_custom_op_symbolic as unregister_custom_op_symbolic,
 )
 from torch.onnx import errors as errors
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch.onnx import ops as ops

@@ -26,7 +26,7 @@ from torch.optim import _adafactor as _adafactor
 from torch.optim import _functional as _functional
 from torch.optim import _muon as _muon
 from torch.optim import _stateless as _stateless
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.optim import _multi_tensor as _multi_tensor

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 
 def update_bn(loader: Any, model: Any, device: int | torch.device | None = None) -> None:
@@ -24,7 +24,7 @@ def update_bn(loader: Any, model: Any, device: int | torch.device | None = None)
     torch.optim.swa_utils.update_bn(loader, model, device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.optim.swa_utils",
     routed=[

@@ -25,7 +25,7 @@ from torch.package import _mangling as _mangling
 from torch.package import _package_pickler as _package_pickler
 from torch.package import _package_unpickler as _package_unpickler
 from torch.package import _stdlib as _stdlib
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.package import analyze as analyze

@@ -32,7 +32,7 @@ from torch.profiler import (
 from torch.profiler import itt as itt
 from torch.profiler import _memory_profiler as _memory_profiler
 from torch.profiler import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.profiler import profiler as profiler

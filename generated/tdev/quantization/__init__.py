@@ -105,7 +105,7 @@ from torch.quantization import (
     script_qconfig_dict as script_qconfig_dict,
     swap_module as swap_module,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.quantization import fake_quantize as fake_quantize

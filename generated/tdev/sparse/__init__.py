@@ -29,7 +29,7 @@ from torch.sparse import (
 )
 from torch.sparse import _semi_structured_conversions as _semi_structured_conversions
 from torch.sparse import _semi_structured_ops as _semi_structured_ops
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.sparse import semi_structured as semi_structured

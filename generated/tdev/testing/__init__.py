@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 
 def make_tensor(
@@ -45,7 +45,7 @@ def make_tensor(
     )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.testing",
     routed=[

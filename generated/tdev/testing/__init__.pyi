@@ -10,7 +10,7 @@ from torch.testing import (
 )
 from torch.testing import _comparison as _comparison
 from torch.testing import _creation as _creation
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.testing import _internal as _internal

@@ -41,7 +41,7 @@ from torch.utils import _thunk as _thunk
 from torch.utils import _traceback as _traceback
 from torch.utils import _triton as _triton
 from torch.utils import _typing_utils as _typing_utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch.utils import _debug_mode as _debug_mode

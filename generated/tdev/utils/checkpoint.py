@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import rng as _rng
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import rng as _rng
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.utils.checkpoint
@@ -31,7 +31,7 @@ def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> 
             _rng.set_device_states(devices, states, device_type=device_type)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.utils.checkpoint",
     routed=[

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.utils.dlpack
@@ -29,7 +29,7 @@ def from_dlpack(
     return torch.utils.dlpack.from_dlpack(ext_tensor, device=device, copy=copy)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.utils.dlpack",
     routed=[

@@ -115,7 +115,7 @@ from torch.xpu import (
     utilization as utilization,
 )
 from torch.xpu import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.xpu import graphs as graphs

@@ -12,9 +12,9 @@ import torch
 
 from tdev_core import graphs as _graphs
 from tdev_core import graphs_cuda as _graphs_cuda
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.xpu.graphs
@@ -77,7 +77,7 @@ def make_graphed_callables(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.xpu.graphs",
     routed=[

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import allocator as _allocator
 from tdev_core import devices as _devices
-from tdev_core import history as _history
-from tdev_core import memory as _memory
-from tdev_core import mirror as _mirror
-from tdev_core import pools as _pools
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda.memory import allocator as _allocator
+from tdev_core.cuda.memory import history as _history
+from tdev_core.cuda.memory import pools as _pools
+from tdev_core.cuda.memory import usage as _usage
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.xpu.memory
@@ -62,7 +62,7 @@ def empty_cache() -> None:
         case _Backend.MPS:
             torch.mps.empty_cache()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.empty_cache()
+            _usage.empty_cache()
 
 
 def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
@@ -74,7 +74,7 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
         case _Backend.CUDA:
             return torch.cuda.get_per_process_memory_fraction(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.get_fraction(device)
+            return _usage.get_fraction(device)
 
 
 def max_memory_allocated(device: torch.types.Device = None) -> int:
@@ -88,7 +88,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak(device)
+            return _usage.peak(device)
 
 
 def max_memory_reserved(device: torch.types.Device = None) -> int:
@@ -102,7 +102,7 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.peak_reserved(device)
+            return _usage.peak_reserved(device)
 
 
 def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
@@ -116,7 +116,7 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
         case _Backend.MPS:
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.info(device)
+            return _usage.info(device)
 
 
 def memory_allocated(device: torch.types.Device = None) -> int:
@@ -130,7 +130,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.allocated(device)
+            return _usage.allocated(device)
 
 
 def memory_reserved(device: torch.types.Device = None) -> int:
@@ -144,7 +144,7 @@ def memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.reserved(device)
+            return _usage.reserved(device)
 
 
 def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> Any:
@@ -170,7 +170,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
         case _Backend.MPS:
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats(device)
+            return _usage.stats(device)
 
 
 def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
@@ -182,7 +182,7 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory_stats_as_nested_dict(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _memory.stats_nested(device)
+            return _usage.stats_nested(device)
 
 
 def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
@@ -196,7 +196,7 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_accumulated(device)
+            _usage.reset_accumulated(device)
 
 
 def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
@@ -210,7 +210,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.MPS:
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.reset_peak(device)
+            _usage.reset_peak(device)
 
 
 def set_per_process_memory_fraction(fraction: float, device: torch.types.Device = None) -> None:
@@ -222,7 +222,7 @@ def set_per_process_memory_fraction(fraction: float, device: torch.types.Device 
         case _Backend.CUDA:
             torch.cuda.set_per_process_memory_fraction(fraction, _devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _memory.set_fraction(fraction, device)
+            _usage.set_fraction(fraction, device)
 
 
 def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
@@ -237,7 +237,7 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
             return _pools.use_mem_pool(pool, device)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.xpu.memory",
     routed=[

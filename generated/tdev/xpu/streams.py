@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdev_core import events as _events
-from tdev_core import mirror as _mirror
 from tdev_core import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.xpu.streams
@@ -30,7 +30,7 @@ match _current():
         Stream = _streams.Stream
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.xpu.streams",
     routed=[

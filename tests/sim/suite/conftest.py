@@ -16,11 +16,11 @@ import pytest
 if os.environ.get("TDEV_BACKEND") == "sim":
     import hypothesis.configuration
 
-    import tdev_core.sim
+    import tdev_core.accelerators.sim
 
     hypothesis.configuration.set_hypothesis_home_dir(tempfile.gettempdir() + "/tdev-hypothesis")
 
-    tdev_core.sim.activate()
+    tdev_core.accelerators.sim.activate()
 else:
     collect_ignore_glob = ["test_*.py"]
 

@@ -116,8 +116,8 @@ def test_a_compiled_checkpoint_drops_out_the_same_twice(index: int) -> None:
 
 _PLAIN = """
 import warnings
-import torch, tdev_core.sim
-tdev_core.sim.activate()
+import torch, tdev_core.accelerators.sim
+tdev_core.accelerators.sim.activate()
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     made = torch.compile(lambda: torch.zeros(3, device="sim") + 1)()
@@ -161,7 +161,7 @@ def test_another_current_device_is_compiled_for() -> None:
 
 
 def test_graphs_without_the_device_stay_inductors() -> None:
-    from tdev_core.privateuse.compiling import _touches
+    from tdev_core.accelerators.privateuse.compiling import _touches
 
     def graph(x: torch.Tensor) -> torch.fx.GraphModule:
         return torch.fx.symbolic_trace(lambda x: x + 1)

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from tdev_core import memory as memories
-from tdev_core.sim import memory
-from tdev_core.sim.accelerator import SimAccelerator
+from tdev_core.accelerators.sim import memory
+from tdev_core.accelerators.sim.accelerator import SimAccelerator
+from tdev_core.cuda.memory import usage as memories
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
 

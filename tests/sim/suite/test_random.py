@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import torch
 
-from tdev_core.privateuse.generator import DeviceGenerator
-from tdev_core.sim.accelerator import SimAccelerator
+from tdev_core.accelerators.privateuse.generator import DeviceGenerator
+from tdev_core.accelerators.sim.accelerator import SimAccelerator
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
 
@@ -190,8 +190,8 @@ def test_vmap_and_init() -> None:
 
 def test_own_mode() -> None:
     code = (
-        "import torch, tdev_core.sim\n"
-        "tdev_core.sim.activate()\n"
+        "import torch, tdev_core.accelerators.sim\n"
+        "tdev_core.accelerators.sim.activate()\n"
         "torch.manual_seed(0); torch.rand(2, device='sim'); a = torch.rand(2)\n"
         "torch.manual_seed(0); b = torch.rand(2)\n"
         "assert torch.equal(a, b)\n"

@@ -113,8 +113,8 @@ def test_missing_device_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "x.pt"
     torch.save(torch.ones(2, device="sim:1"), path)
     code = (
-        "import sys, torch, tdev_core.sim\n"
-        "tdev_core.sim.activate()\n"
+        "import sys, torch, tdev_core.accelerators.sim\n"
+        "tdev_core.accelerators.sim.activate()\n"
         "try: torch.load(sys.argv[1])\n"
         "except RuntimeError as error: assert 'device_count() is 1' in str(error), error\n"
         "else: raise SystemExit('loaded')\n"

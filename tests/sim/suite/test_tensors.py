@@ -12,8 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tdev_core import devices, shims, tensortypes
+from tdev_core import devices
 from tdev_core.errors import UnsupportedError
+from tdev_core.shims import install as shims
+from tdev_core.shims import tensortypes
 
 
 def test_device_type() -> None:

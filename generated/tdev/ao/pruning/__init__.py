@@ -19,7 +19,7 @@ from torch.ao.pruning import (
     module_to_fqn as module_to_fqn,
 )
 from torch.ao.pruning import _mappings as _mappings
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.pruning import scheduler as scheduler

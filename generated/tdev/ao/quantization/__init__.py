@@ -165,7 +165,7 @@ from torch.ao.quantization import (
     swap_module as swap_module,
     weight_observer_range_neg_127_to_127 as weight_observer_range_neg_127_to_127,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.quantization import backend_config as backend_config

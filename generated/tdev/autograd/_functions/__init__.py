@@ -13,7 +13,7 @@ from torch.autograd._functions import (
     reduce as reduce,
     torch as torch,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.autograd._functions import tensor as tensor

@@ -10,12 +10,12 @@ from typing import Any
 
 import torch
 
-from tdev_core import attention as _attention
-from tdev_core import backends as _backends
-from tdev_core import fft_plans as _fft_plans
-from tdev_core import mirror as _mirror
+from tdev_core.attention import sdpa as _sdpa
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import backends as _backends
+from tdev_core.cuda import fft_plans as _fft_plans
+from tdev_core.mirror import adoption as _adoption
 
 cufft_plan_cache: Any
 match _current():
@@ -115,12 +115,10 @@ def sdp_kernel(
                 enable_flash, enable_math, enable_mem_efficient, enable_cudnn
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _attention.sdp_kernel(
-                enable_flash, enable_math, enable_mem_efficient, enable_cudnn
-            )
+            return _sdpa.sdp_kernel(enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.backends.cuda",
     routed=[

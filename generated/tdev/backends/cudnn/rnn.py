@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import backends as _backends
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import backends as _backends
+from tdev_core.mirror import adoption as _adoption
 
 
 def get_cudnn_mode(mode: Any) -> Any:
@@ -36,7 +36,7 @@ def init_dropout_state(dropout: Any, train: Any, dropout_seed: Any, dropout_stat
             return _backends.init_dropout_state(dropout, train, dropout_seed, dropout_state)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.backends.cudnn.rnn",
     routed=[

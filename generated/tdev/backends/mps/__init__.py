@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import torch
 
-from tdev_core import backends as _backends
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
-from tdev_core.errors import unsupported as _unsupported
+from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import backends as _backends
+from tdev_core.mirror import adoption as _adoption
 
 
 def get_core_count() -> int:
@@ -65,7 +65,7 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
             return _backends.is_macos_or_newer(major, minor)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.backends.mps",
     routed=[

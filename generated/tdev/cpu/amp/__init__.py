@@ -8,7 +8,7 @@ from torch.cpu.amp import (
     GradScaler as GradScaler,
     autocast as autocast,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.cpu.amp import autocast_mode as autocast_mode

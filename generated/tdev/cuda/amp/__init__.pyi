@@ -8,7 +8,7 @@ from torch.cuda.amp import (
     custom_bwd as custom_bwd,
     custom_fwd as custom_fwd,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.cuda.amp import autocast_mode as autocast_mode

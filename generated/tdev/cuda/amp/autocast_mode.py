@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import amp as _amp
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import amp as _amp
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.amp.autocast_mode
@@ -43,7 +43,7 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
             return _amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.amp.autocast_mode",
     routed=[

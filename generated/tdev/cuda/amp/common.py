@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import amp as _amp
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import amp as _amp
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.cuda.amp.common
@@ -28,7 +28,7 @@ def amp_definitely_not_available() -> Any:
             return _amp.definitely_not_available()
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.cuda.amp.common",
     routed=[

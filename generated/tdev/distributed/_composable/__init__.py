@@ -10,7 +10,7 @@ from torch.distributed._composable import (
     contract as contract,
     replicate as replicate,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed._composable import checkpoint_activation as checkpoint_activation

@@ -10,7 +10,7 @@ from torch.distributed._shard import (
     shard_module as shard_module,
     shard_parameter as shard_parameter,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed._shard import _utils as _utils

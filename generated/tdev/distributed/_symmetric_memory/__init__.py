@@ -98,7 +98,7 @@ from torch.distributed._symmetric_memory import (
     uuid as uuid,
     wait_signal as wait_signal,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed._symmetric_memory import _nccl as _nccl

@@ -25,7 +25,7 @@ from torch.distributed._tensor import (
     sys as sys,
     zeros as zeros,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed._tensor import api as api

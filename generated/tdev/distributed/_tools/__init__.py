@@ -17,7 +17,7 @@ from torch.distributed._tools import (
     SACTradeOffStats as SACTradeOffStats,
 )
 from torch.distributed._tools import mod_tracker as mod_tracker
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed._tools import common_utils as common_utils

@@ -9,7 +9,7 @@ from torch.distributed.algorithms import (
     JoinHook as JoinHook,
     Joinable as Joinable,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.distributed.algorithms import ddp_comm_hooks as ddp_comm_hooks

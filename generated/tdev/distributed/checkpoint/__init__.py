@@ -33,7 +33,7 @@ from torch.distributed.checkpoint import (
     save as save,
     save_state_dict as save_state_dict,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.checkpoint import api as api

@@ -16,7 +16,7 @@ from torch.distributed.debug import (
     stop_debug_server as stop_debug_server,
     tcpstore_client as tcpstore_client,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.debug import _debug_handlers as _debug_handlers

@@ -32,7 +32,7 @@ from torch.distributed.fsdp import (
     register_fsdp_forward_method as register_fsdp_forward_method,
     share_comm_ctx as share_comm_ctx,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.fsdp import api as api

@@ -9,7 +9,7 @@ from torch.distributed.launcher import (
     elastic_launch as elastic_launch,
     launch_agent as launch_agent,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.launcher import api as api

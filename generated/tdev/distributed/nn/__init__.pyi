@@ -16,7 +16,7 @@ from torch.distributed.nn import (
     reduce_scatter as reduce_scatter,
     scatter as scatter,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.distributed.nn import api as api

@@ -21,7 +21,7 @@ from torch.distributed.optim import (
     _get_in_backward_optimizers as _get_in_backward_optimizers,
     as_functional_optim as as_functional_optim,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.optim import apply_optimizer_in_backward as apply_optimizer_in_backward

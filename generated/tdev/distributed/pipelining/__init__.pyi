@@ -17,7 +17,7 @@ from torch.distributed.pipelining import (
     pipe_split as pipe_split,
     pipeline as pipeline,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.pipelining import microbatch as microbatch

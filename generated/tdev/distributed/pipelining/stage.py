@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.distributed.pipelining.stage
@@ -32,7 +32,7 @@ def build_stage(
     )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.distributed.pipelining.stage",
     routed=[

@@ -68,7 +68,7 @@ from torch.distributed.rpc import api as api
 from torch.distributed.rpc import backend_registry as backend_registry
 from torch.distributed.rpc import functions as functions
 from torch.distributed.rpc import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.rpc import constants as constants

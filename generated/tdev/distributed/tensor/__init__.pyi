@@ -37,7 +37,7 @@ from torch.distributed.tensor import _redistribute as _redistribute
 from torch.distributed.tensor import _sharding_prop as _sharding_prop
 from torch.distributed.tensor import _tp_conv as _tp_conv
 from torch.distributed.tensor import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch.distributed.tensor import _ops as _ops

@@ -6,10 +6,10 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
+from tdev_core.mirror import adoption as _adoption
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.distributed.tensor.device_mesh",
     elsewhere={

@@ -19,7 +19,7 @@ from torch.export.experimental import (
     _remove_detach_pass as _remove_detach_pass,
     _sticky_export as _sticky_export,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.export.experimental import _utils as _utils

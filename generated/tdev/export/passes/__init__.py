@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.export.passes
@@ -27,7 +27,7 @@ def move_to_device_pass(ep: Any, location: torch.device | str | dict[str, str]) 
     return torch.export.passes.move_to_device_pass(ep, location)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.export.passes",
     routed=[

@@ -11,7 +11,7 @@ from torch.export.pt2_archive import (
 )
 from torch.export.pt2_archive import _package as _package
 from torch.export.pt2_archive import _package_weights as _package_weights
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.export.pt2_archive import constants as constants

@@ -9,7 +9,7 @@ from torch.fx.experimental import _config as _config
 from torch.fx.experimental import _constant_symnode as _constant_symnode
 from torch.fx.experimental import _dynamism as _dynamism
 from torch.fx.experimental import _size_hinting as _size_hinting
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.experimental import accelerator_partitioner as accelerator_partitioner

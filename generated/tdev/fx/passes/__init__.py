@@ -17,7 +17,7 @@ from torch.fx.passes import split_module as split_module
 from torch.fx.passes import split_utils as split_utils
 from torch.fx.passes import splitter_base as splitter_base
 from torch.fx.passes import tools_common as tools_common
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.passes import annotate_getitem_nodes as annotate_getitem_nodes

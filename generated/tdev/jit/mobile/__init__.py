@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.jit.mobile
@@ -24,7 +24,7 @@ def validate_map_location(map_location: Any = None) -> Any:
     return torch.jit.mobile.validate_map_location(map_location)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.jit.mobile",
     routed=[

@@ -16,7 +16,7 @@ from torch.masked.maskedtensor import (
     _is_reduction as _is_reduction,
     is_masked_tensor as is_masked_tensor,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.masked.maskedtensor import binary as binary

@@ -6,7 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.nested._internal import nested_int as nested_int
 from torch.nested._internal import nested_tensor as nested_tensor
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nested._internal import ops as ops

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import attention as _attention
-from tdev_core import mirror as _mirror
+from tdev_core.attention import sdpa as _sdpa
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 
 def activate_flash_attention_impl(impl: Any) -> None:
@@ -25,7 +25,7 @@ def activate_flash_attention_impl(impl: Any) -> None:
         case _Backend.CUDA:
             torch.nn.attention.activate_flash_attention_impl(impl)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _attention.activate_flash_attention_impl(impl)
+            _sdpa.activate_flash_attention_impl(impl)
 
 
 def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
@@ -37,10 +37,10 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
         case _Backend.CUDA:
             return torch.nn.attention.sdpa_kernel(backends, set_priority)
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _attention.sdpa_kernel(backends, set_priority)
+            return _sdpa.sdpa_kernel(backends, set_priority)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.attention",
     routed=[

@@ -29,7 +29,7 @@ from torch.nn.attention import (
     sdpa_kernel as sdpa_kernel,
     warn as warn,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.attention import bias as bias

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import flex as _flex
-from tdev_core import mirror as _mirror
+from tdev_core.attention import flex as _flex
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.nn.attention.flex_attention
 
-_mirror.load("torch.nn.attention.flex_attention", "2.13.0")
+_adoption.load("torch.nn.attention.flex_attention", "2.13.0")
 
 
 def create_block_mask(
@@ -116,7 +116,7 @@ def flex_attention(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.attention.flex_attention",
     routed=[

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import varlen as _varlen
+from tdev_core.attention import varlen as _varlen
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.nn.attention.varlen
@@ -138,7 +138,7 @@ def varlen_attn_out(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.attention.varlen",
     routed=[

@@ -167,7 +167,7 @@ from torch.nn.modules import (
     ZeroPad3d as ZeroPad3d,
 )
 from torch.nn.modules import _functions as _functions
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.modules import activation as activation

@@ -13,7 +13,7 @@ from torch.nn.parallel import (
     scatter as scatter,
 )
 from torch.nn.parallel import _functions as _functions
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.parallel import comm as comm

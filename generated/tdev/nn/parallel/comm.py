@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import comm as _comm
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import comm as _comm
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.nn.parallel.comm
@@ -92,7 +92,7 @@ def scatter(
             return _comm.scatter(tensor, devices, chunk_sizes, dim, streams, out=out)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.parallel.comm",
     routed=[

@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import parallel as _parallel
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.distributed import parallel as _parallel
+from tdev_core.mirror import adoption as _adoption
 
 
 def data_parallel(
@@ -39,7 +39,7 @@ def data_parallel(
             )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.parallel.data_parallel",
     routed=[

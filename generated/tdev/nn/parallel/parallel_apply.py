@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import parallel as _parallel
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.distributed import parallel as _parallel
+from tdev_core.mirror import adoption as _adoption
 
 
 def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: Any = None) -> Any:
@@ -28,7 +28,7 @@ def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: A
             return _parallel.parallel_apply(modules, inputs, kwargs_tup, devices)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.parallel.parallel_apply",
     routed=[

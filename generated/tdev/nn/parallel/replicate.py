@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import parallel as _parallel
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.distributed import parallel as _parallel
+from tdev_core.mirror import adoption as _adoption
 
 
 def replicate(network: Any, devices: Any, detach: bool = False) -> Any:
@@ -25,7 +25,7 @@ def replicate(network: Any, devices: Any, detach: bool = False) -> Any:
             return _parallel.replicate(network, devices, detach)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.parallel.replicate",
     routed=[

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
-from tdev_core import parallel as _parallel
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.distributed import parallel as _parallel
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.nn.parallel.scatter_gather
@@ -43,7 +43,7 @@ def scatter(inputs: Any, target_gpus: Any, dim: Any = 0) -> Any:
             return _parallel.scatter(inputs, target_gpus, dim)
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.nn.parallel.scatter_gather",
     routed=[

@@ -41,7 +41,7 @@ from torch.nn.quantized import (
 from torch.nn.quantized import dynamic as dynamic
 from torch.nn.quantized import functional as functional
 from torch.nn.quantized import modules as modules
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.nn.quantized import _reference as _reference

@@ -29,7 +29,7 @@ from torch.nn.utils import parametrize as parametrize
 from torch.nn.utils import rnn as rnn
 from torch.nn.utils import stateless as stateless
 from torch.nn.utils import _named_member_accessor as _named_member_accessor
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.utils import clip_grad as clip_grad

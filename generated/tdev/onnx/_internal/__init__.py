@@ -5,7 +5,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 """
 
 from torch.onnx._internal import torchscript_exporter as torchscript_exporter
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.onnx._internal import _lazy_import as _lazy_import

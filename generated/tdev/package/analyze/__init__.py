@@ -8,7 +8,7 @@ from torch.package.analyze import (
     find_first_use_of_broken_modules as find_first_use_of_broken_modules,
     trace_dependencies as trace_dependencies,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.package.analyze import is_from_package as is_from_package

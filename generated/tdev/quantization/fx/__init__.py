@@ -9,7 +9,7 @@ from torch.quantization.fx import (
     fuse as fuse,
     prepare as prepare,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.quantization.fx import fusion_patterns as fusion_patterns

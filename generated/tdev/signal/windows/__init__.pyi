@@ -14,7 +14,7 @@ from torch.signal.windows import (
     kaiser as kaiser,
     nuttall as nuttall,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.signal.windows import windows as windows

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import mirror as _mirror
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
+from tdev_core.mirror import adoption as _adoption
 
 if TYPE_CHECKING:
     import torch.signal.windows.windows
@@ -237,7 +237,7 @@ def nuttall(
     )
 
 
-_mirror.adopt(
+_adoption.adopt(
     __name__,
     "torch.signal.windows.windows",
     routed=[

@@ -6,7 +6,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 
 from torch.testing._internal import common_dtype as common_dtype
 from torch.testing._internal import logging_tensor as logging_tensor
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.testing._internal import autocast_test_lists as autocast_test_lists

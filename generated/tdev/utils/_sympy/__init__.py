@@ -12,7 +12,7 @@ from torch.utils._sympy import singleton_int as singleton_int
 from torch.utils._sympy import solve as solve
 from torch.utils._sympy import symbol as symbol
 from torch.utils._sympy import value_ranges as value_ranges
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils._sympy import reference as reference

@@ -25,7 +25,7 @@ from torch.utils.benchmark import (
     trim_sigfig as trim_sigfig,
     unit_to_english as unit_to_english,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.utils.benchmark import examples as examples

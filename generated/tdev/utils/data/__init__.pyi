@@ -34,7 +34,7 @@ from torch.utils.data import (
     runtime_validation_disabled as runtime_validation_disabled,
 )
 from torch.utils.data import _utils as _utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils.data import backward_compatibility as backward_compatibility

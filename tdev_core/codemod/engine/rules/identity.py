@@ -10,7 +10,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.resolve import Reference
 from tdev_core.codemod.engine.rules.import_places import IMPORT
 
-# The types that tdev_core.standins stands in for.
+# The types that tdev_core.mirror.standins stands in for.
 _STANDINS = frozenset(f"torch.{name}" for name in ("device", "Generator", "Stream", "Event"))
 _IS = re.compile(r"(?:[\s\\]|#[^\n]*\n)*(is(?:[\s\\]+(not)\b)?)")
 

@@ -24,7 +24,7 @@ from torch.ao.nn.intrinsic import (
     LinearTanh as LinearTanh,
     _FusedModule as _FusedModule,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.nn.intrinsic import modules as modules

@@ -12,7 +12,7 @@ from torch.ao.nn.qat import (
     EmbeddingBag as EmbeddingBag,
     Linear as Linear,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.nn.qat import dynamic as dynamic

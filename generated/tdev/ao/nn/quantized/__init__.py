@@ -39,7 +39,7 @@ from torch.ao.nn.quantized import (
     Softmax as Softmax,
 )
 from torch.ao.nn.quantized import functional as functional
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.nn.quantized import dynamic as dynamic

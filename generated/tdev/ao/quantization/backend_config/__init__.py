@@ -22,7 +22,7 @@ from torch.ao.quantization.backend_config import (
 from torch.ao.quantization.backend_config import (
     _common_operator_config_utils as _common_operator_config_utils,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.quantization.backend_config import backend_config as backend_config

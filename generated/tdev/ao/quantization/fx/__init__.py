@@ -12,7 +12,7 @@ from torch.ao.quantization.fx import (
 from torch.ao.quantization.fx import _decomposed as _decomposed
 from torch.ao.quantization.fx import _equalize as _equalize
 from torch.ao.quantization.fx import _lower_to_native_backend as _lower_to_native_backend
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.quantization.fx import custom_config as custom_config

@@ -8,7 +8,7 @@ from torch.distributed.algorithms._comm_hooks import (
     LOW_PRECISION_HOOKS as LOW_PRECISION_HOOKS,
     default as default,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.algorithms._comm_hooks import default_hooks as default_hooks

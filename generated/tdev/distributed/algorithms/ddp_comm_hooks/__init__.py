@@ -13,7 +13,7 @@ from torch.distributed.algorithms.ddp_comm_hooks import (
     partial as partial,
     register_ddp_comm_hook as register_ddp_comm_hook,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.algorithms.ddp_comm_hooks import ddp_zero_hook as ddp_zero_hook

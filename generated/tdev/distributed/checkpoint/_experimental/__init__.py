@@ -26,7 +26,7 @@ from torch.distributed.checkpoint._experimental import (
     make_sync_checkpointer as make_sync_checkpointer,
     wrap_future as wrap_future,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.checkpoint._experimental import barriers as barriers

@@ -18,7 +18,7 @@ from torch.distributed.elastic.events import (
     record as record,
     record_rdzv_event as record_rdzv_event,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.events import api as api

@@ -20,7 +20,7 @@ from torch.distributed.elastic.metrics import (
     publish_metric as publish_metric,
     put_metric as put_metric,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.metrics import api as api

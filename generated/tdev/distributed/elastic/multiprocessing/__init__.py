@@ -24,7 +24,7 @@ from torch.distributed.elastic.multiprocessing import (
     start_processes as start_processes,
     to_map as to_map,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.multiprocessing import api as api

@@ -21,7 +21,7 @@ from torch.distributed.elastic.rendezvous import (
     _register_out_of_tree_handlers as _register_out_of_tree_handlers,
     rendezvous_handler_registry as rendezvous_handler_registry,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.rendezvous import api as api

@@ -16,7 +16,7 @@ from torch.distributed.elastic.timer import (
     configure as configure,
     expires as expires,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.timer import api as api

@@ -9,7 +9,7 @@ from torch.distributed.elastic.utils import (
     get_socket_with_port as get_socket_with_port,
     macros as macros,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.utils import api as api

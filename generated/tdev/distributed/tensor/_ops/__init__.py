@@ -241,7 +241,7 @@ from torch.distributed.tensor._ops import _view_ops as _view_ops
 from torch.distributed.tensor._ops import autogen as autogen
 from torch.distributed.tensor._ops import single_dim_strategy as single_dim_strategy
 from torch.distributed.tensor._ops import utils as utils
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.tensor._ops import _common_rules as _common_rules

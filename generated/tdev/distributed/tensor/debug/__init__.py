@@ -14,7 +14,7 @@ from torch.distributed.tensor.debug import (
     _reinit_dispatch_logger as _reinit_dispatch_logger,
     visualize_sharding as visualize_sharding,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.tensor.debug import _comm_mode as _comm_mode

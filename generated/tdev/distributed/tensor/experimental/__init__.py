@@ -13,7 +13,7 @@ from torch.distributed.tensor.experimental import (
     local_map as local_map,
     register_sharding as register_sharding,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.tensor.experimental import _attention as _attention

@@ -15,7 +15,7 @@ from torch.distributed.tensor.parallel import (
     loss_parallel as loss_parallel,
     parallelize_module as parallelize_module,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.tensor.parallel import api as api

@@ -14,7 +14,7 @@ from torch.fx.experimental.unification import (
     variables as variables,
     vars as vars,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.experimental.unification import core as core

@@ -4,7 +4,7 @@
 For type checkers to read. Importing the name gives torch's own module; this file is never run.
 """
 
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.passes.backends import cudagraphs as cudagraphs

@@ -9,7 +9,7 @@ from torch.fx.passes.utils import (
     compare_graphs as compare_graphs,
     lift_subgraph_as_module as lift_subgraph_as_module,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.passes.utils import common as common

@@ -19,7 +19,7 @@ from torch.nn.quantized._reference import (
     Linear as Linear,
     RNNCell as RNNCell,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.quantized._reference import modules as modules

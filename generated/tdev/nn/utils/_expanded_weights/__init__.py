@@ -13,7 +13,7 @@ from torch.nn.utils._expanded_weights import (
     LayerNormPerSampleGrad as LayerNormPerSampleGrad,
     LinearPerSampleGrad as LinearPerSampleGrad,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.utils._expanded_weights import conv_expanded_weights as conv_expanded_weights

@@ -10,7 +10,7 @@ from tdev.utils.data.datapipes import map as map
 from torch.utils.data.datapipes import _decorator as _decorator
 from torch.utils.data.datapipes import _hook_iterator as _hook_iterator
 from torch.utils.data.datapipes import _typing as _typing
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils.data.datapipes import datapipe as datapipe

@@ -12,7 +12,7 @@ from torch.ao.nn.qat.modules import (
     EmbeddingBag as EmbeddingBag,
     Linear as Linear,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.nn.qat.modules import conv as conv

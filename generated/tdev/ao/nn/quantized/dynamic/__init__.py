@@ -18,7 +18,7 @@ from torch.ao.nn.quantized.dynamic import (
     Linear as Linear,
     RNNCell as RNNCell,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.nn.quantized.dynamic import modules as modules

@@ -38,7 +38,7 @@ from torch.ao.nn.quantized.modules import (
     Sigmoid as Sigmoid,
     Softmax as Softmax,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.nn.quantized.modules import activation as activation

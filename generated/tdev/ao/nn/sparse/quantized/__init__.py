@@ -9,7 +9,7 @@ from torch.ao.nn.sparse.quantized import (
     LinearPackedParams as LinearPackedParams,
 )
 from tdev.ao.nn.sparse.quantized import dynamic as dynamic
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.nn.sparse.quantized import linear as linear

@@ -15,7 +15,7 @@ from torch.distributed.elastic.agent.server import (
     WorkerSpec as WorkerSpec,
     WorkerState as WorkerState,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.agent.server import api as api

@@ -32,7 +32,7 @@ from torch.distributed.elastic.multiprocessing.errors import (
     record as record,
     wraps as wraps,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.multiprocessing.errors import error_handler as error_handler

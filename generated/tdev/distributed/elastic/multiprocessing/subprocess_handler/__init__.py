@@ -8,7 +8,7 @@ from torch.distributed.elastic.multiprocessing.subprocess_handler import (
     SubprocessHandler as SubprocessHandler,
     get_subprocess_handler as get_subprocess_handler,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.multiprocessing.subprocess_handler import handlers as handlers

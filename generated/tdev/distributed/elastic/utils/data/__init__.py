@@ -8,7 +8,7 @@ from torch.distributed.elastic.utils.data import (
     CyclingIterator as CyclingIterator,
     ElasticDistributedSampler as ElasticDistributedSampler,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.elastic.utils.data import cycling_iterator as cycling_iterator

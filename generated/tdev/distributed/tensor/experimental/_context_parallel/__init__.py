@@ -22,7 +22,7 @@ from torch.distributed.tensor.experimental._context_parallel import (
     flex_cp_allgather as flex_cp_allgather,
     set_rotate_method as set_rotate_method,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.tensor.experimental._context_parallel import _attention as _attention

@@ -11,7 +11,7 @@ from torch.fx.experimental.unification.multipledispatch import (
     halt_ordering as halt_ordering,
     restart_ordering as restart_ordering,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.experimental.unification.multipledispatch import conflict as conflict

@@ -19,7 +19,7 @@ from torch.nn.intrinsic.qat.modules import (
     freeze_bn_stats as freeze_bn_stats,
     update_bn_stats as update_bn_stats,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.intrinsic.qat.modules import conv_fused as conv_fused

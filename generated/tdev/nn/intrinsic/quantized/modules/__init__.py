@@ -12,7 +12,7 @@ from torch.nn.intrinsic.quantized.modules import (
     ConvReLU3d as ConvReLU3d,
     LinearReLU as LinearReLU,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.intrinsic.quantized.modules import bn_relu as bn_relu

@@ -9,7 +9,7 @@ from torch.utils.data.datapipes.dataframe import (
     DFIterDataPipe as DFIterDataPipe,
     DataFramesAsTuplesPipe as DataFramesAsTuplesPipe,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils.data.datapipes.dataframe import dataframe_wrapper as dataframe_wrapper

@@ -25,7 +25,7 @@ from torch.utils.data.datapipes.iter import (
     UnBatcher as UnBatcher,
     Zipper as Zipper,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils.data.datapipes.iter import callable as callable

@@ -12,7 +12,7 @@ from torch.utils.data.datapipes.map import (
     Shuffler as Shuffler,
     Zipper as Zipper,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils.data.datapipes.map import callable as callable

@@ -7,7 +7,7 @@ For type checkers to read. Importing the name gives torch's own module; this fil
 from torch.ao.nn.intrinsic.quantized.dynamic import (
     LinearReLU as LinearReLU,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.ao.nn.intrinsic.quantized.dynamic import modules as modules

@@ -16,7 +16,7 @@ from torch.ao.nn.intrinsic.quantized.modules import (
     LinearReLU as LinearReLU,
     LinearTanh as LinearTanh,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.nn.intrinsic.quantized.modules import bn_relu as bn_relu

@@ -18,7 +18,7 @@ from torch.ao.nn.quantized.dynamic.modules import (
     Linear as Linear,
     RNNCell as RNNCell,
 )
-from tdev_core.checkers import MYPY
+from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.ao.nn.quantized.dynamic.modules import conv as conv

@@ -1,0 +1,258 @@
+"""Tensors of device ``mlx``: real torch tensors whose storage carries an ``mx.array``.
+
+Invariants: a storage's Python object holds exactly one of ``_mx``, an array with as many elements as the storage
+and in the storage's row-major order (its shape may be any); ``_raw``, the same for a storage that is viewed under
+several element types, so that its array must be reinterpreted; ``_later``, a function that will give the array (see
+`defer`); and ``_host``, a CPU ``UntypedStorage`` of the same
+size, for element types that MLX does not have.  Arrays are values: an in-place write replaces the storage's array, so that one array
+may serve several storages.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tdev_core.accelerators.mlx import runtime, views
+from tdev_core.accelerators.mlx.allocation import DeviceMismatch, is_dense, new
+from tdev_core.accelerators.mlx.dtypes import to_mx, to_torch
+from tdev_core.accelerators.mlx.lazy import mx, torch
+from tdev_core.accelerators.mlx.registry import Decline
+from tdev_core.accelerators.mlx.transfer import download, from_host, upload
+
+__all__ = [
+    "array_of",
+    "host",
+    "read",
+    "replace_bytes",
+    "resolve",
+    "settle",
+    "share_dtypes",
+    "storage_bytes",
+    "wrap_host",
+    "write",
+]
+
+
+def settle(storage: Any) -> None:
+    """Compute what `defer` left for later."""
+    later = storage.__dict__.pop("_later", None)
+    if later is not None:
+        storage._mx = later()
+        runtime.remember(storage._mx)
+
+
+def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
+    """A new tensor that holds a copy of the CPU tensor `t`, on MLX if its dtype exists there.
+
+    With `strided` the copy keeps the strides of a dense `t`; otherwise it is contiguous.
+    """
+    strides = None
+    t = t.detach().resolve_conj().resolve_neg()
+    if strided and not t.is_contiguous() and t.numel() and is_dense(t):
+        order = views.physical_order(t)
+        strides = tuple(t.stride())
+        flat = t.permute(order)
+    else:
+        flat = t
+    out = new(tuple(t.shape), t.dtype, strides)
+    storage = out.untyped_storage()
+    if t.dtype in to_mx:
+        storage._mx = upload(flat)  # type: ignore[attr-defined]
+    else:
+        storage._host = flat.clone(memory_format=torch.contiguous_format).untyped_storage()  # type: ignore[attr-defined]
+    return out
+
+
+def read(t: torch.Tensor) -> Any:
+    """The array of a device tensor, in its shape; conj and neg bits are not looked at (see `resolve`).
+
+    Raises:
+        Decline: the tensor's element type is one that stays on the host.
+        DeviceMismatch: the tensor is on another device and has dimensions.
+    """
+    try:
+        a = t.untyped_storage()._mx  # type: ignore[attr-defined]
+    except AttributeError:
+        return _read_slowly(t)
+    shape = t.shape
+    if a.shape == shape and t.is_contiguous():
+        return a
+    if t.is_contiguous():
+        offset, n = t.storage_offset(), t.numel()
+        if n == a.size:
+            return mx.reshape(a, shape)
+        return mx.reshape(mx.reshape(a, (-1,))[offset : offset + n], shape)
+    return mx.as_strided(mx.contiguous(a), tuple(shape), t.stride(), t.storage_offset())
+
+
+def _read_slowly(t: torch.Tensor) -> Any:
+    if t.device.type != "mlx":
+        return _foreign(t)
+    storage = t.untyped_storage()
+    raw = getattr(storage, "_raw", None)
+    if raw is None and not hasattr(storage, "_host"):
+        if hasattr(storage, "_later"):
+            settle(storage)
+        else:
+            _adopt(t)
+        return read(t)
+    if t.dtype not in to_mx:
+        raise Decline(f"{t.dtype} tensors are kept in host memory")
+    if raw is None:
+        flat = from_host(storage._host, t.dtype)  # type: ignore[attr-defined]
+    else:
+        flat = mx.view(mx.reshape(raw, (-1,)), to_mx[t.dtype])
+    return mx.as_strided(flat, tuple(t.shape), t.stride(), t.storage_offset())
+
+
+def _foreign(t: torch.Tensor) -> Any:
+    # torch lets a zero-dimensional CPU tensor meet device tensors; anything larger is the caller's slip.
+    if t.dim() == 0 and t.device.type == "cpu":
+        return upload(t.detach().resolve_conj().resolve_neg()) if t.dtype in to_mx else _number(t)
+    raise DeviceMismatch(
+        f"Expected all tensors to be on the same device, but found at least two devices, mlx:0 and {t.device}!"
+    )
+
+
+def here(t: torch.Tensor) -> torch.Tensor:
+    """`t`, on the device if it lies on the CPU and has dimensions (without any `read` takes it as it is)."""
+    return t.to("mlx") if t.dim() and t.device.type == "cpu" else t
+
+
+def all_here(tensors: Any) -> list[torch.Tensor | None]:
+    """`here` for each of a list that may hold None."""
+    return [t if t is None else here(t) for t in tensors]
+
+
+def _number(t: torch.Tensor) -> Any:
+    raise Decline(f"a {t.dtype} tensor on the CPU takes part")
+
+
+def _nbytes(storage: Any) -> int:
+    from tdev_core.accelerators.privateuse import torch_api
+
+    return int(torch_api.storage_nbytes(storage))
+
+
+def _adopt(t: torch.Tensor) -> None:
+    """Give an array to an empty storage that torch made itself.
+
+    Raises:
+        RuntimeError: the storage has a size, which means that code outside tdev allocated it.
+    """
+    storage = t.untyped_storage()
+    if _nbytes(storage):
+        raise RuntimeError(
+            "a tensor of device 'mlx' has a storage that tdev did not make; build tensors with torch's "
+            "constructors (torch.empty(..., device='mlx')) instead of torch.UntypedStorage(n, device='mlx')"
+        )
+    if t.dtype in to_mx:
+        storage._mx = mx.zeros((0,), dtype=to_mx[t.dtype])  # type: ignore[attr-defined]
+    else:
+        storage._host = torch.UntypedStorage(0)  # type: ignore[attr-defined]
+
+
+def share_dtypes(t: torch.Tensor, dtype: Any) -> None:
+    """Prepare the storage of `t` for views of another element type."""
+    storage = t.untyped_storage()
+    settle(storage)
+    array = getattr(storage, "_mx", None)
+    if array is None:
+        if hasattr(storage, "_raw") and dtype not in to_mx:
+            host_bytes = storage_bytes(t)
+            del storage._raw
+            storage._host = host_bytes  # type: ignore[attr-defined]
+    elif dtype not in to_mx:
+        host_bytes = storage_bytes(t)
+        del storage._mx  # type: ignore[attr-defined]
+        storage._host = host_bytes  # type: ignore[attr-defined]
+    elif to_mx[dtype] != array.dtype:
+        storage._raw = array  # type: ignore[attr-defined]
+        del storage._mx  # type: ignore[attr-defined]
+
+
+def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
+    """An owned host copy of the whole storage of `t`."""
+    storage = t.untyped_storage()
+    settle(storage)
+    if hasattr(storage, "_host"):
+        return storage._host.clone()  # type: ignore[no-any-return]
+    array = getattr(storage, "_mx", None)
+    if array is None:
+        array = getattr(storage, "_raw", None)
+        if array is None:
+            _adopt(t)
+            return torch.UntypedStorage(0)
+    return download(mx.reshape(array, (-1,)), writable=True).untyped_storage()
+
+
+def replace_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
+    """Make the host storage `data`, as large as the storage of `t`, its content."""
+    storage = t.untyped_storage()
+    settle(storage)
+    if hasattr(storage, "_host"):
+        storage._host = data
+    elif hasattr(storage, "_raw"):
+        storage._raw = from_host(data, to_torch[storage._raw.dtype])
+    else:
+        storage._mx = from_host(data, to_torch[storage._mx.dtype])  # type: ignore[attr-defined]
+
+
+def resolve(t: torch.Tensor) -> Any:
+    """`read`, with the conj and neg bits applied."""
+    a = read(t)
+    if t.is_conj():
+        a = mx.conjugate(a)
+    return mx.negative(a) if t.is_neg() else a
+
+
+def array_of(t: torch.Tensor) -> Any:
+    """The array behind a device tensor as a user gets it: evaluated lazily, in the tensor's shape."""
+    runtime.ready()
+    return resolve(t)
+
+
+def write(t: torch.Tensor, a: Any) -> None:
+    """Store `a`, an array of `t`'s shape and dtype, in the elements of `t`."""
+    storage = t.untyped_storage()
+    try:
+        old = storage._mx  # type: ignore[attr-defined]
+    except AttributeError:
+        _write_slowly(t, a)
+        return
+    if t.is_contiguous() and a.size == old.size:
+        storage._mx = a  # type: ignore[attr-defined]
+    else:
+        storage._mx = a = views.written(old, t, a)  # type: ignore[attr-defined]
+    runtime.remember(a)
+
+
+def _write_slowly(t: torch.Tensor, a: Any) -> None:
+    storage = t.untyped_storage()
+    if hasattr(storage, "_raw"):
+        old = mx.view(mx.reshape(storage._raw, (-1,)), to_mx[t.dtype])
+        storage._raw = views.written(old, t, a)
+        runtime.remember(storage._raw)
+    elif hasattr(storage, "_host"):
+        views.write_host(t, download(a))
+    elif hasattr(storage, "_later"):
+        settle(storage)
+        write(t, a)
+    else:
+        _adopt(t)
+
+
+def host(t: torch.Tensor, writable: bool = False) -> torch.Tensor:
+    """A CPU tensor with the elements of `t`, contiguous; its memory belongs to MLX unless `writable`."""
+    storage = t.untyped_storage()
+    if hasattr(storage, "_host"):
+        twin = torch.empty(0, dtype=t.dtype).set_(
+            storage._host, t.storage_offset(), t.shape, t.stride()
+        )
+        if t.is_conj():
+            twin = twin.conj()
+        if t.is_neg():
+            twin = torch._neg_view(twin)
+        return twin.clone(memory_format=torch.contiguous_format) if writable else twin
+    runtime.ready()
+    return download(resolve(t), writable)

@@ -1,0 +1,158 @@
+"""Autocast for a Python device, with the operator lists that torch has for CUDA.
+
+torch's C++ registers cast rules for its own devices only; a ``PrivateUse1`` device gets nothing, not
+even a fallthrough. The lists are those of "Autocast Op Reference" in torch's documentation and of
+``aten/src/ATen/autocast_mode.h``; each kernel casts its arguments, leaves autocast, and calls again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from tdev_core.accelerators.privateuse import torch_api
+
+__all__ = ["install"]
+
+_KEY = "AutocastPrivateUse1"
+
+LOWER = (
+    "_convolution conv1d conv2d conv3d conv1d.padding conv2d.padding conv3d.padding conv_tbc"
+    " conv_transpose1d conv_transpose2d.input conv_transpose3d.input convolution prelu addmm addmv addr"
+    " matmul einsum mm mv linalg_vecdot linear addbmm baddbmm bmm chain_matmul linalg_multi_dot"
+    " lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"
+).split()
+"""Run in the autocast type: matrix products and convolutions."""
+
+FP32 = (
+    "acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow.Tensor_Scalar"
+    " pow.Tensor_Tensor pow.Scalar softplus layer_norm native_layer_norm group_norm"
+    " rms_norm frobenius_norm.dim nuclear_norm nuclear_norm.dim cosine_similarity poisson_nll_loss"
+    " cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss kl_div l1_loss"
+    " smooth_l1_loss huber_loss mse_loss margin_ranking_loss multilabel_margin_loss soft_margin_loss"
+    " triplet_margin_loss multi_margin_loss binary_cross_entropy_with_logits dist pdist cdist renorm"
+    " cross_entropy_loss logsumexp upsample_nearest1d _upsample_nearest_exact1d upsample_nearest2d"
+    " _upsample_nearest_exact2d upsample_nearest3d _upsample_nearest_exact3d upsample_linear1d"
+    " upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d upsample_bicubic2d"
+    " _upsample_bicubic2d_aa norm.Scalar norm.ScalarOpt_dim norm.names_ScalarOpt_dim"
+).split()
+"""Run in float32: what loses too much in a narrow type.
+
+``cross_entropy_loss`` is in torch's documented list and in that for the CPU, but not in the header's
+for CUDA, where its ``log_softmax`` stays narrow; here it is as documented, and equal to the CPU."""
+
+FP32_RESULT = (
+    "prod prod.dim_int softmax.int log_softmax.int cumprod cumsum linalg_vector_norm"
+    " linalg_matrix_norm linalg_matrix_norm.str_ord sum sum.dim_IntList"
+).split()
+"""Reductions that get ``dtype=torch.float32`` unless the caller gives one."""
+
+PROMOTE = (
+    "addcdiv addcmul atan2 bilinear cross dot vdot grid_sampler index_put tensordot scatter_add"
+).split()
+"""Run in the widest type among the arguments."""
+
+_REFUSED = (
+    "torch.nn.functional.binary_cross_entropy and torch.nn.BCELoss are unsafe to autocast.\n"
+    "Many models use a sigmoid layer right before the binary cross entropy layer.\n"
+    "In this case, combine the two layers using torch.nn.functional.binary_cross_entropy_with_logits\n"
+    "or torch.nn.BCEWithLogitsLoss.  binary_cross_entropy_with_logits and BCEWithLogits are\n"
+    "safe to autocast."
+)
+
+
+def install(name: str) -> None:
+    """Register the rules for the device type ``name``."""
+    torch_api.set_fallthrough(_KEY)
+    for operator in LOWER:
+        _register(operator, lambda op: _cast_to(op, name, None))
+    for operator in FP32:
+        _register(operator, lambda op: _cast_to(op, name, torch.float32))
+    for operator in FP32_RESULT:
+        _register(operator, lambda op: _result_type(op, name))
+    for operator in PROMOTE:
+        _register(operator, lambda op: _promote(op, name))
+    torch_api.implement("aten::binary_cross_entropy", _refuse, _KEY)
+
+
+def _register(operator: str, rule: Callable[[OpOverload], Callable[..., Any]]) -> None:
+    base, _, overload = operator.partition(".")
+    op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+    if op is not None:  # another torch may not have it, and then has no use for its rule
+        torch_api.implement(f"aten::{operator}", rule(op), _KEY)
+
+
+def _eligible(value: Any, name: str) -> bool:
+    return (
+        isinstance(value, torch.Tensor)
+        and value.device.type == name
+        and value.is_floating_point()
+        and value.dtype is not torch.float64
+    )
+
+
+def _cast(value: Any, name: str, dtype: torch.dtype) -> Any:
+    if _eligible(value, name):
+        return value.to(dtype)
+    if isinstance(value, (list, tuple)):
+        return [_cast(item, name, dtype) for item in value]
+    return value
+
+
+def _cast_to(op: OpOverload, name: str, dtype: torch.dtype | None) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        wanted = torch.get_autocast_dtype(name) if dtype is None else dtype
+        with torch_api.without_key(_KEY):
+            return op(
+                *(_cast(value, name, wanted) for value in args),
+                **{key: _cast(value, name, wanted) for key, value in kwargs.items()},
+            )
+
+    return kernel
+
+
+def _result_type(op: OpOverload, name: str) -> Callable[..., Any]:
+    position = next(i for i, a in enumerate(op._schema.arguments) if a.name == "dtype")
+    keyword = op._schema.arguments[position].kwarg_only
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        given = kwargs.get("dtype", args[position] if len(args) > position else None)
+        if given is None and _eligible(args[0], name):
+            if keyword or len(args) <= position:
+                kwargs["dtype"] = torch.float32
+            else:
+                args = (*args[:position], torch.float32, *args[position + 1 :])
+        with torch_api.without_key(_KEY):
+            return op(*args, **kwargs)
+
+    return kernel
+
+
+def _tensors(values: Iterable[Any]) -> Iterable[torch.Tensor]:
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+def _promote(op: OpOverload, name: str) -> Callable[..., Any]:
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        wanted = torch.get_autocast_dtype(name)
+        for value in _tensors((*args, *kwargs.values())):
+            if _eligible(value, name):
+                wanted = torch.promote_types(wanted, value.dtype)
+        with torch_api.without_key(_KEY):
+            return op(
+                *(_cast(value, name, wanted) for value in args),
+                **{key: _cast(value, name, wanted) for key, value in kwargs.items()},
+            )
+
+    return kernel
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError(_REFUSED)

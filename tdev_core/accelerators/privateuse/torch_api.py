@@ -1,0 +1,313 @@
+"""Every use that tdev makes of torch's private or experimental names for a Python device.
+
+Upstream marks ``_setup_privateuseone_for_python_backend`` and ``torch._C._acc`` experimental
+(``torch/utils/backend_registration.py``, ``torch/csrc/acc/Module.cpp``). What they cannot do, and what
+therefore shapes the callers:
+
+* the device guard written in C++ always answers index 0 and one device, so the current device of a
+  Python device type is ours to keep, and backward must not use torch's per-device worker threads
+  (:func:`run_backward_on_caller`);
+* ``create_empty_tensor`` always makes device 0 with an unusable storage; tensors are made from one
+  empty prototype for each device instead, which DLPack can create for any index
+  (:func:`prototype`).
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+from torch.utils import backend_registration
+
+from tdev_core.accelerators.privateuse import dlpack
+
+__all__ = [
+    "alias_on",
+    "backend_name",
+    "device_type_code",
+    "implement",
+    "make_prototypes",
+    "no_torch_function",
+    "prototype",
+    "register_device",
+    "reseat_storage",
+    "run_backward_on_caller",
+    "set_fallback",
+    "storage_nbytes",
+    "storage_over",
+    "tensor_over",
+    "view_over",
+]
+
+_C: Any = torch._C
+_CPU = _C.DispatchKey.CPU
+_as_strided: Any = torch.ops.aten.as_strided.default._op_dk
+_set_: Any = torch.ops.aten.set_.source_Storage_storage_offset._op_dk
+_is_inference: Any = torch.is_inference_mode_enabled
+_construct_storage: Any = _C._construct_storage_from_data_pointer
+
+no_torch_function: Any = _C.DisableTorchFunction
+"""Context manager: torch functions called inside ignore ``__torch_function__`` and its modes, so that
+a kernel's own calls are not seen (or given a default device) by the user's modes."""
+
+
+def backend_name() -> str:
+    """The name that ``PrivateUse1`` has now; ``privateuseone`` while nobody has taken it."""
+    name: str = _C._get_privateuse1_backend_name()
+    return name
+
+
+def device_type_code() -> int:
+    """The integer torch uses for the device type, as ``torch.Stream(device_type=…)`` wants it."""
+    return int(_C._autograd.DeviceType.PrivateUse1.value)
+
+
+class _Hooks(_C._acc.PrivateUse1Hooks):  # type: ignore[misc]
+    def is_available(self) -> bool:
+        return True
+
+    def has_primary_context(self, device_index: int) -> bool:
+        return True
+
+    def is_built(self) -> bool:
+        return True
+
+
+class _Guard(_C._acc.DeviceGuard):  # type: ignore[misc]
+    def type_(self) -> Any:
+        return _C._autograd.DeviceType.PrivateUse1
+
+
+_kept: list[object] = []
+"""What torch refers to but does not own: libraries and hooks."""
+
+
+def register_device(name: str, module: object) -> None:
+    """Give ``PrivateUse1`` the name ``name``, a device module, hooks and a guard. Call once."""
+    hooks, guard = _Hooks(), _Guard()
+    _kept.extend((hooks, guard, module))
+    setup: Any = backend_registration._setup_privateuseone_for_python_backend
+    setup(rename=name, backend_module=module, hook=hooks, device_guard=guard)
+    generate: Any = backend_registration._generate_storage_methods_for_privateuse1_backend
+    generate(name)
+
+
+def set_fallback(boxed: Callable[..., Any], key: str = "PrivateUse1") -> None:
+    """Have ``boxed(op, *args, **kwargs)`` run every operator that has no kernel at dispatch key ``key``."""
+    library: Any = torch.library.Library("_", "IMPL")
+    library.fallback(boxed, key)
+    _kept.append(library)
+
+
+_libraries: dict[str, Any] = {}
+
+
+def implement(
+    operator: str,
+    kernel: Callable[..., Any],
+    key: str = "PrivateUse1",
+) -> None:
+    """Register ``kernel`` for ``operator`` (``"aten::add.Tensor"``) at dispatch key ``key``.
+
+    A kernel of torch's own for that key is replaced, without torch's warning about it.
+    """
+    namespace, _, name = operator.partition("::")
+    library = _libraries.get(namespace)
+    if library is None:
+        library = _libraries[namespace] = torch.library.Library(namespace, "IMPL")
+    if has_kernel(operator, key):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Warning only once for all operators")
+            library.impl(name.removesuffix(".default"), kernel, key)
+    else:
+        library.impl(name.removesuffix(".default"), kernel, key)
+
+
+def has_kernel(operator: str, key: str) -> bool:
+    """Whether ``operator`` has a kernel registered for exactly the dispatch (alias) key ``key``."""
+    return bool(_C._dispatch_has_kernel_for_dispatch_key(operator, key))
+
+
+def operator_names() -> list[str]:
+    """The qualified names (``aten::add.Tensor``) of all operators torch's dispatcher knows."""
+    return sorted(_C._dispatch_get_all_op_names())
+
+
+_backward_ready = threading.local()
+
+
+def run_backward_on_caller() -> None:
+    """Run this thread's backward passes on this thread; call from every dispatch, it is cheap.
+
+    torch hands the nodes of accelerator ``i`` to worker thread ``i`` and makes as many as the device
+    guard reports, which for a Python device is one: backward on index 1 would hit an internal
+    assertion. The setting is thread-local.
+    """
+    if not getattr(_backward_ready, "done", False):
+        _C._set_multithreading_enabled(False)
+        _backward_ready.done = True
+
+
+# -- storages and tensors -------------------------------------------------------------------------
+
+
+def storage_over(address: int, nbytes: int, device: torch.device) -> torch.UntypedStorage:
+    """A storage of ``nbytes`` bytes on ``device`` over ``address``, which it does not own.
+
+    Keep the owner as an attribute of the returned object: torch keeps a storage's Python object as
+    long as the storage lives, whichever tensor holds it.
+    """
+    storage: torch.UntypedStorage = _construct_storage(address, device, nbytes)
+    return storage
+
+
+def reseat_storage(storage: Any, address: int, nbytes: int) -> None:
+    """Make ``storage`` cover ``nbytes`` bytes at ``address``, under all tensors that have it.
+
+    Two swaps, because torch swaps only with an equal or an empty storage.
+
+    Raises:
+        RuntimeError: this torch has no ``UntypedStorage._swap_data_ptr_`` (2.13 has).
+    """
+    swap = getattr(storage, "_swap_data_ptr_", None)
+    if swap is None:
+        raise RuntimeError(
+            f"resizing a tensor on the '{storage.device.type}' device needs torch 2.13 or newer, "
+            f"this is {torch.__version__}: make a new tensor of the wanted size instead"
+        )
+    device = storage.device
+    if storage_nbytes(storage) > 0:
+        swap(storage_over(0, 0, device))
+    if nbytes > 0:
+        swap(storage_over(address, nbytes, device))
+
+
+storage_nbytes: Callable[[Any], int] = _C.StorageBase.nbytes
+"""Size of a storage as C++ has it, also where ``UntypedStorage.nbytes`` is routed to a device."""
+
+
+@functools.cache
+def _byte_prototype(index: int, inference: bool) -> torch.Tensor:
+    with torch.inference_mode(inference):
+        tensor: torch.Tensor = _C._from_dlpack(dlpack.empty_bytes(index))
+    return tensor
+
+
+@functools.cache
+def prototype(index: int, dtype: torch.dtype, inference: bool = False) -> torch.Tensor:
+    """An empty one-dimensional tensor of ``dtype`` on device ``index``, to derive others from.
+
+    Never hand it out: it is shared. All are made by :func:`make_prototypes`, while ``view(dtype)`` is
+    torch's own. ``inference`` gives one made in inference mode, from which inference tensors derive.
+    """
+    with no_torch_function(), torch.no_grad(), torch.inference_mode(inference):
+        return _byte_prototype(index, inference).view(dtype)
+
+
+def make_prototypes(devices: int) -> None:
+    """Make :func:`prototype` for every dtype on ``devices`` devices; before any kernel is registered."""
+    dtypes = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    for index in range(devices):
+        for dtype in dtypes:
+            prototype(index, dtype)
+            prototype(index, dtype, True)
+
+
+def tensor_over(
+    storage: torch.UntypedStorage,
+    index: int,
+    dtype: torch.dtype,
+    size: Sequence[int],
+    stride: Sequence[int],
+    offset: int | torch.SymInt,
+) -> torch.Tensor:
+    """A tensor on device ``index`` over ``storage``; size, stride and offset count elements."""
+    base = prototype(index, dtype, True) if _is_inference() else prototype(index, dtype)
+    tensor = _as_strided(_CPU, base, (0,), (1,), 0)
+    result: torch.Tensor = _set_(_CPU, tensor, storage, offset, size, stride)
+    return result
+
+
+def view_over(
+    base: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | torch.SymInt
+) -> torch.Tensor:
+    """A tensor over the storage of the device tensor ``base``, of its dtype; offset is absolute."""
+    result: torch.Tensor = _as_strided(_CPU, base, size, stride, offset)
+    return result
+
+
+def alias_on(tensor: torch.Tensor) -> torch.Tensor:
+    """A second tensor over the same storage with the same metadata, without autograd."""
+    return view_over(tensor, tensor.size(), tensor.stride(), tensor.storage_offset())
+
+
+def call_at(op: OpOverload, key: str, *args: Any, **kwargs: Any) -> Any:
+    """Call ``op``'s kernel at dispatch key ``key``; there must be one (torch crashes where not)."""
+    return op._op_dk(getattr(_C.DispatchKey, key), *args, **kwargs)
+
+
+def set_conj_neg(tensor: torch.Tensor, conj: bool, neg: bool) -> torch.Tensor:
+    """Set the lazy conjugate and negative bits of ``tensor`` without touching its memory."""
+    if tensor.is_conj() != conj:
+        _C._set_conj(tensor, conj)
+    if tensor.is_neg() != neg:
+        _C._set_neg(tensor, neg)
+    return tensor
+
+
+def set_metadata(
+    tensor: torch.Tensor,
+    storage: torch.UntypedStorage,
+    offset: int | torch.SymInt,
+    size: Sequence[int],
+    stride: Sequence[int],
+) -> None:
+    """Point the device tensor ``tensor`` itself at ``storage`` with this shape."""
+    _set_(_CPU, tensor, storage, offset, size, stride)
+
+
+def set_fallthrough(key: str) -> None:
+    """Have dispatch key ``key`` pass every operator on that has no kernel there."""
+    library: Any = torch.library.Library("_", "IMPL")
+    library.fallback(torch.library.fallthrough_kernel, key)
+    _kept.append(library)
+
+
+def without_key(key: str) -> Any:
+    """Context manager: operators called inside skip dispatch key ``key``."""
+    return _C._ExcludeDispatchKeyGuard(_C.DispatchKeySet(getattr(_C.DispatchKey, key)))
+
+
+def functorch_active() -> bool:
+    """Whether this call happens inside ``torch.func`` (vmap, grad, jvp)."""
+    return bool(_C._functorch.peek_interpreter_stack() is not None)
+
+
+def being_traced(values: Sequence[Any]) -> bool:
+    """Whether a dispatch mode or a tensor subclass is to see the operators that this call consists of."""
+    return _C._len_torch_dispatch_stack() > 0 or any(
+        isinstance(value, torch.Tensor)
+        and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
+        for value in values
+    )
+
+
+def allow_data_moves(name: str) -> None:
+    """Let ``p.data = tensor`` move ``p`` between the CPU and the device, as it does for CUDA.
+
+    ``Module.to`` keeps its parameters that way; torch lists the device types for which it may
+    (``TensorImpl::has_compatible_shallow_copy_type``) and gives all others new parameters, which an
+    optimizer made before would never see.
+    """
+
+    def compatible(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+        return all(
+            x.layout == torch.strided and x.device.type in ("cpu", name) for x in (tensor, source)
+        )
+
+    implement("aten::_has_compatible_shallow_copy_type", compatible)

@@ -1,0 +1,21 @@
+"""The ``sim`` device: an accelerator made of host memory, for running GPU code without a GPU.
+
+``activate()`` registers it with torch; only ``TDEV_BACKEND=sim`` calls it. What it does and does not:
+``tdev_core.accelerators.sim.fallback`` (operators), ``memory`` (storages and counts), ``rng`` (random numbers).
+"""
+
+from __future__ import annotations
+
+__all__ = ["activate"]
+
+
+def activate() -> None:
+    """Register the ``sim`` device type with torch; a second call does nothing.
+
+    Raises:
+        ConfigError: ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY`` or ``TDEV_SIM_RNG`` is not usable, or
+            another backend already has torch's ``PrivateUse1``.
+    """
+    from tdev_core.accelerators.sim.registration import activate as register
+
+    register()

@@ -1,0 +1,102 @@
+"""``sim`` as an ``Accelerator``: what memory, streams and random-number emulation ask."""
+
+from __future__ import annotations
+
+import torch
+
+from tdev_core.accelerator import Accelerator, Counted
+from tdev_core.accelerators.privateuse.generator import DeviceGenerator
+from tdev_core.accelerators.sim import memory, rng, sharing
+
+__all__ = ["SimAccelerator"]
+
+
+class SimAccelerator(Accelerator):
+    """The simulated devices. Operators finish before they return, so nothing is ever pending."""
+
+    type = "sim"
+
+    def device_count(self) -> int:
+        """``TDEV_SIM_DEVICES``."""
+        return memory.device_count()
+
+    def current_device(self) -> int:
+        """Index of the calling thread's current device."""
+        return memory.current_device()
+
+    def set_device(self, index: int) -> None:
+        """Make ``index`` current; RuntimeError where there is none."""
+        memory.set_device(index)
+
+    def synchronize(self, index: int) -> None:
+        """Check the index; work is done when the call that started it returns."""
+        memory.pool(index)
+
+    def allocated(self, index: int) -> int:
+        """Bytes of live storages."""
+        return memory.pool(index).allocated
+
+    def peak(self, index: int) -> int:
+        """Most bytes of live storages at once."""
+        return memory.pool(index).bytes.peak
+
+    def reset_peak(self, index: int) -> None:
+        """Let the peak start again from what is held now."""
+        memory.pool(index).reset_peak()
+
+    def counted(self, index: int) -> Counted:
+        """Bytes, storages and refusals of the device's pool."""
+        pool = memory.pool(index)
+        return Counted(pool.bytes, pool.blocks, pool.ooms)
+
+    def reset_totals(self, index: int) -> None:
+        """Let totals and refusals start again from 0."""
+        memory.pool(index).reset_totals()
+
+    def total(self, index: int) -> int:
+        """``TDEV_SIM_MEMORY``, or this device's share of half of the host's memory."""
+        return memory.pool(index).total
+
+    def free(self, index: int) -> int:
+        """Capacity that is not held."""
+        pool = memory.pool(index)
+        return max(pool.total - pool.allocated, 0)
+
+    def manual_seed(self, seed: int, index: int) -> None:
+        """Seed the device's generator; see ``tdev_core.accelerators.sim.rng`` for what links it to the CPU's."""
+        memory.pool(index)
+        rng.manual_seed(seed, index)
+
+    def seed(self, index: int) -> int:
+        """Seed from entropy; returns the seed."""
+        memory.pool(index)
+        return rng.default_generator(index).seed()
+
+    def initial_seed(self, index: int) -> int:
+        """The seed the device's numbers started from."""
+        memory.pool(index)
+        return rng.default_generator(index).initial_seed()
+
+    def get_rng_state(self, index: int) -> torch.Tensor:
+        """The generator's state, uint8 on the CPU."""
+        memory.pool(index)
+        return rng.default_generator(index).get_state()
+
+    def set_rng_state(self, state: torch.Tensor, index: int) -> None:
+        """Restore what :meth:`get_rng_state` gave."""
+        memory.pool(index)
+        rng.default_generator(index).set_state(state)
+
+    def generator(self, index: int) -> torch.Generator:
+        """The device's default generator, always the same object."""
+        memory.pool(index)
+        return rng.default_generator(index)
+
+    def new_generator(self, index: int) -> torch.Generator:
+        """What ``torch.Generator("cuda")`` means here: a new generator for draws on the device."""
+        memory.pool(index)
+        return DeviceGenerator(torch.device("sim", index))
+
+    def in_bad_fork(self) -> bool:
+        """Whether this process was forked from one that had used the device."""
+        return sharing.in_bad_fork()

@@ -1,0 +1,193 @@
+"""How every operator runs on ``sim``: as the CPU's operator, over the same memory.
+
+One call, :func:`run`: each sim tensor among the arguments is replaced by a CPU tensor over its host
+memory with the same shape, strides, offset and conj/neg bits; the operator is called again and so
+reaches the CPU's kernels; results come back as the argument they are, as a view of the storage they
+share, or as a new sim tensor that adopts the memory. Nothing is copied, so values are the CPU's to the
+last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
+from tdev_core.accelerators.privateuse.schema import Facts, facts
+from tdev_core.accelerators.sim import memory, rng, widen
+from tdev_core.accelerators.sim.lowering import Call
+
+__all__ = ["common_device", "kernel", "run"]
+
+_CPU = torch.device("cpu")
+_CPU_RESULTS = {"aten::_pack_padded_sequence": {1}, "aten::_pad_packed_sequence": {1}}
+_no_torch_function = torch_api.no_torch_function
+_Tensor = torch.Tensor
+_FORKED = (
+    "Cannot re-initialize sim in forked subprocess. To use sim with multiprocessing, you must use the "
+    "'spawn' start method"
+)
+forked = False
+"""Whether this process was forked from one that had used the device; see ``tdev_core.accelerators.sim.sharing``."""
+
+
+@cache
+def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str]]:
+    known = facts(op)
+    return known, cpu_scalars(known), any_device(known)
+
+
+def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
+    """Run ``op`` on the CPU's kernels for arguments and results on ``sim``.
+
+    Raises:
+        RuntimeError: tensors on different devices, worded as torch does; whatever the CPU raises.
+        UnsupportedError: a result that the device has no tensors for (quantized).
+        torch.OutOfMemoryError: a result does not fit on its device.
+    """
+    if forked:
+        raise RuntimeError(_FORKED)
+    torch_api.run_backward_on_caller()
+    known, scalars, any_of = _rules(op)
+    with _no_torch_function():
+        call = Call(known, scalars, any_of)
+        try:
+            lowered = [
+                call.lower(value, name) for value, name in zip(args, known.arguments, strict=False)
+            ]
+            named = {name: call.lower(value, name) for name, value in kwargs.items()}
+            call.check()
+        except RuntimeError:
+            if known.name.startswith("aten::_foreach_"):
+                return _each(op, args, kwargs)
+            raise
+        index = _place(known, call, lowered, named)
+        if known.random and not rng.default_generator(max(index, 0)).linked:
+            with rng.drawing(max(index, 0)):
+                result = _call(op, known, lowered, named)
+        else:
+            result = _call(op, known, lowered, named)
+        if known.written:
+            call.write_back()
+            if len(known.returns) == 1 and known.returns[0]:
+                return _argument(known, args, kwargs, known.returns[0])
+        return _results(known, call, args, kwargs, result, index)
+
+
+def _call(op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    try:
+        return op(*args, **kwargs)
+    except RuntimeError as error:  # NotImplementedError is one
+        return widen.retry(op, known, args, kwargs, error)
+
+
+def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
+    """The index of the one sim device that the arguments are on; raises as :func:`run` does."""
+    known, scalars, any_of = _rules(op)
+    call = Call(known, scalars, any_of)
+    for value, name in zip(args, known.arguments, strict=False):
+        call.lower(value, name)
+    for name, value in kwargs.items():
+        call.lower(value, name)
+    call.check()
+    return call.index
+
+
+def _place(known: Facts, call: Call, lowered: list[Any], named: dict[str, Any]) -> int:
+    """The device index that new results belong on (-1: they stay where they are)."""
+    index = call.index
+    if known.device is None:
+        return index
+    where = named.get("device")
+    if where is None and known.device < len(lowered):
+        where = lowered[known.device]
+    if where is None:
+        return index
+    if where.type == "sim":
+        index = memory.current_device() if where.index is None else where.index
+        memory.pool(index)
+        if "device" in named:
+            named["device"] = _CPU
+        else:
+            lowered[known.device] = _CPU
+        _refuse_early(known, lowered, named, index)
+        return index
+    return -1
+
+
+def _refuse_early(known: Facts, lowered: list[Any], named: dict[str, Any], index: int) -> None:
+    """Raise out-of-memory before the host is asked for memory that the device does not have."""
+    if known.name not in ("aten::empty.memory_format", "aten::empty_strided"):
+        return
+    dtype = named.get("dtype") or torch.get_default_dtype()
+    nbytes = dtype.itemsize
+    for length in lowered[0]:
+        nbytes *= max(int(length), 0)
+    memory.pool(index).check(nbytes)
+
+
+def _argument(known: Facts, args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> Any:
+    if name in kwargs:
+        return kwargs[name]
+    return args[known.arguments.index(name)]
+
+
+def _results(
+    known: Facts,
+    call: Call,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    result: Any,
+    index: int,
+) -> Any:
+    count = len(known.returns)
+    if count == 0:
+        return None
+    if count == 1:
+        return call.lift(result, index)
+    stay = _CPU_RESULTS.get(known.name, ())
+    return tuple(
+        (
+            _argument(known, args, kwargs, name)
+            if name
+            else call.lift(value, -1 if position in stay else index)
+        )
+        for position, (value, name) in enumerate(zip(result, known.returns, strict=True))
+    )
+
+
+def _each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A ``_foreach_`` operator whose lists span devices: one call for each position, as CUDA does."""
+    length = len(args[0])
+    if length == 1:
+        raise mixed_devices(facts(op), _two_devices(args), "other")
+    results = []
+    for position in range(length):
+        one = [
+            [a[position]] if isinstance(a, (list, tuple)) and len(a) == length else a for a in args
+        ]
+        results.append(op(*one, **kwargs))
+    return [item for result in results for item in result] if op._schema.returns else None
+
+
+def _two_devices(args: tuple[Any, ...]) -> tuple[object, object]:
+    seen: list[torch.device] = []
+    for value in args:
+        for item in value if isinstance(value, (list, tuple)) else [value]:
+            if isinstance(item, _Tensor) and item.device not in seen:
+                seen.append(item.device)
+    return seen[0], seen[-1]
+
+
+def kernel(op: OpOverload) -> Callable[..., Any]:
+    """:func:`run` for one operator, as ``torch.library`` wants to be given it."""
+
+    def boxed(*args: Any, **kwargs: Any) -> Any:
+        return run(op, *args, **kwargs)
+
+    return boxed

@@ -1,0 +1,89 @@
+"""Registering ``sim`` with torch: the device type, its kernels, and what depends on the device's name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import torch
+from torch._ops import OpOverload
+
+from tdev_core.accelerators.privateuse import process_group, torch_api
+from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
+from tdev_core.accelerators.sim import (
+    composites,
+    config,
+    fallback,
+    memory,
+    nested,
+    rng,
+    sharing,
+    sparse,
+    special,
+)
+from tdev_core.accelerators.sim.accelerator import SimAccelerator
+
+__all__ = ["activate"]
+
+# Metadata only, and right on any device as torch has them.
+_NATIVE = frozenset({"alias", "detach", "detach_", "lift", "lift_fresh"})
+
+# Where the CPU has a kernel of its own: for itself, or for every device.
+_CPUS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+
+
+@cache
+def activate() -> None:
+    """Register everything; see ``tdev_core.accelerators.sim.activate``."""
+    settings = config.read()
+    memory.configure(settings.devices, settings.memory)
+    register(DeviceSpec("sim", SimAccelerator(), memory.SimStorages()))
+    rng.configure(settings.devices, settings.rng)
+    torch_api.set_fallback(fallback.run)
+    _implement_kernels()
+    for ours, cpus in (*sparse.KEYS, *nested.KEYS):
+        _implement_layout(ours, cpus)
+    nested.install()
+    composites.install()
+    special.install()
+    sharing.watch_forks()
+    process_group.install("sim", fallback.kernel)
+
+
+def _operators() -> Iterator[tuple[str, OpOverload]]:
+    for name in torch_api.operator_names():
+        namespace, _, rest = name.partition("::")
+        base, _, overload = rest.partition(".")
+        if namespace != "aten":
+            continue
+        op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
+        if isinstance(op, OpOverload):
+            yield name, op
+
+
+def _implement_kernels() -> None:
+    """Give ``sim`` a kernel wherever the CPU does not simply decompose the operator.
+
+    The boxed fallback alone would lose to torch's composite kernels, some of which compute differently
+    from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit.
+    """
+    for name, op in _operators():
+        base = name.removeprefix("aten::").partition(".")[0]
+        if base in _NATIVE or base in special.OPERATORS:
+            continue
+        if any(torch_api.has_kernel(name, key) for key in _CPUS):
+            torch_api.implement(name, fallback.kernel(op))
+
+
+def _implement_layout(ours: str, cpus: str) -> None:
+    """The same for the dispatch key ``ours`` of sparse or nested tensors; ``cpus`` is the CPU's."""
+    torch_api.set_fallback(fallback.run, ours)
+    for name, op in _operators():
+        if torch_api.has_kernel(name, cpus):
+            torch_api.implement(name, fallback.kernel(op), ours)
+    torch_api.implement("aten::_has_compatible_shallow_copy_type", _same_layout, ours)
+
+
+def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
+    """Whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
+    return tensor.layout == source.layout and tensor.is_nested == source.is_nested

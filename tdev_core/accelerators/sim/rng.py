@@ -1,0 +1,131 @@
+"""Random numbers of the ``sim`` devices: one generator for each, and ``sim:0`` linked to the CPU's.
+
+What a CUDA program expects of its device's generator, and what a comparison with the CPU expects,
+differ only in one thing: whether draws on the device and draws on the CPU take turns in one sequence.
+
+* ``sim:0`` starts *linked*: its draws continue the CPU default generator's sequence, so a program
+  that calls ``torch.manual_seed(s)``, makes its parameters on the CPU and drops out on the device sees
+  the numbers that it sees on the CPU, to the last bit. ``torch.manual_seed`` links again.
+* Seeding the device by itself (``torch.sim.manual_seed``), giving it a state or a seed through its
+  generator unlinks it: from then on it has its own sequence, which CPU draws do not disturb. If the
+  seed or state given is the very one that the CPU's generator has at that moment (``manual_seed(s);
+  cuda.manual_seed_all(s)``, or ``fork_rng`` and checkpointing putting both back), the two stay linked.
+* ``sim:1`` and up, and every device under ``TDEV_SIM_RNG=own``, always have their own.
+
+In every case the same seeds and the same program give the same numbers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+
+import torch
+
+from tdev_core.accelerators.privateuse.generator import DeviceGenerator
+
+__all__ = ["DefaultGenerator", "configure", "default_generator", "drawing"]
+
+_generators: list[DefaultGenerator] = []
+_swap = threading.RLock()
+_from_torch = torch.random._seed_custom_device.__code__
+
+
+class DefaultGenerator(DeviceGenerator):
+    """A device's default generator; while ``linked`` it speaks for ``torch.default_generator``."""
+
+    linked: bool
+    can_link: bool
+
+    def _relink(self) -> bool:
+        """Stay with the CPU's generator if it is in our state now; whether we do."""
+        own = super().get_state()
+        self.linked = self.can_link and torch.equal(own, torch.default_generator.get_state())
+        return self.linked
+
+    def manual_seed(self, seed: int) -> DefaultGenerator:
+        """Seed this device; links if the CPU's generator has just been given the same seed."""
+        super().manual_seed(seed)
+        self._relink()
+        return self
+
+    def seed(self) -> int:
+        """Seed from entropy; returns the seed."""
+        self.linked = False
+        return super().seed()
+
+    def initial_seed(self) -> int:
+        """The seed this device's numbers started from."""
+        if self.linked:
+            return torch.default_generator.initial_seed()
+        return super().initial_seed()
+
+    def get_state(self) -> torch.Tensor:
+        """The state as a uint8 CPU tensor."""
+        return torch.default_generator.get_state() if self.linked else super().get_state()
+
+    def set_state(self, new_state: torch.Tensor) -> DefaultGenerator:
+        """Continue from ``new_state``; links if the CPU's generator is in that state."""
+        super().set_state(new_state)
+        self._relink()
+        return self
+
+    def own_state(self) -> torch.Tensor:
+        """The state of this device's own sequence, linked or not."""
+        return super().get_state()
+
+    def set_own_state(self, state: torch.Tensor) -> None:
+        """Continue this device's own sequence from ``state``."""
+        super().set_state(state)
+
+    def seeded_by_torch(self, seed: int) -> None:
+        """``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
+        super().manual_seed(seed)
+        self.linked = self.can_link
+
+
+def configure(devices: int, rng: str) -> None:
+    """Make the default generators of ``devices`` devices; ``rng`` is ``"linked"`` or ``"own"``."""
+    _generators.clear()
+    for index in range(devices):
+        generator = DefaultGenerator(torch.device("sim", index))
+        generator.can_link = generator.linked = rng == "linked" and index == 0
+        _generators.append(generator)
+
+
+def default_generator(index: int) -> DefaultGenerator:
+    """The default generator of device ``index``."""
+    return _generators[index]
+
+
+def manual_seed(seed: int, index: int) -> None:
+    """Seed device ``index``, which links or unlinks it as the module says."""
+    generator = _generators[index]
+    frame = sys._getframe(1)
+    for _ in range(3):  # this call comes through the accelerator and the device module
+        if frame.f_code is _from_torch:
+            generator.seeded_by_torch(seed)
+            return
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    generator.manual_seed(seed)
+
+
+@contextlib.contextmanager
+def drawing(index: int) -> Iterator[None]:
+    """Within, CPU kernels draw from device ``index``'s generator where none is passed to them."""
+    generator = _generators[index]
+    if generator.linked:
+        yield
+        return
+    with _swap:
+        before = torch.default_generator.get_state()
+        torch.default_generator.set_state(generator.own_state())
+        try:
+            yield
+        finally:
+            generator.set_own_state(torch.default_generator.get_state())
+            torch.default_generator.set_state(before)

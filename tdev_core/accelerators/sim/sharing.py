@@ -1,0 +1,50 @@
+"""Sim tensors in other processes: sent ones share memory; a forked child may not use the device.
+
+A CUDA context does not survive ``fork``, and torch says so when a child tries. A program that would
+fail on a GPU should fail here, and the CPU kernels' thread pools do not survive it either.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from tdev_core.accelerators.sim import aliasing, fallback, memory
+
+__all__ = ["in_bad_fork", "reduce", "watch_forks"]
+
+
+def reduce(tensor: torch.Tensor) -> tuple[Any, Any]:
+    """Rebuild arguments for ``tensor``: a CPU tensor in shared memory, and what makes it this one."""
+    storage: Any = tensor.untyped_storage()
+    storage.share_memory_()
+    alias = aliasing.host_alias(tensor.detach())
+    is_parameter = isinstance(tensor, torch.nn.Parameter)
+    return _rebuild, (alias, tensor.device.index, tensor.requires_grad, is_parameter)
+
+
+def _rebuild(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter: bool) -> Any:
+    from tdev_core.accelerators.sim import activate
+
+    activate()
+    tensor = aliasing.adopt_tensor(alias, index)
+    if is_parameter:
+        return torch.nn.Parameter(tensor, requires_grad)
+    return tensor.requires_grad_(requires_grad)
+
+
+def _after_fork() -> None:
+    if any(memory.pool(index).used for index in range(memory.device_count())):
+        fallback.forked = True
+
+
+def watch_forks() -> None:
+    """Notice forks from now on."""
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def in_bad_fork() -> bool:
+    """Whether this process was forked from one that had used the device."""
+    return fallback.forked

@@ -1,0 +1,59 @@
+"""``python -m tdev``: run a script, and tell what is answered how."""
+
+from __future__ import annotations
+
+import sys
+
+USAGE = """usage: python -m tdev COMMAND …
+
+commands:
+  run SCRIPT [ARGS …]      run an untouched script as if it had been migrated
+  run -m MODULE [ARGS …]   the same for a module
+  doctor                   what hardware was found, what is active, what would be faster
+  matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
+  native                   build the C++ kernels of device mlx (native --help)
+  version                  which tdev, torch and backend this is
+  codemod PATH …           rewrite source; the same as python -m tdev.codemod
+"""
+
+
+def main(argv: list[str]) -> int:
+    """Run the command line ``argv`` (without the program's name); returns the exit status."""
+    command = argv[0] if argv else ""
+    match command:
+        case "run":
+            from tdev_core.run import main as run
+
+            return run(argv[1:])
+        case "codemod":
+            from tdev_core.codemod.cli import main as codemod
+
+            return codemod(argv[1:])
+        case "matrix":
+            from tdev_core.commands.matrix_cli import main as matrix
+
+            return matrix(argv[1:])
+        case "doctor":
+            from tdev_core.commands.doctor import main as doctor
+
+            return doctor(argv[1:])
+        case "native":
+            from tdev_core.accelerators.mlx.native import main as native
+
+            return native(argv[1:])
+        case "version":
+            import torch
+
+            from tdev_core import backend
+
+            print(
+                f"torch {torch.__version__}, backend {backend.current().value} ({backend.reason()})"
+            )
+            return 0
+        case "-h" | "--help" | "help":
+            print(USAGE, end="")
+            return 0
+        case _:
+            what = f"unknown command {command!r}" if command else "no command"
+            print(f"tdev: {what}\n\n{USAGE}", end="", file=sys.stderr)
+            return 2

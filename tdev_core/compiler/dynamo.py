@@ -1,0 +1,101 @@
+"""What torch.compile has to know of tdev; imports nothing of the compiler before the program does.
+
+Four things can be said of a function that the compiler meets while it traces a program:
+
+* *constant*: it is asked once, while the program is compiled. Its answer stays the same for the life of
+  the process, but for what means the current device: :mod:`tdev_core.compiler.dynamo_devices`;
+* *opaque*: it reads or changes the process (counters, clocks, locks, the C library), so the graph ends
+  there, as it does at torch's own ``torch.cuda.memory_allocated``, and it is called for real;
+* *effect*: it returns nothing and becomes an operator of the graph, :mod:`tdev_core.compiler.dynamo_effects`;
+* *stream*: :mod:`tdev_core.compiler.dynamo_streams`.
+
+Source: ``torch._dynamo.assume_constant_result``; ``torch._dynamo.disable``;
+``torch._dynamo.eval_frame.skip_code``.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from types import FunctionType, ModuleType
+from typing import Any
+
+from torch._C._dynamo import eval_frame
+
+from tdev_core.shims.after_import import call_when_imported
+
+__all__ = ["prepare"]
+
+_CONSTANT = {
+    "tdev_core.devices": ("is_accelerator", "translate", "translate_type"),
+    "tdev_core.cuda.properties": (
+        "can_access_peer",
+        "capability",
+        "device_count",
+        "get",
+        "is_bf16_supported",
+        "name",
+        "supported_dtypes",
+    ),
+    "tdev_core.streams": ("default_stream",),
+}
+
+_OPAQUE: dict[str, tuple[str, ...]] = {
+    # all functions and methods, where none is named
+    "tdev_core.accelerators.cpu.heap": (),
+    "tdev_core.accelerators.cpu.host": (),
+    "tdev_core.events": (),
+    "tdev_core.cuda.memory.history": (),
+    "tdev_core.cuda.memory.usage": (),
+    "tdev_core.cuda.nvtx": (),
+    "tdev_core.cuda.rng": (),
+    "tdev_core.mirror.standins": ("_GeneratorMeta",),
+    "tdev_core.stream_objects": (),
+    "tdev_core.streams": ("set_stream",),
+    "tdev_core.watermark": (),
+}
+
+_COMPILER = "torch._dynamo"
+_TAUGHT = tuple(
+    f"tdev_core.compiler.dynamo_{part}" for part in ("calls", "effects", "streams", "devices")
+)
+
+
+@functools.cache  # a program may reload tdev
+def prepare() -> None:
+    """Have the compiler take tdev for what it is, once it is used."""
+    call_when_imported({*_CONSTANT, *_OPAQUE}, _mark)
+    call_when_imported({_COMPILER}, _teach)
+
+
+def _teach(compiler: ModuleType) -> None:
+    for name in _TAUGHT:
+        importlib.import_module(name).teach()
+
+
+def _mark(module: ModuleType) -> None:
+    for name in _CONSTANT.get(module.__name__, ()):
+        getattr(module, name)._dynamo_marked_constant = True
+    named = _OPAQUE.get(module.__name__)
+    if named is None:
+        return
+    for value in [getattr(module, name) for name in named] or list(vars(module).values()):
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        members = vars(value).values() if isinstance(value, type) else (value,)
+        for member in members:
+            function = getattr(member, "__func__", getattr(member, "fget", member))
+            if isinstance(function, FunctionType):
+                _end_graph_at(function, own=function.__globals__ is vars(module))
+
+
+def _end_graph_at(function: Any, own: bool) -> None:
+    """``own``: the code is the module's, not that of a decorator (``contextlib``) which others use too."""
+    function._torchdynamo_disable = True
+    function._torchdynamo_disable_msg = "it reads or changes the process itself"
+    if not own:
+        return
+    # Neither its own frame nor those of what it calls are the program's.
+    action = eval_frame._FrameAction.SKIP
+    strategy = eval_frame._FrameExecStrategy(action, action)
+    eval_frame.set_code_exec_strategy(function.__code__, strategy)

@@ -1,0 +1,55 @@
+"""Which device is current, in compiled functions, where there are several: compiled again for another one.
+
+A device without an index means the current one. Which one that is is asked while the program is compiled,
+and asked again, as one of the guards, whenever the compiled function is called.
+
+Source: ``constant_fold_functions_need_guards`` in ``torch/_dynamo/variables/torch.py``, private to
+torch: what is current stays as it was at first where the installed torch has no such table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tdev_core import devices
+from tdev_core.accelerator import accelerator
+from tdev_core.backend import Backend, current
+from tdev_core.compiler.dynamo_effects import substitute
+
+__all__ = ["current_index", "teach", "translated"]
+
+_translate = devices.translate
+
+
+def current_index() -> int:
+    """The index of the calling thread's current device."""
+    return accelerator().current_device()
+
+
+def translated(spec: Any, index: int) -> Any:
+    """The device that ``spec`` means while device ``index`` is current, as it is now."""
+    return _translate(spec)
+
+
+def teach() -> None:
+    """Have the compiler guard the current device wherever a device is translated."""
+    if current() is not Backend.SIM or accelerator().device_count() == 1:
+        return
+    from torch._dynamo.variables import torch as known
+
+    tables = [
+        getattr(known, name, None)
+        for name in ("constant_fold_functions", "constant_fold_functions_need_guards")
+    ]
+    if not all(isinstance(table, dict) for table in tables):
+        return
+    torch._dynamo.allow_in_graph(current_index)
+    for table in tables:
+        table[current_index] = None  # type: ignore[index]
+    translated._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+    @substitute(devices.translate)
+    def _(spec: Any) -> Any:
+        return translated(spec, current_index())

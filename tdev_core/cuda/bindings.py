@@ -1,0 +1,188 @@
+"""Underscored functions of ``torch._C`` and ``torch.cuda``, for frameworks that reach past what is public.
+
+Schedulers, profilers and extensions call ``torch._C._cuda_getDevice()`` and its kin because they are quicker than the
+public functions. ``tdev._C`` answers them as ``tdev.cuda`` does; everything else in it is ``torch._C``'s, and
+``torch._C`` itself is left alone. Handles of CUDA libraries are not among them: there are none to give.
+
+Source: ``torch/csrc/cuda/Module.cpp`` and the public functions of ``torch.cuda`` that call these.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NoReturn
+
+import torch
+
+from tdev_core.backend import Backend, current, unsupported
+from tdev_core.devices import device_index
+from tdev_core.errors import UnsupportedError
+
+__all__ = ["NAMES"]
+
+NAMES = {
+    "_cuda_attach_out_of_memory_observer": "tdev_core.cuda.bindings:attach_out_of_memory_observer",
+    "_cuda_canDeviceAccessPeer": "tdev_core.cuda.properties:can_access_peer",
+    "_cuda_emptyCache": "tdev_core.cuda.memory.usage:empty_cache",
+    "_cuda_exchangeDevice": "tdev_core.cuda.bindings:exchange_device",
+    "_cuda_getArchFlags": "tdev_core.cuda.bindings:arch_flags",
+    "_cuda_getCompiledVersion": "tdev_core.cuda.bindings:compiled_version",
+    "_cuda_getCurrentRawStream": "tdev_core.cuda.bindings:current_raw_stream",
+    "_cuda_getCurrentStream": "tdev_core.cuda.bindings:current_stream",
+    "_cuda_getDefaultStream": "tdev_core.cuda.bindings:default_stream",
+    "_cuda_getDevice": "tdev_core.cuda.properties:current_device",
+    "_cuda_getDeviceCount": "tdev_core.cuda.properties:device_count",
+    "_cuda_init": "tdev_core.cuda.cudart:lazy_init",
+    "_cuda_ipc_collect": "tdev_core.cuda.bindings:ipc_collect",
+    "_cuda_isCurrentStreamCapturing": "tdev_core.graphs:is_current_stream_capturing",
+    "_cuda_isInBadFork": "tdev_core.cuda.cudart:is_in_bad_fork",
+    "_cuda_maybeExchangeDevice": "tdev_core.cuda.bindings:exchange_device",
+    "_cuda_setDevice": "tdev_core.cuda.properties:set_device",
+    "_cuda_memoryStats": "tdev_core.cuda.memory.usage:stats_nested",
+    "_cuda_resetAccumulatedMemoryStats": "tdev_core.cuda.memory.usage:reset_accumulated",
+    "_cuda_resetPeakMemoryStats": "tdev_core.cuda.memory.usage:reset_peak",
+    "_cuda_setStream": "tdev_core.cuda.bindings:set_stream",
+    "_cuda_sleep": "tdev_core.cuda.bindings:sleep",
+    "_cuda_synchronize": "tdev_core.streams:synchronize",
+}
+"""Name in ``torch._C`` to ``module:attribute`` of what answers for it."""
+
+
+_CPU = torch.device("cpu")
+
+
+def exchange_device(device: int) -> int:
+    """Make ``device`` the current one, unless it is negative; returns the one that was."""
+    from tdev_core.cuda import properties
+
+    before = properties.current_device()
+    if device >= 0:
+        properties.set_device(device)
+    return before
+
+
+def current_raw_stream(device: int) -> int:
+    """The number of the current stream of ``device``, in the place of a ``cudaStream_t``."""
+    from tdev_core import streams
+
+    return streams.current_stream(device).cuda_stream
+
+
+def current_stream(device: int) -> tuple[int, int, int]:
+    """Stream id, device index and device type of the current stream of ``device``."""
+    from tdev_core import streams
+
+    return _facts(streams.current_stream(device))
+
+
+def default_stream(device: int) -> tuple[int, int, int]:
+    """Stream id, device index and device type of the default stream of ``device``."""
+    from tdev_core import streams
+
+    return _facts(streams.default_stream(device))
+
+
+def _facts(stream: Any) -> tuple[int, int, int]:
+    return (stream.stream_id, stream.device_index, stream.device_type)
+
+
+def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
+    """Make the stream of these facts (see :func:`current_stream`) the current one.
+
+    ``torch.cuda._set_stream_by_id`` too, which calls it with the same names.
+    """
+    from tdev_core import streams
+
+    default = streams.default_stream(device_index)
+    known = default.stream_id == stream_id
+    streams.set_stream(
+        default if known else streams.Stream(stream_id=stream_id, device_index=device_index)
+    )
+
+
+def sleep(cycles: int) -> None:
+    """``torch.cuda._sleep``: wait for ``cycles`` of the clock, taken as 1 GHz where the system tells none.
+
+    Programs use it for work of a known length, to see what overlaps with it. Nothing here overlaps, so it
+    takes its time before it returns.
+    """
+    from tdev_core.cuda import sensors
+
+    try:
+        megahertz = sensors.clock_rate()
+    except UnsupportedError:
+        megahertz = 1000
+    time.sleep(cycles / (megahertz * 1e6))
+
+
+def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
+    """``torch.cuda._get_device_index``: the accelerator's index that ``device`` means.
+
+    Args:
+        device: an int, which is handed back; a device or its string; ``torch.cuda.device(i)``; or None.
+        optional: whether None, and a device without index, mean the current one.
+        allow_cpu: whether the CPU, for which the answer is -1, may be asked for. On the ``cpu`` backend, where
+            the accelerator's tensors lie on the CPU too, only the word ``"cpu"`` is answered so.
+
+    Raises:
+        ValueError: the device is of another type, or none is named and ``optional`` is False.
+    """
+    if isinstance(device, int):
+        return device
+    index = getattr(device, "idx", None)
+    if isinstance(index, int):
+        return index
+    if allow_cpu and (device == "cpu" or (device == _CPU and current() is not Backend.CPU)):
+        return -1
+    if device is None and not optional:
+        raise ValueError(
+            "Expected a torch.device with a specified index or an integer, but got: None"
+        )
+    return device_index(device)
+
+
+def get_generator(device: Any) -> torch.Generator:
+    """``torch.cuda._get_generator``: the default generator of ``device``."""
+    from tdev_core.cuda import rng
+
+    return rng.default_generators[device_index(device)]
+
+
+def get_rng_state_offset(device: Any = "cuda") -> int:
+    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    _no_offset("_get_rng_state_offset")
+
+
+def set_rng_state_offset(offset: int, device: Any = "cuda") -> None:
+    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    _no_offset("_set_rng_state_offset")
+
+
+def _no_offset(name: str) -> NoReturn:
+    unsupported(
+        f"torch.cuda.{name}",
+        "this generator's state is not a seed and a number of steps",
+        "keep and restore the whole state: torch.cuda.get_rng_state() and set_rng_state()",
+    )
+
+
+def ipc_collect() -> None:
+    """Nothing: there are no CUDA IPC handles."""
+
+
+def arch_flags() -> None:
+    """None: no CUDA kernels are compiled in."""
+
+
+def compiled_version() -> int:
+    """0: torch was compiled with no CUDA. A number, because programs compare it."""
+    return 0
+
+
+def attach_out_of_memory_observer(observer: Any) -> None:
+    """No allocator here calls back before it fails: UnsupportedError."""
+    unsupported(
+        "torch._C._cuda_attach_out_of_memory_observer",
+        "no allocator here calls back before it fails",
+        "catch torch.OutOfMemoryError and print torch.cuda.memory_summary()",
+    )

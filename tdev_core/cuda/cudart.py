@@ -1,0 +1,182 @@
+"""The parts of the CUDA runtime that ``torch.cuda`` shows, for hosts that have no CUDA.
+
+``cudart()`` gives an object with the functions of torch's ``_cudart`` binding. Each does what it means on
+this backend; none needs a driver.
+
+Source: ``torch/csrc/cuda/shared/cudart.cpp`` for the names and what they return.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tdev_core.accelerator import accelerator
+from tdev_core.backend import Backend, current
+from tdev_core.cuda import profiler
+from tdev_core.cuda.memory import usage as memory
+
+__all__ = [
+    "CudaError",
+    "check_error",
+    "cudart",
+    "get_sync_debug_mode",
+    "is_in_bad_fork",
+    "lazy_call",
+    "lazy_init",
+    "set_sync_debug_mode",
+]
+
+# cuda.h / driver_types.h: the codes that programs compare or print.
+_MESSAGES = {
+    0: "no error",
+    1: "invalid argument",
+    2: "out of memory",
+    3: "initialization error",
+    34: "CUDA driver is a stub library",
+    35: "CUDA driver version is insufficient for CUDA runtime version",
+    100: "no CUDA-capable device is detected",
+    101: "invalid device ordinal",
+    400: "invalid resource handle",
+    600: "device not ready",
+    700: "an illegal memory access was encountered",
+    719: "unspecified launch failure",
+    999: "unknown error",
+}
+
+
+class _Error(int):
+    """A ``cudaError`` value. Any number is one; ``success`` is 0."""
+
+    success: _Error
+
+    @property
+    def value(self) -> int:
+        """The number."""
+        return int(self)
+
+
+_Error.success = _Error(0)
+
+
+class CudaError(torch.cuda.CudaError):
+    """What ``check_error`` raises; an instance of ``torch.cuda.CudaError``, a ``RuntimeError``.
+
+    Args:
+        code: a ``cudaError_t`` number.
+    """
+
+    def __init__(self, code: int) -> None:
+        RuntimeError.__init__(self, f"{_message(int(code))} ({int(code)})")
+
+
+def _message(code: int) -> str:
+    return _MESSAGES.get(code, "unrecognized error code")
+
+
+def check_error(res: int) -> None:
+    """Raise :class:`CudaError` unless ``res`` is 0."""
+    if int(res) != 0:
+        raise CudaError(int(res))
+
+
+class _Cudart:
+    """In the place of the CUDA runtime library."""
+
+    cudaError = _Error
+
+    class cudaOutputMode(enum.IntEnum):
+        """Formats of CUDA's old profiler output."""
+
+        KeyValuePair = 0
+        CSV = 1
+
+    @staticmethod
+    def cudaGetErrorString(error: int) -> str:
+        """The text for an error code."""
+        return _message(int(error))
+
+    @staticmethod
+    def cudaProfilerStart() -> int:
+        """Tell an outside profiler to collect, see :mod:`tdev_core.cuda.profiler`. Returns 0."""
+        profiler.start()
+        return 0
+
+    @staticmethod
+    def cudaProfilerStop() -> int:
+        """Tell an outside profiler to stop. Returns 0."""
+        profiler.stop()
+        return 0
+
+    @staticmethod
+    def cudaMemGetInfo(device: int) -> tuple[int, int]:
+        """Free and total bytes of ``device``."""
+        return memory.info(device)
+
+    @staticmethod
+    def cudaHostRegister(address: int, size: int, flags: int) -> int:
+        """Pinning lets a GPU read host memory by itself; here the device uses it as it is. Returns 0."""
+        return 0
+
+    @staticmethod
+    def cudaHostUnregister(address: int) -> int:
+        """The counterpart of :meth:`cudaHostRegister`. Returns 0."""
+        return 0
+
+
+_instance = _Cudart()
+
+
+def cudart() -> Any:
+    """The object with the runtime's functions."""
+    return _instance
+
+
+_debug_mode = 0
+_DEBUG_NAMES = {"default": 0, "warn": 1, "error": 2}
+
+
+def set_sync_debug_mode(debug_mode: int | str) -> None:
+    """Choose whether waiting for the device is reported: 0 or ``"default"``, 1 or ``"warn"``, 2 or
+    ``"error"``.
+
+    The value is kept. No operator waits for these backends' devices in the middle of queued work
+    as CUDA's do, so that there is nothing to report.
+
+    Raises:
+        RuntimeError: another value.
+    """
+    global _debug_mode
+    value = _DEBUG_NAMES.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    if value not in (0, 1, 2):
+        raise RuntimeError(
+            f"invalid debug_mode {debug_mode!r}, expected 0, 1, 2 or one of default, warn, error"
+        )
+    _debug_mode = value
+
+
+def get_sync_debug_mode() -> int:
+    """The mode as a number."""
+    return _debug_mode
+
+
+def lazy_call(callable: Callable[[], Any], **kwargs: Any) -> None:
+    """``torch.cuda._lazy_call``: call now. CUDA puts it off until it is initialised, which is done."""
+    callable()
+
+
+def lazy_init() -> None:
+    """``torch.cuda._lazy_init``: the device is ready."""
+
+
+def is_in_bad_fork() -> bool:
+    """``torch.cuda._is_in_bad_fork``: whether the device cannot be used because the process was forked.
+
+    A forked child can use the CPU, and no other device that its parent has used.
+    """
+    if current() is Backend.MPS:
+        return bool(torch.mps._is_in_bad_fork())
+    return bool(getattr(accelerator(), "in_bad_fork", lambda: False)())

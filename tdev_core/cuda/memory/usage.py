@@ -1,0 +1,274 @@
+"""``torch.cuda.memory`` for the backends whose memory torch does not count itself.
+
+What the numbers mean on each backend:
+
+* ``cpu``: bytes in use on the process's C heap beyond what was there when tdev was imported. Tensors are
+  in it, and so are NumPy arrays and other C allocations; see :mod:`tdev_core.accelerators.cpu.heap`. Peaks are
+  the highest of the readings taken by every query and by a thread that reads every 10 ms.
+* ``sim``, ``mlx``: what the device's own allocator counts.
+* ``mps``: torch's own counters, except for the table.
+
+All sizes are bytes. A ``device`` that is not the accelerator raises ``ValueError``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from functools import cache
+from typing import Any
+
+import torch
+
+from tdev_core.accelerator import accelerator
+from tdev_core.backend import Backend, current
+from tdev_core.cuda.memory import statistics as memory_stats
+from tdev_core.devices import device_index
+from tdev_core.errors import DeviceWarning, warn_once
+from tdev_core.watermark import Watermark
+
+__all__ = [
+    "allocated",
+    "device_used",
+    "empty_cache",
+    "get_fraction",
+    "host_stats",
+    "host_stats_nested",
+    "info",
+    "peak",
+    "peak_reserved",
+    "processes",
+    "reserved",
+    "reset_accumulated",
+    "reset_accumulated_host",
+    "reset_peak",
+    "reset_peak_host",
+    "set_fraction",
+    "stats",
+    "stats_nested",
+    "summary",
+]
+
+
+if current() is Backend.CPU:
+    # As early as may be: what is allocated before the baseline is not counted.
+    from tdev_core.accelerators.cpu import heap as _heap
+
+    _heap.mark()
+
+
+def allocated(device: Any = None) -> int:
+    """Bytes in use on ``device``."""
+    index = device_index(device)
+    if current() is Backend.MPS:
+        return torch.mps.current_allocated_memory()
+    return accelerator().allocated(index)
+
+
+def peak(device: Any = None) -> int:
+    """Most bytes in use at once since the start or the last :func:`reset_peak`."""
+    index = device_index(device)
+    if current() is Backend.MPS:
+        return torch.accelerator.max_memory_allocated()
+    return accelerator().peak(index)
+
+
+def reserved(device: Any = None) -> int:
+    """Bytes that the allocator has from the system, used or kept for later."""
+    return _reserved(device_index(device))
+
+
+def _reserved(index: int) -> int:
+    match current():
+        case Backend.CPU:
+            from tdev_core.accelerators.cpu.accelerator import reserved_mark
+
+            return reserved_mark().now()
+        case Backend.MPS:
+            return torch.mps.driver_allocated_memory()
+        case Backend.MLX:
+            import mlx.core as mx
+
+            return accelerator().allocated(index) + int(mx.get_cache_memory())
+        case Backend.SIM | Backend.CUDA:
+            return accelerator().allocated(index)
+
+
+@cache
+def _reserved_mark(index: int) -> Watermark:
+    return Watermark(lambda: _reserved(index))
+
+
+def peak_reserved(device: Any = None) -> int:
+    """Most bytes reserved at once since the start or the last :func:`reset_peak`."""
+    index = device_index(device)
+    match current():
+        case Backend.CPU:
+            from tdev_core.accelerators.cpu.accelerator import reserved_mark
+
+            return reserved_mark().peak()
+        case Backend.SIM:
+            return accelerator().peak(index)
+        case Backend.MPS:
+            return torch.accelerator.max_memory_reserved()
+        case Backend.MLX | Backend.CUDA:
+            return max(_reserved_mark(index).peak(), accelerator().peak(index))
+
+
+def reset_peak(device: Any = None) -> None:
+    """Let the peaks start again from what is held now."""
+    index = device_index(device)
+    if current() is Backend.MPS:
+        torch.accelerator.reset_peak_memory_stats()
+        return
+    accelerator().reset_peak(index)
+    if current() is Backend.MLX:
+        _reserved_mark(index).reset_peak()
+
+
+def reset_accumulated(device: Any = None) -> None:
+    """Let the totals of :func:`stats` start again from 0, and on ``sim`` the number of refusals.
+
+    ``mlx`` keeps no totals.
+    """
+    index = device_index(device)
+    if current() is Backend.CPU:
+        from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
+
+        used_mark().reset_totals()
+        reserved_mark().reset_totals()
+    elif current() is Backend.MPS:
+        torch.accelerator.reset_accumulated_memory_stats()
+    else:
+        accelerator().reset_totals(index)
+
+
+def stats_nested(device: Any = None) -> dict[str, Any]:
+    """All statistics as nested dictionaries; :mod:`tdev_core.cuda.memory.statistics` says what each one is."""
+    index = device_index(device)
+    if current() is not Backend.MPS:
+        return memory_stats.nested(index)
+    result: dict[str, Any] = {}
+    for key, value in torch.accelerator.memory_stats().items():
+        part = result
+        *above, last = key.split(".")
+        for name in above:
+            part = part.setdefault(name, {})
+        part[last] = value
+    return result
+
+
+def stats(device: Any = None) -> OrderedDict[str, Any]:
+    """All statistics in one dictionary with dotted, sorted keys."""
+    return memory_stats.flatten(stats_nested(device))
+
+
+def summary(device: Any = None, abbreviated: bool = False) -> str:
+    """The statistics as a table; ``abbreviated`` leaves the lines for single pools out."""
+    title = f"tdev memory summary, backend {current().value}, device {device_index(device)}"
+    return memory_stats.table(stats(device), title, abbreviated)
+
+
+def host_stats_nested() -> dict[str, Any]:
+    """Statistics of pinned host memory, nested: all 0, these backends have none."""
+    return memory_stats.host_nested()
+
+
+def host_stats() -> OrderedDict[str, Any]:
+    """Statistics of pinned host memory with dotted keys."""
+    return memory_stats.flatten(memory_stats.host_nested())
+
+
+def reset_accumulated_host() -> None:
+    """Nothing has accumulated: there is no pinned host memory on these backends."""
+
+
+def reset_peak_host() -> None:
+    """There is no peak to reset: there is no pinned host memory on these backends."""
+
+
+def info(device: Any = None) -> tuple[int, int]:
+    """Free and total bytes. On ``cpu``: what could be allocated without swapping, and physical memory
+    (a container's limit counts where it is lower)."""
+    index = device_index(device)
+    if current() is Backend.MPS:
+        free, total = torch.accelerator.get_memory_info()
+        return free, total
+    return accelerator().free(index), accelerator().total(index)
+
+
+def device_used(device: Any = None) -> int:
+    """Bytes that all programs together use on the device; on ``cpu`` of the host's memory."""
+    free, total = info(device)
+    return max(total - free, 0)
+
+
+def processes(device: Any = None) -> str:
+    """One line for this process and what it holds. Other processes' use is not known here."""
+    index = device_index(device)
+    return (
+        f"GPU:{index}\nprocess {os.getpid():>10d} uses {allocated(device) / 2**20:>12.3f} MB memory"
+    )
+
+
+def empty_cache() -> None:
+    """Give memory that is free but kept for later back to the system."""
+    match current():
+        case Backend.CPU | Backend.SIM:
+            from tdev_core.accelerators.cpu import heap
+
+            heap.release()
+        case Backend.MPS:
+            torch.mps.empty_cache()
+        case Backend.MLX:
+            import mlx.core as mx
+
+            mx.clear_cache()
+        case Backend.CUDA:
+            torch.cuda.empty_cache()
+
+
+_fractions: dict[int, float] = {}
+
+
+def set_fraction(fraction: float, device: Any = None) -> None:
+    """Limit this process to ``fraction`` (0 to 1) of the device's memory.
+
+    ``mlx``, ``mps`` and ``sim`` have such a limit. On ``cpu`` nothing enforces one: the value is
+    remembered, and anything below 1 warns once.
+
+    Raises:
+        TypeError: ``fraction`` is not a float.
+        ValueError: it is not between 0 and 1.
+    """
+    index = device_index(device)
+    if not isinstance(fraction, float):
+        raise TypeError(f"fraction must be a float, got {type(fraction).__name__}")
+    if not 0 <= fraction <= 1:
+        raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
+    match current():
+        case Backend.MPS:
+            torch.mps.set_per_process_memory_fraction(fraction)
+        case Backend.MLX:
+            import mlx.core as mx
+
+            mx.set_memory_limit(int(fraction * accelerator().total(index)))
+        case Backend.SIM:
+            from tdev_core.accelerators.sim import memory as devices
+
+            devices.pool(index).fraction = fraction
+        case Backend.CPU | Backend.CUDA:
+            if fraction < 1:
+                warn_once(
+                    f"set_per_process_memory_fraction({fraction}) limits nothing on the "
+                    f"'{current().value}' backend; use ulimit or a container's memory limit",
+                    DeviceWarning,
+                    key="set_per_process_memory_fraction",
+                    stacklevel=3,
+                )
+    _fractions[index] = fraction
+
+
+def get_fraction(device: Any = None) -> float:
+    """The last fraction given to :func:`set_fraction`, 1.0 if there was none."""
+    return _fractions.get(device_index(device), 1.0)

@@ -1,0 +1,312 @@
+"""Which devices there are, which one is current, and what they can do, for backends other than CUDA.
+
+Every fact is the host's or the device's own. What only an NVIDIA GPU has is 0 and documented as such.
+
+*Compute capability* is ``(0, 0)``. Libraries compare it with the lowest capability that their CUDA-only
+kernels need (``>= (8, 0)`` for flash attention, ``>= 7`` for Triton, ``sm_90`` for Hopper's), so anything
+higher would send them into code that cannot run here; below every threshold is where their portable
+code lives. ``None`` would break the comparisons themselves.
+"""
+
+from __future__ import annotations
+
+import uuid
+import warnings
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import torch
+
+from tdev_core.accelerator import accelerator
+from tdev_core.accelerators.cpu import host
+from tdev_core.backend import Backend, availability, current
+from tdev_core.devices import device_index
+from tdev_core.queues import device_of_index, select_device
+
+__all__ = [
+    "CUDA_VERSION",
+    "DeviceProperties",
+    "as_dict",
+    "can_access_peer",
+    "capability",
+    "current_accelerator",
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "get",
+    "is_available",
+    "is_bf16_supported",
+    "name",
+    "set_device",
+    "supported_dtypes",
+]
+
+CUDA_VERSION: str | None = "0.0" if availability() else None
+"""``torch.version.cuda``: None where no accelerator is announced, as in a torch without CUDA.
+
+Where one is, programs that saw ``is_available()`` take the version apart. No CUDA is compiled in, so the answer is
+below every version that a kernel could ask for, as the capability is.
+"""
+
+
+def is_available() -> bool:
+    """Whether the active backend is an accelerator; ``TDEV_CUDA_AVAILABLE`` overrides the answer."""
+    return availability()
+
+
+def _devices() -> int:
+    return torch.mps.device_count() if current() is Backend.MPS else accelerator().device_count()
+
+
+def device_count() -> int:
+    """Number of devices; 0 where :func:`is_available` is false, as in torch."""
+    return _devices() if availability() else 0
+
+
+def current_accelerator(check_available: bool = False) -> torch.device | None:
+    """The accelerator as a device without index; None on ``cpu``, which is none.
+
+    With ``TDEV_CUDA_AVAILABLE=true`` the CPU is presented as one.
+    """
+    if current() is Backend.CPU and not availability():
+        return None
+    if check_available and not availability():
+        return None
+    return torch.device(current().value)
+
+
+def current_device() -> int:
+    """Index of the current device."""
+    one = current() in (Backend.MPS, Backend.MLX)
+    return 0 if one else accelerator().current_device()
+
+
+def set_device(device: Any) -> None:
+    """Make ``device`` current. A negative integer changes nothing; an index that the backend lacks
+    becomes 0, with one warning."""
+    if isinstance(device, int) and not isinstance(device, bool) and device < 0:
+        return
+    select_device(device_index(device))
+
+
+class device(torch.cuda.device):
+    """Context manager that makes a device current and restores the former one.
+
+    Args:
+        device: a device, its index, or None or a negative integer for no change.
+
+    Source: ``torch.cuda.device``.
+    """
+
+    def __init__(self, device: Any) -> None:
+        none = device is None or (isinstance(device, int) and device < 0)
+        self.idx = -1 if none else device_index(device)
+        self.prev_idx = -1
+        self._before: list[int] = []
+
+    def __enter__(self) -> None:
+        self._before.append(current_device())
+        self.prev_idx = self._before[-1]
+        if self.idx >= 0:
+            select_device(self.idx)
+
+    def __exit__(self, type: Any, value: Any, traceback: Any) -> Literal[False]:
+        select_device(self._before.pop())
+        return False
+
+
+class device_of(device, torch.cuda.device_of):
+    """Context manager that makes the device of a tensor or storage current.
+
+    Args:
+        obj: the tensor or storage; one that is not on the accelerator changes nothing.
+
+    Source: ``torch.cuda.device_of``.
+    """
+
+    def __init__(self, obj: Any) -> None:
+        place = torch.device(obj.device)
+        own = place.type == current().value
+        device.__init__(self, (place.index or 0) if own else -1)
+
+
+def name(device: Any = None) -> str:
+    """What the device calls itself: the processor, the Apple GPU, or the simulated device."""
+    index = device_index(device)
+    match current():
+        case Backend.CPU | Backend.CUDA:
+            return host.name()
+        case Backend.SIM:
+            return f"tdev simulated accelerator {index} on {host.name()}"
+        case Backend.MPS:
+            import torch.backends.mps as mps
+
+            return str(mps.get_name())
+        case Backend.MLX:
+            import mlx.core as mx
+
+            if mx.default_device().type == mx.cpu:
+                return host.name()
+            return str(mx.device_info()["device_name"])
+
+
+def capability(device: Any = None) -> tuple[int, int]:
+    """``(0, 0)``: no CUDA compute capability. The module's docstring says why this and not another."""
+    device_index(device)
+    return (0, 0)
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What ``torch.cuda.get_device_properties`` tells, and ``torch.xpu``'s names for the same."""
+
+    name: str
+    major: int
+    """0, see the module's docstring."""
+    minor: int
+    """0."""
+    total_memory: int
+    """Bytes."""
+    multi_processor_count: int
+    """Processors that this process may use; cores of the GPU on MPS."""
+    is_integrated: int
+    """1: host and device share memory."""
+    is_multi_gpu_board: int
+    """0."""
+    max_threads_per_multi_processor: int
+    """1: a processor of the host runs one thread at a time. 0 (unknown) on MPS."""
+    warp_size: int
+    """1: no threads run in lockstep. 0 (unknown) on MPS."""
+    uuid: uuid.UUID
+    """Stays the same for this machine and device."""
+    L2_cache_size: int
+    """Bytes of one level 2 cache, 0 where the system does not say."""
+    clock_rate: int
+    """Current processor clock in kHz, 0 where there is no sensor."""
+    gcnArchName: str = ""
+    """Empty: no AMD GPU."""
+    memory_clock_rate: int = 0
+    """0: not known."""
+    memory_bus_width: int = 0
+    """0: not known."""
+    shared_memory_per_block: int = 0
+    """0: there is no such memory, nor blocks; likewise the next fields."""
+    shared_memory_per_block_optin: int = 0
+    shared_memory_per_multiprocessor: int = 0
+    regs_per_multiprocessor: int = 0
+    pci_bus_id: int = 0
+    pci_device_id: int = 0
+    pci_domain_id: int = 0
+    vendor: str = ""
+    platform_name: str = ""
+    driver_version: str = ""
+    type: str = ""
+    has_fp16: bool = True
+    has_fp64: bool = True
+    has_atomic64: bool = True
+
+    @property
+    def max_compute_units(self) -> int:
+        """``torch.xpu``'s name for :attr:`multi_processor_count`."""
+        return self.multi_processor_count
+
+    @property
+    def gpu_eu_count(self) -> int:
+        """``torch.xpu``'s name for :attr:`multi_processor_count`."""
+        return self.multi_processor_count
+
+    @property
+    def last_level_cache_size(self) -> int:
+        """``torch.xpu``'s name; the level 2 cache is the one that is known."""
+        return self.L2_cache_size
+
+    @property
+    def is_integrated_gpu(self) -> bool:
+        """``torch.xpu``'s name for :attr:`is_integrated`."""
+        return bool(self.is_integrated)
+
+
+def _total(index: int) -> int:
+    if current() is Backend.MPS:
+        return int(torch.mps.recommended_max_memory())
+    return accelerator().total(index)
+
+
+def _units() -> int:
+    if current() is Backend.MPS:
+        import torch.backends.mps as mps
+
+        return int(mps.get_core_count())
+    return host.cores()
+
+
+def get(device: Any = None) -> DeviceProperties:
+    """The properties of ``device``."""
+    index = device_index(device)
+    on_host = current() is not Backend.MPS
+    clock = host.clock_mhz() if on_host else None
+    return DeviceProperties(
+        name=name(index),
+        major=0,
+        minor=0,
+        total_memory=_total(index),
+        multi_processor_count=_units(),
+        is_integrated=1,
+        is_multi_gpu_board=0,
+        max_threads_per_multi_processor=1 if on_host else 0,
+        warp_size=1 if on_host else 0,
+        uuid=uuid.uuid5(host.identifier(), f"{current().value}:{index}"),
+        L2_cache_size=host.cache_bytes() if on_host else 0,
+        clock_rate=int((clock or 0) * 1000),
+        platform_name="tdev",
+        driver_version=torch.__version__.partition("+")[0],
+        type=current().value,
+        has_fp64=on_host,
+    )
+
+
+def as_dict(properties: Any) -> dict[str, Any]:
+    """Properties as a dictionary, the form that ``torch.mtia`` gives them in."""
+    if isinstance(properties, DeviceProperties):
+        return asdict(properties)
+    return {key: getattr(properties, key) for key in dir(properties) if not key.startswith("_")}
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether the device computes in bfloat16.
+
+    With ``including_emulation=False``: whether its processor has instructions for it.
+    """
+    if not including_emulation and current() is not Backend.MPS:
+        told = torch.cpu.get_capabilities()
+        return any(told.get(key, False) for key in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"))
+    try:
+        one = torch.ones(1, dtype=torch.bfloat16, device=device_of_index(0))
+        return bool((one + one).float().item() == 2.0)
+    except (RuntimeError, TypeError):
+        return False
+
+
+def supported_dtypes(device: Any = None) -> dict[str, Any]:
+    """``{"supported_dtypes": …}``: the dtypes in which the device holds and converts tensors.
+
+    Source: ``torch.accelerator.get_device_capability``.
+    """
+    place = device_of_index(device_index(device))
+    found = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # half-precision complex numbers warn that they are new
+        for dtype in {value for value in vars(torch).values() if isinstance(value, torch.dtype)}:
+            try:
+                torch.empty(1, dtype=torch.float32, device=place).to(dtype)
+            except (RuntimeError, TypeError, NotImplementedError):
+                continue
+            found.add(dtype)
+    return {"supported_dtypes": found}
+
+
+def can_access_peer(device: Any, peer_device: Any) -> bool:
+    """Whether one device reads another's memory: true between two devices made of host memory,
+    false for a device and itself, as CUDA answers."""
+    return device_index(device) != device_index(peer_device)

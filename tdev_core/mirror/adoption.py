@@ -1,0 +1,112 @@
+"""How ``tdev`` modules stand in for ``torch`` modules.
+
+Two kinds of module live under ``tdev.``:
+
+* *aliases*: a torch module in which nothing is routed is torch's own module object under a second
+  name. :class:`AliasFinder` hands it out, so that it is never executed twice.
+* *mirrors*: a generated module that defines the routed functions and hands every other name through
+  to its torch module, for reading, writing and deleting. Flags set on it are therefore torch's.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from tdev_core.accelerators import mps
+from tdev_core.backend import Backend, current
+from tdev_core.mirror import versions
+from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
+from tdev_core.mirror.metadata import with_metadata
+from tdev_core.mirror.module import MISSING, STATE, MirrorModule, State
+from tdev_core.shims import calls
+
+__all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
+
+
+def adopt(
+    name: str,
+    source: str,
+    *,
+    routed: Sequence[str] = (),
+    elsewhere: Mapping[str, str] | None = None,
+    home: Backend | None = None,
+    script: Mapping[str, str] | None = None,
+    extra: Sequence[str] = (),
+    tools: Sequence[str] = (),
+    generated_from: str,
+) -> None:
+    """Turn the module ``name``, whose body has just run, into the mirror of ``source``.
+
+    Args:
+        name: the mirror's ``__name__``.
+        source: name of the torch module it mirrors.
+        routed: names the body defines in place of torch's.
+        elsewhere: further routed names, and where each is defined, as ``module:attribute``.
+        home: the backend on which torch's own objects answer; there the body's give way to them, so
+            that ``tdev.cuda.synchronize is torch.cuda.synchronize`` and costs nothing.
+        script: routed names that TorchScript knows as operators of the given names.
+        extra: names that tdev adds to torch's; kept on every backend.
+        tools: submodules that tdev adds to torch's; imported at their first use.
+        generated_from: the torch version that the mirror was generated from.
+    """
+    original_module = load(source, generated_from)
+    module = sys.modules[name]
+    namespace = module.__dict__
+    at_home = home is not None and current() is home
+    kept: list[str] = []
+    lost: list[str] = []
+    for key in routed:
+        original = getattr(original_module, key, MISSING)
+        if original is MISSING:
+            namespace.pop(key, None)
+            lost.append(key)
+        elif at_home:
+            namespace.pop(key, None)
+        else:
+            if script and key in script and mps.lacks_wide_types():
+                namespace[key] = mps.narrow_by_default(namespace[key])
+            value = with_metadata(namespace[key], name, key, original)
+            namespace[key] = calls.function(value, original, original_module, key)
+            kept.append(key)
+    if script and not at_home:
+        _teach_torchscript({namespace[key]: op for key, op in script.items() if key in namespace})
+    namespace[STATE] = State(
+        original_module,
+        frozenset((*kept, *extra)),
+        {} if at_home or elsewhere is None else dict(elsewhere),
+        frozenset(lost),
+        generated_from,
+        frozenset(tools),
+    )
+    module.__class__ = MirrorModule
+    if source == "torch" and versions.differs(generated_from):
+        finder_of(name).look_for_lost(generated_from)
+
+
+def load(name: str, generated_from: str) -> ModuleType:
+    """The torch module ``name``, imported.
+
+    Raises:
+        ModuleNotFoundError: it is not there; where the installed torch is another one than the mirror
+            was generated from, the message says so.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name or not versions.differs(generated_from):
+            raise
+        message = versions.lost_message(name, generated_from)
+        raise ModuleNotFoundError(message, name=name) from None
+
+
+def _teach_torchscript(operators: Mapping[Any, str]) -> None:
+    # TorchScript knows builtins by object identity; a wrapper with **kwargs could not be compiled,
+    # and need not be: inside a script the operator itself is meant.
+    from torch.jit._builtins import _register_builtin
+
+    for function, operator in operators.items():
+        _register_builtin(function, operator)

@@ -1,0 +1,130 @@
+"""Torch modules under a second name: what ``import tdev.x`` finds where nothing is routed in ``x``."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from tdev_core.backend import Backend, current
+from tdev_core.compiler import dynamo
+from tdev_core.cuda import bindings
+from tdev_core.mirror import versions
+from tdev_core.mirror.module import STATE, MirrorModule, State
+
+__all__ = ["AliasFinder", "finder_of", "install_finder"]
+
+
+class AliasFinder(MetaPathFinder):
+    """Answers imports of ``tdev.x.y`` that have no module of their own with torch's ``x.y``."""
+
+    def __init__(self, package: str, own: Iterable[str]) -> None:
+        self.prefix = package + "."
+        self.own = frozenset(own)
+        self.generated_from = ""  # set where the installed torch is another one
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(self.prefix):
+            return None
+        name = "torch." + fullname[len(self.prefix) :]
+        own = fullname in self.own
+        if (not own or self.generated_from) and not _exists(name):
+            if self.generated_from and versions.known_module(name):
+                message = versions.lost_message(name, self.generated_from)
+                raise ModuleNotFoundError(message, name=fullname)
+            return None
+        if own:
+            return None
+        return ModuleSpec(fullname, _AliasLoader(name, self))
+
+    def alias(self, module: ModuleType) -> ModuleType:
+        """What stands for a torch module under its second name: itself, unless names differ.
+
+        They do in ``torch._C``, which lacks CUDA's functions in builds for other devices.
+        """
+        lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
+        own: Mapping[str, str] = {}
+        if module.__name__ == "torch._C" and current() is not Backend.CUDA:
+            own = bindings.NAMES
+        if not lost and not own:
+            return module
+        stand_in = MirrorModule(self.prefix + module.__name__[len("torch.") :], module.__doc__)
+        namespace = stand_in.__dict__
+        for key in ("__all__", "__file__", "__path__"):
+            if hasattr(module, key):
+                namespace[key] = getattr(module, key)
+        namespace[STATE] = State(
+            module, frozenset(), dict(own), lost, self.generated_from, frozenset()
+        )
+        return stand_in
+
+    def look_for_lost(self, generated_from: str) -> None:
+        """From now on tell of names that the installed torch lacks, in aliases too."""
+        self.generated_from = generated_from
+        for alias, module in list(sys.modules.items()):
+            name = "torch." + alias[len(self.prefix) :]
+            if alias.startswith(self.prefix) and sys.modules.get(name) is module:
+                sys.modules[alias] = self.alias(module)
+
+
+def _exists(module: str) -> bool:
+    if sys.modules.get(module) is not None:
+        return True
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ModuleNotFoundError, ValueError):
+        return False
+
+
+class _AliasLoader(Loader):
+    def __init__(self, name: str, finder: AliasFinder) -> None:
+        self.name = name
+        self.finder = finder
+
+    def exec_module(self, module: ModuleType) -> None:
+        # Importlib takes from sys.modules what the loader left there: torch's own module object,
+        # whose __spec__ and __name__ thereby stay untouched.
+        sys.modules[module.__name__] = self.finder.alias(importlib.import_module(self.name))
+        _register_loaded(self.finder)
+
+
+def _register_loaded(finder: AliasFinder) -> None:
+    """Give every torch module that is loaded its second name.
+
+    After loading a submodule, the import system binds it on its package, which for an alias is
+    torch's own: where torch has bound a function under that name, it would be lost. What is already
+    in ``sys.modules`` is not bound again.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("torch.") and isinstance(module, ModuleType):
+            alias = finder.prefix + name[len("torch.") :]
+            if alias not in finder.own and alias not in sys.modules:
+                sys.modules[alias] = finder.alias(module)
+
+
+def finder_of(package: str) -> AliasFinder:
+    return next(
+        entry
+        for entry in sys.meta_path
+        if isinstance(entry, AliasFinder) and entry.prefix == package + "."
+    )
+
+
+def install_finder(package: str, own: Iterable[str]) -> None:
+    """Put the :class:`AliasFinder` of ``package`` first on ``sys.meta_path``, once.
+
+    First, because a package that is torch's own carries torch's ``__path__``: the ordinary finder
+    would run torch's files a second time under another name.
+    """
+    dynamo.prepare()
+    for finder in list(sys.meta_path):
+        if isinstance(finder, AliasFinder) and finder.prefix == package + ".":
+            sys.meta_path.remove(finder)
+    sys.meta_path.insert(0, AliasFinder(package, own))
+    _register_loaded(finder_of(package))

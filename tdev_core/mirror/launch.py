@@ -1,0 +1,104 @@
+"""What happens when ``tdev`` is imported, in order.
+
+Imports nothing heavy itself: ``python -m tdev.codemod`` passes through here too, where torch may not
+even be installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+from tdev_core.errors import ConfigError, exit_with
+
+__all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
+
+
+# Commands of ``python -m tdev`` that read source text or tables, or that look after torch themselves.
+_TORCHLESS = frozenset({"codemod", "doctor", "matrix"})
+
+
+def codemod_only() -> bool:
+    """Whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
+    ``python -m tdev codemod``, ``matrix`` or ``doctor``."""
+    arguments = iter(sys.orig_argv[1:])
+    for argument in arguments:
+        if argument == "-m":
+            module = next(arguments, "")
+            if module in ("tdev", "tdev.__main__"):
+                return next(arguments, "") in _TORCHLESS
+            return module.split(".")[:2] == ["tdev", "codemod"]
+        if argument in ("-W", "-X", "--check-hash-based-pycs"):
+            next(arguments, None)  # the option's value
+        elif not argument.startswith("-") or argument == "-c":
+            break  # a script, or a command: what follows is its own
+    return False
+
+
+def before_torch() -> None:
+    """Settings that torch reads once, when it is imported; and whether it is there at all."""
+    if find_spec("torch") is None:
+        exit_with(
+            ConfigError(
+                "torch is not installed in this Python, and tdev is a mirror of it. Install it with: "
+                "python -m pip install torch"
+            )
+        )
+    if sys.platform == "darwin":
+        # Operators without a Metal kernel then run on the CPU instead of raising.
+        os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+
+
+def after_torch(own: Iterable[str]) -> None:
+    """Pick the backend, register its device type, and let ``import tdev.x`` find torch's modules.
+
+    Args:
+        own: modules of ``tdev`` that have a file of their own.
+    """
+    from tdev_core import backend, counters, settings
+    from tdev_core.mirror import adoption as mirror
+    from tdev_core.mirror import report, standins
+
+    try:
+        settings.check()
+        match backend.current():
+            case backend.Backend.SIM:
+                from tdev_core.accelerators import sim
+
+                sim.activate()
+            case backend.Backend.MLX:
+                from tdev_core.accelerators import mlx
+
+                mlx.activate()
+            case backend.Backend.CPU:
+                from tdev_core.accelerators.cpu import heap
+
+                heap.mark()  # memory is counted from here on
+            case backend.Backend.CUDA | backend.Backend.MPS:
+                pass
+        backend.availability()
+    except ConfigError as error:
+        exit_with(error)
+    tools = (
+        "tdev._shims",
+        "tdev.shims",
+        "tdev.codemod",
+        "tdev.codemod.__main__",
+        "tdev.__main__",
+        "tdev.pytest_plugin",
+    )
+    mirror.install_finder("tdev", {*own, *tools})
+    standins.teach_torchscript()
+    if counters.enabled():
+        report.print_at_exit()
+
+
+def install_shims(package: str) -> None:
+    """Install the generated list of shims of ``package``, unless CUDA is native or ``TDEV_SHIMS=0``."""
+    from tdev_core.shims import install as shims
+
+    if shims.wanted():
+        importlib.import_module(f"{package}.shims").install()

@@ -1,0 +1,164 @@
+"""The module object of a mirror: its own names are the routed ones, all others its torch module's."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+from tdev_core.mirror import versions
+from tdev_core.mirror.suggest import NoSuchName
+
+__all__ = ["MISSING", "STATE", "MirrorModule", "State"]
+
+STATE = "__tdev_mirror__"
+"""Where a mirror keeps its :class:`State`."""
+
+MISSING = object()
+
+
+class State:
+    """What a mirror knows about itself."""
+
+    __slots__ = ("elsewhere", "generated_from", "lost", "replaced", "routed", "source", "tools")
+
+    def __init__(
+        self,
+        source: ModuleType,
+        routed: frozenset[str],
+        elsewhere: Mapping[str, str],
+        lost: frozenset[str],
+        generated_from: str,
+        tools: frozenset[str],
+    ) -> None:
+        self.source = source
+        self.routed = routed
+        self.elsewhere = elsewhere
+        self.lost = lost
+        self.generated_from = generated_from
+        self.tools = tools
+        self.replaced: set[str] = set()  # submodules in whose place a program has put something
+
+
+class MirrorModule(ModuleType):
+    """A module whose own names are the routed ones; all others are its torch module's."""
+
+    # A module's own lookup, called from a class that has __getattr__, takes three times as long as
+    # the plain one. They differ in what is raised for a missing name, which is ours to say.
+    __getattribute__ = object.__getattribute__
+
+    def __getattr__(self, name: str) -> Any:
+        state: State = self.__dict__[STATE]
+        home = state.elsewhere.get(name)
+        if home is not None:
+            module, _, attribute = home.partition(":")
+            try:
+                value = getattr(importlib.import_module(module), attribute)
+            except (AttributeError, ModuleNotFoundError) as error:
+                if versions.differs(state.generated_from):
+                    raise _lost(name, state) from None
+                # An AttributeError from here would read as "torch has no such name".
+                raise ImportError(f"{module} could not be loaded: {error}", name=module) from error
+            self.__dict__[name] = value
+            return value
+        if name in state.lost:
+            raise _lost(name, state)
+        value = getattr(state.source, name, MISSING)
+        if value is MISSING:
+            if name in state.tools:
+                return importlib.import_module(f"{self.__name__}.{name}")
+            if versions.differs(state.generated_from) and not _is_dunder(name):
+                if name in versions.known_names(state.source.__name__):
+                    raise _lost(name, state)
+            raise NoSuchName(state.source, name)
+        if isinstance(value, ModuleType):
+            value = _mirrored(value)
+        elif not callable(value) or not _is_torchs(value):
+            return (
+                value  # a flag, or what a program has put there for a while: read at every access
+            )
+        self.__dict__[name] = value
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state: State | None = self.__dict__.get(STATE)
+        own_submodule = (
+            isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
+        )
+        if own_submodule and state is not None:
+            if name in state.replaced:
+                state.replaced.discard(name)
+                setattr(state.source, name, _behind(value))
+            elif _hides_submodule(state, name):
+                return
+        if (
+            state is None
+            or own_submodule
+            or name in state.routed
+            or name in state.elsewhere
+            or _is_dunder(name)
+            or getattr(state.source, name, MISSING) is value
+        ):
+            # Routed names, and what the import system binds on a package, are the mirror's own.
+            super().__setattr__(name, value)
+            return
+        if isinstance(getattr(state.source, name, None), ModuleType):
+            state.replaced.add(name)
+        setattr(state.source, name, value)
+        self.__dict__.pop(name, None)
+
+    def __delattr__(self, name: str) -> None:
+        state: State | None = self.__dict__.get(STATE)
+        if state is None or name in state.routed or name in state.elsewhere or _is_dunder(name):
+            super().__delattr__(name)
+            return
+        delattr(state.source, name)
+        self.__dict__.pop(name, None)
+
+    def __dir__(self) -> Iterable[str]:
+        state: State = self.__dict__[STATE]
+        return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
+
+
+def _behind(module: ModuleType) -> ModuleType:
+    """The torch module that a mirror stands for."""
+    state: State | None = module.__dict__.get(STATE)
+    return module if state is None else state.source
+
+
+def _hides_submodule(state: State, name: str) -> bool:
+    """Whether torch binds something else than its submodule under ``name``.
+
+    ``torch.nn.parallel.replicate`` is the function of the module of that name; the import system,
+    which binds every submodule it imports, must not take it away.
+    """
+    return not isinstance(getattr(state.source, name, None), (ModuleType, type(None)))
+
+
+def _is_torchs(value: Any) -> bool:
+    """Whether a callable was written in torch; functions in C do not always say where."""
+    module = getattr(value, "__module__", None)
+    return module is None or (isinstance(module, str) and module.partition(".")[0] == "torch")
+
+
+def _is_dunder(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+def _lost(name: str, state: State) -> AttributeError:
+    dotted = f"{state.source.__name__}.{name}"
+    return AttributeError(
+        versions.lost_message(dotted, state.generated_from), name=name, obj=state.source
+    )
+
+
+def _mirrored(module: ModuleType) -> ModuleType:
+    """The ``tdev`` counterpart of a torch module; modules of other packages stand for themselves."""
+    name = module.__name__
+    if name != "torch" and not name.startswith("torch."):
+        return module
+    if sys.modules.get(name) is not module:
+        return module  # only registered modules can be imported by name
+    return importlib.import_module("tdev" + name[len("torch") :])

@@ -1,0 +1,112 @@
+"""The report of what was routed how, how often, and what fell back: the counters by the catalog's table."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tdev_core import counters
+from tdev_core.backend import current
+from tdev_core.errors import ConfigError
+
+__all__ = ["Report", "print_at_exit", "report"]
+
+
+def _routes_of(names: Iterable[str], backend: str) -> dict[str, str]:
+    """By which route each function was answered on ``backend``; read when a report asks for it.
+
+    Methods and constructors are no rows of the table: there a shim has translated the device.
+    """
+    from tdev_core.mirror import matrix  # a table of a megabyte, which most processes never read
+
+    try:
+        rows = matrix.load().by_name()
+    except ConfigError:
+        return {}  # a report without this column is still one
+    return {name: rows[name].cells[backend].route if name in rows else "shim" for name in names}
+
+
+@dataclass(frozen=True)
+class Report:
+    """Calls through the mirror so far, as :func:`report` found them.
+
+    Attributes:
+        backend: the active backend.
+        counting: whether calls are counted (``TDEV_REPORT=1``).
+        calls: number of calls by function, most frequent first.
+        routes: the route by which each called function was answered; ``shim`` for methods.
+        fallbacks: number of operations that ran on the CPU instead, by operator.
+    """
+
+    backend: str
+    counting: bool
+    calls: dict[str, int]
+    routes: dict[str, str]
+    fallbacks: dict[str, int]
+
+    def __str__(self) -> str:
+        lines = [f"tdev report: backend '{self.backend}'"]
+        if not self.counting:
+            lines.append("  calls are not counted; set TDEV_REPORT=1 before the program starts")
+        width = max((len(name) for name in (*self.calls, *self.fallbacks)), default=0)
+        for name, count in self.calls.items():
+            lines.append(f"  {name:<{width}}  {count:>9,}  {self.routes.get(name, '')}".rstrip())
+        if self.counting and not self.calls:
+            lines.append("  no routed function was called")
+        if self.fallbacks:
+            lines.append("  fell back to the CPU:")
+            lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.fallbacks.items()]
+        return "\n".join(lines)
+
+
+def report() -> Report:
+    """What was routed how and how often in this process, and what fell back.
+
+    Returns:
+        A :class:`Report`; ``print(tdev.report())`` shows it as a table.
+    """
+    calls = dict(counters.calls.most_common())
+    backend = current().value
+    return Report(
+        backend=backend,
+        counting=counters.enabled(),
+        calls=calls,
+        routes=_routes_of(calls, backend) if calls else {},
+        fallbacks=dict(counters.fallbacks.most_common()),
+    )
+
+
+def print_at_exit() -> None:
+    """Arrange for the report to be printed on stderr when the interpreter ends.
+
+    With ``TDEV_REPORT_DIR`` it is written there instead, as one JSON file for each process: calls by
+    function, those that came back without an error, and fallbacks.
+    """
+    folder = os.environ.get("TDEV_REPORT_DIR", "")
+    if folder:
+        atexit.register(_write, folder)
+    else:
+        atexit.register(lambda: print(report(), file=sys.stderr))
+
+
+def _write(folder: str) -> None:
+    found = report()
+    data = {
+        "backend": found.backend,
+        "calls": found.calls,
+        "answered": sorted(counters.answered),
+        "fallbacks": found.fallbacks,
+    }
+    try:
+        handle, _ = tempfile.mkstemp(
+            prefix=f"{found.backend}-{os.getpid()}-", suffix=".json", dir=folder
+        )
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(data, stream, indent=1)
+    except OSError as error:
+        print(f"tdev: the report could not be written to {folder}: {error}", file=sys.stderr)
