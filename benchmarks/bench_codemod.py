@@ -61,7 +61,7 @@ _RUN_LIBCST = _MEASURE + """
 import libcst
 from libcst.codemod import Codemod, gather_files, parallel_exec_transform_with_prettyprint
 from tdev_core.codemod.engine import driver
-from tdev_core.codemod.engine.api import Names, Options, rewrite
+from tdev_core.codemod.engine import Names, Options, rewrite
 
 if sys.argv[3] == "every":
     ask = driver.concern
@@ -159,7 +159,7 @@ def _run(name: str, tree: Path, jobs: int) -> tuple[float, int, float]:
 def _copy(source: Path, target: Path, limit: int | None, every: int) -> tuple[int, int]:
     """Copy the Python files; both runners look into no directory that ours leaves out."""
     from tdev_core.codemod.config import Settings
-    from tdev_core.codemod.files import discover
+    from tdev_core.codemod.files.discovery import discover
 
     target.mkdir()
     files = discover([str(source)], Settings(base=source.resolve(), include=("*.py",)))

@@ -24,7 +24,7 @@ UNTOUCHED = 2
 
 _RULES = """
 import json, sys
-from tdev_core.codemod.engine.api import RULES
+from tdev_core.codemod.engine.registry import RULES
 json.dump([[r.id, r.title, r.severity, r.doc] for r in RULES], sys.stdout)
 """
 

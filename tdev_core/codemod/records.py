@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tdev_core.codemod.engine.api import Edit, Finding
+from tdev_core.codemod.engine import Edit, Finding
 from tdev_core.codemod.model import Change, Place, Remark
 
 

@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tdev_core.codemod.engine.api import Edit
+from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.errors import Unreadable
 
 _BOM = b"\xef\xbb\xbf"

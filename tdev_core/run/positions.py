@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tdev_core.codemod.engine.api import Edit
+from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.text import Offsets, lines
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from tdev_core import caches
-from tdev_core.run import elsewhere, launching
+from tdev_core.run import compile_hooks, launching
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, Roots, install
@@ -48,7 +48,7 @@ def set_up(state: State) -> Compiler:
     compiler = state.compiler()
     roots = Roots(state.roots)
     install(Finder(roots, compiler))
-    elsewhere.install(roots, compiler)
+    compile_hooks.install(roots, compiler)
     launching.install(roots, state.runner())
     hand_on(state)
     return compiler

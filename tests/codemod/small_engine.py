@@ -12,7 +12,7 @@ import re
 import signal
 import time
 
-from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, SyntaxError_
+from tdev_core.codemod.engine import Edit, Finding, Names, Options, Result, SyntaxError_
 from tdev_core.codemod.text import apply_edits, lines
 
 SLEEP = 30.0

@@ -12,16 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine.api import (
-    RULES,
-    STYLES,
-    Names,
-    Options,
-    Result,
-    Style,
-    may_concern,
-    rewrite,
-)
+from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, may_concern, rewrite
+from tdev_core.codemod.engine.registry import RULES
 
 CASES = Path(__file__).parent / "cases"
 INPUTS = sorted([*CASES.glob("*/*/*.in.py"), *CASES.glob("*/*/*.same.py")])

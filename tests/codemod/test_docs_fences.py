@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.codemod.engine.api import Names, Options
+from tdev_core.codemod.engine import Names, Options
+from tdev_core.codemod.jobs.process import Job, process
 from tdev_core.codemod.model import Kind, Outcome, Status
-from tdev_core.codemod.process import Job, process
 from tests.codemod import small_engine
 
 NAMES = Names(frozenset(), {}, {}, frozenset(), {}, frozenset())

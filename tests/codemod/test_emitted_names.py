@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from generator.codemod_names import LEFT
-from tdev_core.codemod.engine.api import Names, Options, Style, rewrite
+from tdev_core.codemod.engine import Names, Options, Style, rewrite
 
 ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parent / "cases"

@@ -15,7 +15,7 @@ import pytest
 from tests.codemod.conftest import Ran
 
 ROOT = Path(__file__).resolve().parents[2]
-REAL = "tdev_core.codemod.engine.api"
+REAL = "tdev_core.codemod.engine"
 Codemod = Callable[..., Ran]
 
 SOURCE = """\

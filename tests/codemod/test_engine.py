@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine.api import (
-    RULES,
+from tdev_core.codemod.engine import (
     STYLES,
     Edit,
     Names,
@@ -19,7 +18,8 @@ from tdev_core.codemod.engine.api import (
     may_concern,
     rewrite,
 )
-from tdev_core.codemod.engine.triage import Concern, concern
+from tdev_core.codemod.engine.registry import RULES
+from tdev_core.codemod.engine.triage.concern import Concern, concern
 
 NAMES = Names.load()
 CASES = Path(__file__).parent / "cases"
@@ -114,7 +114,7 @@ def test_names_file_of_another_shape(tmp_path: Path) -> None:
 
 def test_importing_the_interface_needs_neither_torch_nor_libcst() -> None:
     code = (
-        "import sys; import tdev_core.codemod.engine.api as a; a.may_concern(b''); a.Names.load();"
+        "import sys; import tdev_core.codemod.engine as a; a.may_concern(b''); a.Names.load();"
         "sys.exit(any(m.split('.')[0] in ('torch', 'libcst', 'tdev') for m in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
@@ -123,7 +123,7 @@ def test_importing_the_interface_needs_neither_torch_nor_libcst() -> None:
 def test_rewriting_needs_no_torch() -> None:
     code = (
         "import sys; sys.modules['torch'] = None\n"
-        "from tdev_core.codemod.engine.api import *\n"
+        "from tdev_core.codemod.engine import *\n"
         "r = rewrite('import torch\\ntorch.cuda.init()\\n', Names.load(), Options())\n"
         "sys.exit(r.code != 'import tdev\\ntdev.cuda.init()\\n')"
     )

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine.api import STYLES, Names, Options, Style, may_concern, rewrite
+from tdev_core.codemod.engine import STYLES, Names, Options, Style, may_concern, rewrite
 
 NAMES = Names.load()
 COUNT = int(os.environ.get("TDEV_FUZZ_FILES", "12"))

@@ -12,8 +12,9 @@ import re
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine.api import STYLES, Names, Options, Result, Style, mentions, rewrite
-from tdev_core.codemod.engine.triage import concern
+from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, rewrite
+from tdev_core.codemod.engine.triage.concern import concern
+from tdev_core.codemod.engine.vocabulary import mentions
 
 NAMES = Names.load()
 

@@ -10,7 +10,7 @@ import pytest
 
 from tdev_core.codemod.config import Settings
 from tdev_core.codemod.errors import UsageError
-from tdev_core.codemod.files import discover
+from tdev_core.codemod.files.discovery import discover
 from tdev_core.codemod.model import Kind
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.codemod.engine.api import Names, Options, rewrite
-from tdev_core.codemod.engine.flow import Flow
+from tdev_core.codemod.engine import Names, Options, rewrite
+from tdev_core.codemod.engine.analysis.flow import Flow
 
 
 def test_functions_that_call_each_other_are_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.codemod import magics
+from tdev_core.codemod.embedded import magics
 
 MASKED = [
     "%matplotlib inline",

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine.api import Names, Options
+from tdev_core.codemod.engine import Names, Options
+from tdev_core.codemod.jobs.process import Job, process
 from tdev_core.codemod.model import Kind, Outcome, Status
-from tdev_core.codemod.process import Job, process
 from tests.codemod import small_engine
 
 NAMES = Names(frozenset(), {}, {}, frozenset(), {}, frozenset())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.codemod import parses
-from tdev_core.codemod.engine.api import Edit, Names, Options, Result, rewrite
+from tdev_core.codemod import verify as parses
+from tdev_core.codemod.engine import Edit, Names, Options, Result, rewrite
 
 SOURCE = "# first\na = 1\nb = 2\ndef c():\n    return 3\nd = 4\n"
 STARTS = tuple(SOURCE.index(word) for word in ("a =", "b =", "def", "d ="))

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from tdev_core.codemod import moved
-from tdev_core.codemod.engine.api import Names, Options
+from tdev_core.codemod.engine import Names, Options
+from tdev_core.codemod.jobs import moved
+from tdev_core.codemod.jobs.process import Job, process
 from tdev_core.codemod.model import Change, Kind, Outcome, Place, Remark, Status
-from tdev_core.codemod.process import Job, process
 from tests.codemod import small_engine
 from tests.codemod.conftest import AFTER, BEFORE
 

@@ -13,11 +13,11 @@ from urllib.parse import unquote
 
 import pytest
 
-from tdev_core.codemod import about
-from tdev_core.codemod.engine.api import Edit
+from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.model import Change, FileResult, Outcome, Place, Remark, Status
-from tdev_core.codemod.reports import FORMATS, line, render
-from tdev_core.codemod.summary import Summary
+from tdev_core.codemod.output import about
+from tdev_core.codemod.output.reports import FORMATS, line, render
+from tdev_core.codemod.output.summary import Summary
 from tdev_core.codemod.text import apply_edits
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine.api import Edit
+from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.text import apply_edits, decode_python, decode_utf8, is_generated, lines
 

@@ -20,18 +20,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine import driver
-from tdev_core.codemod.engine.api import (
-    STYLES,
-    Names,
-    Options,
-    Style,
-    SyntaxError_,
-    WholeTextNeeded,
-)
-from tdev_core.codemod.engine.thin import thin
-from tdev_core.codemod.engine.tree import Tree
-from tdev_core.codemod.engine.words import of_a_method, of_an_object
+from tdev_core.codemod.engine import STYLES, Names, Options, Style, SyntaxError_, driver
+from tdev_core.codemod.engine.analysis.tree import Tree
+from tdev_core.codemod.engine.api import WholeTextNeeded
+from tdev_core.codemod.engine.slicing.seeds import of_a_method, of_an_object
+from tdev_core.codemod.engine.slicing.slicer import thin
 
 NAMES = Names.load()
 CASES = Path(__file__).parent / "cases"

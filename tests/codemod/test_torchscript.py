@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine.api import Names, Options, Style, rewrite
+from tdev_core.codemod.engine import Names, Options, Style, rewrite
 
 pytest.importorskip("tdev")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod import write
+from tdev_core.codemod.files import write
 
 
 @pytest.fixture

@@ -122,9 +122,9 @@ def test_what_the_rules_failed_on_runs_as_it_is_and_is_tried_again(
 ) -> None:
     (app / "main.py").write_text("import torch\nprint(torch.cuda.synchronize())\n")
     failing = (
-        "import sys\nimport tdev_core.codemod.engine.api as api\n"
+        "import sys\nimport tdev_core.codemod.engine as engine\n"
         "def rewrite(*a, **k): raise RuntimeError('a fault of the rules')\n"
-        "api.rewrite = rewrite\n"
+        "engine.rewrite = rewrite\n"
         "from tdev_core.run import main\nsys.exit(main(['../app/main.py']))\n"
     )
     done = python("-c", failing)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.engine.api import Edit
+from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.text import apply_edits
 from tdev_core.run.positions import Origin
 from tests.run.conftest import Run

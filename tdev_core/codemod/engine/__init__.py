@@ -1,1 +1,37 @@
-"""The codemod's engine: what it decides about one file's text. See :mod:`.api`."""
+"""Decides what changes in one file's text: text in; text, edits and findings out.
+
+Entered by the names below alone; it reads no files and imports no torch, and libcst only once a text
+is rewritten. Imports nothing of the codemod; ``jobs``, ``embedded`` and ``tdev_core.run`` import it.
+"""
+
+from tdev_core.codemod.engine.api import (
+    STYLES,
+    Edit,
+    Finding,
+    Names,
+    Options,
+    Replacement,
+    Result,
+    Rule,
+    Severity,
+    Style,
+    SyntaxError_,
+)
+from tdev_core.codemod.engine.driver import rewrite
+from tdev_core.codemod.engine.vocabulary import may_concern
+
+__all__ = [
+    "STYLES",
+    "Edit",
+    "Finding",
+    "Names",
+    "Options",
+    "Replacement",
+    "Result",
+    "Rule",
+    "Severity",
+    "Style",
+    "SyntaxError_",
+    "may_concern",
+    "rewrite",
+]

@@ -1,15 +1,19 @@
-"""Runs the rules over one file and joins what they say."""
+"""Runs the rules over one file and joins what they say: the engine's one function, :func:`rewrite`."""
 
 from __future__ import annotations
 
 import gc
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
-from tdev_core.codemod.engine.triage import concern
+from tdev_core.codemod.engine.triage.concern import concern
 
 
-def run(source: str, names: Names, options: Options, filename: str) -> Result:
-    """See :func:`tdev_core.codemod.engine.api.rewrite`."""
+def rewrite(source: str, names: Names, options: Options, *, filename: str = "<string>") -> Result:
+    """Apply every rule to one file's text.
+
+    ``source`` must keep its own newlines (decode with ``newline=""``). Raises
+    :class:`SyntaxError_` for text that does not parse.
+    """
     if concern(source, options.style) == "no":
         return Result(source)
     # A file's tree is a million objects that all stay until the end: nothing for the collector,
@@ -18,20 +22,25 @@ def run(source: str, names: Names, options: Options, filename: str) -> Result:
     gc.disable()
     try:
         try:
-            return _rules(source, names, options, filename, whole=False)
+            return apply_rules(source, names, options, filename, whole=False)
         except (WholeTextNeeded, SyntaxError_):
             pass
         gc.collect()  # one tree at a time: they are large
-        return _rules(source, names, options, filename, whole=True)
+        return apply_rules(source, names, options, filename, whole=True)
     finally:
         if collecting:
             gc.enable()
 
 
-def _rules(source: str, names: Names, options: Options, filename: str, whole: bool) -> Result:
+def apply_rules(source: str, names: Names, options: Options, filename: str, whole: bool) -> Result:
+    """Apply the rules to the whole text, or to a slice of it that gives the same result.
+
+    Raises :class:`WholeTextNeeded` where a rule asks about what is not in the slice.
+    """
+    # libcst takes longer to import than most files take: who only asks `may_concern` never needs it.
     from tdev_core.codemod.engine.annotate import annotate
     from tdev_core.codemod.engine.file import File
-    from tdev_core.codemod.engine.rules import passes
+    from tdev_core.codemod.engine.registry import passes
 
     file = File(source, names, options, filename, whole)
     if file.keep_all:

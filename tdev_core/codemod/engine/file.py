@@ -8,13 +8,13 @@ from functools import cached_property
 
 import libcst as cst
 
-from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule
-from tdev_core.codemod.engine.bindings import Binding
-from tdev_core.codemod.engine.flow import Flow
-from tdev_core.codemod.engine.resolve import Reference, Resolver
-from tdev_core.codemod.engine.scopes import Scopes
-from tdev_core.codemod.engine.scripted import Scripted
-from tdev_core.codemod.engine.tree import Span, Tree
+from tdev_core.codemod.engine.analysis.bindings import Binding
+from tdev_core.codemod.engine.analysis.flow import Flow
+from tdev_core.codemod.engine.analysis.resolve import Reference, Resolver
+from tdev_core.codemod.engine.analysis.scopes import Scopes
+from tdev_core.codemod.engine.analysis.scripted import Scripted
+from tdev_core.codemod.engine.analysis.tree import Span, Tree
+from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
 
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 
@@ -147,7 +147,7 @@ class File:
                 if found is None or found[0] != "torch":
                     continue
                 if not all(self.for_checkers_only(binding) for binding in found[1]):
-                    self._want(found[1])
+                    self.want(found[1])
                     return name
         self.predicates.append(node)
         return self.tdev
@@ -184,24 +184,33 @@ class File:
             return
         self.used.append(reference.node)
         if reference.target == "torch":
-            self._want(reference.bindings)
+            self.want(reference.bindings)
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev)
                 self.edited_roots.add(reference.root)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
 
-    def _want(self, bindings: tuple[Binding, ...]) -> None:
+    def want(self, bindings: tuple[Binding, ...]) -> None:
         self.wanted.extend(b for b in bindings if _is_torch(b))
 
-    def find(self, rule: Rule, node: cst.CSTNode, message: str, severity: str = "") -> None:
+    def find(
+        self,
+        rule: Rule,
+        node: cst.CSTNode,
+        message: str,
+        severity: Severity | None = None,
+        *,
+        unknown: bool = False,
+    ) -> None:
+        """Report a node; ``severity`` where it is another than the rule's."""
         if self.kept(node):
             return
         line, column = self.tree.position(self.tree.span(node)[0])
         level = severity or rule.severity or "note"
         self.findings.setdefault(
             (rule.id, self.tree.span(node)[0], message),
-            Finding(rule.id, line, column, message, level, f"{rule.id}.md"),  # type: ignore[arg-type]
+            Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown),
         )
 
     # -- the result -----------------------------------------------------------------------

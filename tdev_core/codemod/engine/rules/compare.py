@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
+from tdev_core.codemod.engine.analysis.tree import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -21,7 +22,6 @@ from tdev_core.codemod.engine.rules.operands import (
     without_index,
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
-from tdev_core.codemod.engine.tree import string_value
 
 COMPARISON = rule(
     "comparison",

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.tree import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.tree import Span
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"

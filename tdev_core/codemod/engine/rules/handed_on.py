@@ -6,12 +6,12 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.literals import is_device_word
+from tdev_core.codemod.engine.analysis.tree import dotted
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.kinds import Kind
-from tdev_core.codemod.engine.literals import is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_places import STDLIB
-from tdev_core.codemod.engine.tree import dotted
 
 FOREIGN = rule(
     "foreign-device",

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.resolve import Reference
 from tdev_core.codemod.engine.rules.import_places import IMPORT
 
 # The types that tdev_core.mirror.standins stands in for.

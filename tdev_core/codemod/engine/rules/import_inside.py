@@ -6,10 +6,10 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.bindings import Binding
+from tdev_core.codemod.engine.analysis.bindings import Binding
+from tdev_core.codemod.engine.analysis.tree import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
-from tdev_core.codemod.engine.tree import dotted
 
 
 def repoint(file: File) -> None:

@@ -6,11 +6,11 @@ import sys
 
 import libcst as cst
 
-from tdev_core.codemod.engine.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.tree import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.moves import MOVES
-from tdev_core.codemod.engine.tree import dotted
 
 STDLIB = sys.stdlib_module_names
 

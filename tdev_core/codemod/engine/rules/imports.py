@@ -6,7 +6,8 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.tree import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_places import (
@@ -22,7 +23,6 @@ from tdev_core.codemod.engine.rules.import_places import (
     unique,
 )
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
-from tdev_core.codemod.engine.tree import dotted
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
 

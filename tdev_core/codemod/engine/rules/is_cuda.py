@@ -23,9 +23,6 @@ IS_CUDA = rule(
     """,
 )
 
-OF_UNKNOWN = "is_cuda of"
-"""How the finding begins where nothing says whether it is a tensor that is asked."""
-
 
 def is_cuda_attributes(file: File) -> None:
     for node in file.tree.of(cst.Attribute):
@@ -52,8 +49,9 @@ def is_cuda_attributes(file: File) -> None:
                 IS_CUDA,
                 node,
                 (
-                    f"{OF_UNKNOWN} {text}, which may not be a tensor"
+                    f"is_cuda of {text}, which may not be a tensor"
                     if file.options.style != "accelerator"
-                    else f"{OF_UNKNOWN} {text} has no generic spelling"
+                    else f"is_cuda of {text} has no generic spelling"
                 ),
+                unknown=True,
             )

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.tree import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.tree import dotted, string_value
 
 CUDA_ONLY = rule(
     "cuda-only-import",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.arguments import Call
+from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.literals import TENSOR_TYPE
+from tdev_core.codemod.engine.analysis.tree import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.kinds import Kind
-from tdev_core.codemod.engine.literals import TENSOR_TYPE
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.tree import string_value
+from tdev_core.codemod.engine.rules.arguments import Call
 
 MOVES = rule(
     "tdev-import",

@@ -6,10 +6,10 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.literals import is_device_word
+from tdev_core.codemod.engine.analysis.tree import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.kinds import Kind
-from tdev_core.codemod.engine.literals import is_device_word
-from tdev_core.codemod.engine.tree import string_value
 
 
 def asks_for_device(file: File, node: cst.CSTNode) -> bool:

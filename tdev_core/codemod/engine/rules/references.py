@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.arguments import Call, device_argument
+from tdev_core.codemod.engine.analysis.literals import in_default
+from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import in_default
-from tdev_core.codemod.engine.resolve import Reference
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     decides_beside_other_arms,
@@ -173,7 +173,7 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
-    call = _call_of(file, found.node)
+    call = call_of(file, found.node)
     if name in names.device_params:
         if name.endswith("autocast") and left_to_script(file, found.node, name):
             return
@@ -209,7 +209,7 @@ def _routed(name: str, routed: frozenset[str]) -> str | None:
     return None
 
 
-def _call_of(file: File, node: cst.CSTNode) -> Call | None:
+def call_of(file: File, node: cst.CSTNode) -> Call | None:
     """The call whose function is ``node``, or which ``functools.partial`` will make of it."""
     parent = file.tree.parents[node]
     if isinstance(parent, cst.Call) and parent.func is node:

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.tree import children, dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.tree import children, dotted, string_value
 
 STRINGS = rule(
     "string-reference",
@@ -170,5 +170,5 @@ def _annotation(file: File, literal: cst.SimpleString) -> None:
             continue
         start = file.tree.span(literal)[0] + len(literal.prefix) + len(literal.quote)
         start += found.start(1)
-        file._want(imported[1])
+        file.want(imported[1])
         file.replace(STRINGS, start, start + len(found[1]), file.tdev)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.literals import is_device_word
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.literals import is_device_word
 from tdev_core.codemod.engine.rules._make import rule
 
 TORCHSCRIPT = rule(

@@ -1,0 +1,128 @@
+"""Does what the command line of the codemod was asked for: one run over its files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+
+from tdev_core.codemod.config import Settings, find_config, overlay, read_config
+from tdev_core.codemod.errors import UsageError
+from tdev_core.codemod.files import git
+from tdev_core.codemod.files.discovery import Found, discover
+from tdev_core.codemod.jobs.runner import Plan, selected
+from tdev_core.codemod.jobs.runner import run as results_of
+from tdev_core.codemod.model import FileResult, Status
+from tdev_core.codemod.output.console import err, out, out_bytes, progress
+from tdev_core.codemod.output.diff import unified
+from tdev_core.codemod.output.reports import line, render
+from tdev_core.codemod.output.summary import Summary
+
+
+def run(arguments: argparse.Namespace, engine: str) -> int:
+    """Do what the arguments say; return the exit status. ``engine`` names the module that rewrites."""
+    _require("libcst", "pathspec")
+    if arguments.output and not arguments.report:
+        raise UsageError("--output says where a report goes; choose one with --report")
+    if arguments.report and arguments.diff and not arguments.output:
+        raise UsageError("--diff and --report both print; give the report a file with --output")
+    if arguments.output and not Path(arguments.output).absolute().parent.is_dir():
+        raise UsageError(f"--output {arguments.output}: its directory does not exist")
+    settings = _settings(arguments)
+    files = discover(arguments.paths, settings)
+    writes = not (arguments.check or arguments.diff)
+    if writes and not arguments.force:
+        _refuse_uncommitted(files, arguments.paths)
+    plan = Plan(settings, write=writes, keep_bytes=arguments.diff, engine=engine)
+    summary = Summary(writes)
+    kept: list[FileResult] = []
+    with (
+        progress(len(files), arguments.quiet) as seen,
+        closing(results_of(files, plan, seen)) as results,
+    ):
+        try:
+            for result in results:
+                summary.add(result)
+                _tell(result, arguments)
+                if arguments.report:
+                    kept.append(result.light())
+        except KeyboardInterrupt:
+            summary.interrupted = True
+    if arguments.report:
+        _report(arguments, kept, summary)
+    if not arguments.quiet:
+        err(summary.table())
+    return summary.exit_status
+
+
+def _require(*modules: str) -> None:
+    """Say how to install what a plain installation of tdev leaves out."""
+    missing = [module for module in modules if find_spec(module) is None]
+    if missing:
+        raise UsageError(
+            f"the codemod needs {' and '.join(missing)}, which this Python ({sys.executable}) "
+            "does not have: pip install 'tdev[codemod]'"
+        )
+
+
+def _settings(arguments: argparse.Namespace) -> Settings:
+    if arguments.jobs is not None and arguments.jobs < 1:
+        raise UsageError(f"--jobs is at least 1, not {arguments.jobs}")
+    if arguments.config:
+        settings = read_config(Path(arguments.config), required=True)
+    else:
+        file = find_config([Path(path) for path in arguments.paths])
+        settings = read_config(file) if file else Settings(base=Path.cwd().resolve())
+    given = dict(vars(arguments))
+    for key in ("include", "exclude"):
+        given[key] = None if given[key] is None else tuple(given[key])
+    return overlay(settings, given)
+
+
+def _refuse_uncommitted(files: Sequence[Found], paths: Sequence[str]) -> None:
+    advice = "commit or stash first, look with --diff, or pass --force"
+    try:
+        dirty = git.uncommitted(selected(files), [Path(path).resolve() for path in paths])
+    except git.Unknown as error:
+        raise UsageError(
+            f"{error}; so it cannot be seen whether anything is uncommitted: {advice}"
+        ) from None
+    if dirty:
+        names = "".join(f"\n  {name}" for name in dirty[:10])
+        more = f"\n  and {len(dirty) - 10} more" if len(dirty) > 10 else ""
+        raise UsageError(
+            "the git work tree has uncommitted changes, which a rewrite would be mixed up with:"
+            f"{names}{more}\n{advice}"
+        )
+
+
+def _tell(result: FileResult, arguments: argparse.Namespace) -> None:
+    """Say what there is to say about one file, now that its turn has come."""
+    outcome = result.outcome
+    if result.status is Status.ERROR or (result.status is Status.SKIPPED and not arguments.quiet):
+        err(f"{result.path}: {outcome.message}")
+    if arguments.diff and outcome.new is not None and result.old is not None:
+        out_bytes(unified(result.path, result.old, outcome.new))
+    say = out
+    if arguments.diff or (arguments.report and not arguments.output):
+        say = err  # standard output is the patch, or the report
+    if arguments.report and not arguments.output:
+        return
+    for item in result.items(changes=arguments.check):
+        say(line(result.path, item))
+    if result.status is Status.CHANGED and not arguments.quiet and not arguments.check:
+        err(f"{'would rewrite' if arguments.diff else 'rewrote'} {result.path}")
+
+
+def _report(arguments: argparse.Namespace, results: Sequence[FileResult], summary: Summary) -> None:
+    raw = render(arguments.report, results, summary).encode("utf-8", "backslashreplace")
+    if not arguments.output:
+        out_bytes(raw)
+        return
+    try:
+        Path(arguments.output).write_bytes(raw)
+    except OSError as error:
+        raise UsageError(f"--output {arguments.output}: {error.strerror or error}") from None

@@ -1,0 +1,150 @@
+"""Notebooks: every Python cell is rewritten, everything else keeps its bytes.
+
+The cells of a notebook are one program: an import in one is known in the later ones. A cell that is
+not Python by itself is left alone and named in a remark; magics stay as they are.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tdev_core.codemod.embedded import magics
+from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
+from tdev_core.codemod.embedded.segments import Rewrite, Segment, rewrite_together
+from tdev_core.codemod.errors import Unreadable
+from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
+from tdev_core.codemod.records import change, remark
+from tdev_core.codemod.text import decode_utf8
+
+
+def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
+    """What the codemod makes of the notebook ``raw``; raises :class:`Unreadable` where it is none."""
+    text = decode_utf8(raw)
+    try:
+        spans = read_spans(text.code)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"it is no notebook: {error}") from None
+    language = _language(spans.data)
+    if language != "python":
+        return Outcome(Status.UNCHANGED, f"a notebook in {language}")
+    cells, segments, remarks = _python_cells(spans)
+    if not cells:
+        return Outcome(Status.UNCHANGED, remarks=tuple(remarks))
+    rewritten = rewrite_together(segments, rewrite)
+    changes = tuple(change(edit, cells[index].index + 1) for index, edit in rewritten.edits)
+    remarks += [remark(finding, cells[index].index + 1) for index, finding in rewritten.findings]
+    new = _splice(text.code, spans, cells, rewritten.codes)
+    ordered = tuple(sorted(remarks, key=_order))
+    if new == text.code:
+        return Outcome(Status.UNCHANGED, remarks=ordered)
+    return Outcome(
+        Status.CHANGED,
+        new=text.encode(new),
+        changes=tuple(sorted(changes, key=_order)),
+        remarks=ordered,
+    )
+
+
+def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[Remark]]:
+    cells, segments, remarks = [], [], []
+    for cell in spans.cells:
+        segment = magics.mask(cell.code)
+        if segment is None:
+            continue
+        number = cell.index + 1
+        if not segment.parses:
+            remarks.append(
+                _cell_remark(
+                    "notebook-syntax", number, "this cell is not Python 3 and was left alone", cell
+                )
+            )
+            continue
+        if magics.mentions_torch(segment):
+            message = "a magic or shell line mentions CUDA; such lines are never rewritten"
+            remarks.append(_cell_remark("notebook-magic", number, message, cell))
+        cells.append(cell)
+        segments.append(segment)
+    return cells, segments, remarks
+
+
+def _cell_remark(rule: str, number: int, message: str, cell: CellSource) -> Remark:
+    severity = "warning" if "cuda" in cell.code else "note"
+    return Remark(rule, Place(1, 1, 1, 1, number), message, severity, "")
+
+
+def _order(item: Change | Remark) -> tuple[int, int, int]:
+    return item.place.cell or 0, item.place.line, item.place.column
+
+
+def _language(data: dict[str, Any]) -> str:
+    """The language of a notebook's kernel; one that says nothing is Python, as Jupyter has it."""
+    metadata = data.get("metadata")
+    if isinstance(metadata, dict):
+        for table, key in (("language_info", "name"), ("kernelspec", "language")):
+            entry = metadata.get(table)
+            if isinstance(entry, dict) and isinstance(entry.get(key), str):
+                return "python" if entry[key].lower() in ("python", "ipython") else entry[key]
+    return "python"
+
+
+def _splice(text: str, spans: Spans, cells: Sequence[CellSource], codes: Sequence[str]) -> str:
+    """``text`` with the new sources in place, and checked: as data nothing else may differ."""
+    literal = _literal(text)
+    pieces = []
+    done = 0
+    expected = spans.data
+    for cell, code in zip(cells, codes, strict=True):
+        if code == cell.code:
+            continue
+        new = _lines(cell, code)
+        source = _list_text(text, cell, new, literal) if cell.is_list else literal(code, False)
+        pieces += [text[done : cell.start], source]
+        done = cell.end
+        expected["cells"][cell.index]["source"] = new if cell.is_list else code
+    result = "".join([*pieces, text[done:]])
+    if pieces and json.loads(result) != expected:
+        raise ValueError("the notebook's other contents would have changed")
+    return result
+
+
+def _list_text(text: str, cell: CellSource, new: Sequence[str], literal: Any) -> str:
+    """The JSON text of a source list: unchanged lines keep their very text, and their separators."""
+    tokens = cell.tokens
+    old = [token.value for token in tokens]
+    if not tokens:
+        return "[" + ", ".join(literal(line, False) for line in new) + "]"
+    head = text[cell.start : tokens[0].start]
+    tail = text[tokens[-1].end : cell.end]
+    between = text[tokens[0].end : tokens[1].start] if len(tokens) > 1 else "," + head[1:]
+    parts: list[str] = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for tag, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if tag == "equal":
+            parts.append(text[tokens[old_start].start : tokens[old_end - 1].end])
+        else:
+            escaped = any("\\u" in text[t.start : t.end] for t in tokens[old_start:old_end])
+            parts += [literal(line, escaped) for line in new[new_start:new_end]]
+    return head + between.join(parts) + tail
+
+
+def _lines(cell: CellSource, code: str) -> list[str]:
+    r"""``code`` as nbformat keeps it: a list of lines with their ``\n``.
+
+    Some editors end the list with an empty string; one that was there stays.
+    """
+    *rows, last = code.split("\n")
+    had_empty = bool(cell.tokens) and not cell.tokens[-1].value
+    return [row + "\n" for row in rows] + ([last] if last or had_empty else [])
+
+
+def _literal(text: str) -> Any:
+    """How this notebook writes strings: characters beyond ASCII as they are, or escaped."""
+    plain = not text.isascii()
+
+    def literal(value: str, escaped: bool) -> str:
+        return json.dumps(value, ensure_ascii=escaped or not plain)
+
+    return literal

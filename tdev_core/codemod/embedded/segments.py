@@ -1,0 +1,116 @@
+"""Several pieces of Python as one module: cells of a notebook, fences of a document.
+
+The pieces are joined with a comment line of our own between them, the whole is rewritten once, so
+that an import in one piece is known in the later ones, and the result is cut at those lines again.
+A line that is not Python (a magic, a shell line) is masked by a name of our own while that happens.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tdev_core.codemod.engine import Edit, Finding, Result
+from tdev_core.codemod.text import lines
+
+_CUT = "# tdev-cut-{}-{}"
+Rewrite = Callable[[str], Result]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One piece: its text, with masked lines in place of what is no Python, and what those stand for.
+
+    ``masks`` maps a masking name to the text it stands for.
+    """
+
+    code: str
+    masks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def parses(self) -> bool:
+        """Whether this piece is Python by itself (``await`` and ``return`` outside functions are)."""
+        try:
+            ast.parse(self.code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+        return True
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The pieces' new texts (unmasked), and edits and findings by piece, lines counted in it."""
+
+    codes: tuple[str, ...]
+    edits: tuple[tuple[int, Edit], ...]
+    findings: tuple[tuple[int, Finding], ...]
+
+
+def rewrite_together(segments: Sequence[Segment], rewrite: Rewrite) -> Rewritten:
+    """Rewrite the pieces as one module; each must parse by itself."""
+    joined, starts = _join(segments)
+    result = rewrite(joined)
+    pieces = _split(result.code, len(segments))
+    codes = tuple(_unmask(p, s.masks) for p, s in zip(pieces, segments, strict=True))
+
+    def locate(line: int) -> tuple[int, int]:
+        index = max(i for i, start in enumerate(starts) if start <= line)
+        # An import added after the last line of a piece stands, in the joined text, on the cut.
+        inside = min(line - starts[index] + 1, max(1, len(lines(segments[index].code))))
+        return index, inside
+
+    edits = []
+    for edit in result.edits:
+        index, line = locate(edit.line)
+        span = edit.end_line - edit.line
+        masks = segments[index].masks
+        edits.append(
+            (
+                index,
+                Edit(
+                    edit.rule,
+                    line,
+                    edit.column,
+                    line + span,
+                    edit.end_column,
+                    _unmask(edit.before, masks),
+                    _unmask(edit.after, masks),
+                ),
+            )
+        )
+    findings = []
+    for finding in result.findings:
+        index, line = locate(finding.line)
+        findings.append((index, replace(finding, line=line)))
+    return Rewritten(codes, tuple(edits), tuple(findings))
+
+
+def _join(segments: Sequence[Segment]) -> tuple[str, list[int]]:
+    pieces, starts = [], []
+    line = 1
+    for index, segment in enumerate(segments):
+        starts.append(line)
+        # A piece need not end in a newline; the one added here is taken off again.
+        piece = f"{segment.code}\n{_CUT.format(index, len(segments))}\n"
+        pieces.append(piece)
+        line += len(lines(piece))
+    return "".join(pieces), starts
+
+
+def _split(code: str, count: int) -> list[str]:
+    pieces = []
+    for index in range(count):
+        piece, cut, code = code.partition(f"{_CUT.format(index, count)}\n")
+        if not cut:
+            raise ValueError(f"the mark after piece {index} is gone from the result")
+        pieces.append(piece[:-1] if piece.endswith("\n") else piece)
+    if code:
+        raise ValueError("the result goes on after the last piece")
+    return pieces
+
+
+def _unmask(code: str, masks: Mapping[str, str]) -> str:
+    for name, original in masks.items():
+        code = code.replace(name, original)
+    return code

@@ -1,0 +1,291 @@
+"""What an expression may be, as far as one file tells: a CUDA name, a real device, a tensor.
+
+The answer is a set of :class:`Kind`. It is deliberately coarse: the rules only ask "may this
+be the string ``"cuda"`` or an index when it reaches torch?" and "is this certainly a tensor?".
+Unknown stays unknown, and an unknown device counts as one that may be CUDA.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.kinds import (
+    MAY_BE_CUDA,
+    NOT_TENSORS,
+    TENSOR_ATTRIBUTES,
+    TENSOR_METHODS,
+    UNKNOWN,
+    Kind,
+    Kinds,
+)
+from tdev_core.codemod.engine.analysis.literals import (
+    DEVICE_NAME,
+    in_default,
+    is_typed_device,
+    names_cuda,
+)
+from tdev_core.codemod.engine.analysis.resolve import Resolver
+from tdev_core.codemod.engine.analysis.tree import dotted, string_value
+
+
+class Flow:
+    """Kinds of expressions, over one file's bindings."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self.resolver = resolver
+        self.tree = resolver.tree
+        self.scopes = resolver.scopes
+        self._memo: dict[cst.CSTNode, Kinds] = {}
+        self._partial: dict[cst.CSTNode, Kinds] = {}
+        self._busy: set[object] = set()
+        self._attributes: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] | None = None
+
+    def kinds(self, node: cst.CSTNode) -> Kinds:
+        """What ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
+        found = self._memo.get(node)
+        if found is None:
+            if node in self._busy:
+                return frozenset()
+            found = self._partial.get(node)
+            if found is not None:
+                return found
+            self._busy.add(node)
+            try:
+                found = self._kinds(node)
+            finally:
+                self._busy.discard(node)
+            # Within one question each node is looked at once: functions that call each other would
+            # otherwise be followed along every path.
+            self._partial[node] = found
+            if not self._busy:
+                self._memo[node] = found
+                self._partial.clear()
+        return found
+
+    def may_be_cuda(self, node: cst.CSTNode) -> bool:
+        """Whether CUDA may come out of this expression; what comes from elsewhere may be."""
+        return bool(self.kinds(node) & MAY_BE_CUDA)
+
+    def is_tensor(self, node: cst.CSTNode) -> bool:
+        return self.kinds(node) <= {Kind.TENSOR, Kind.NONE} and Kind.TENSOR in self.kinds(node)
+
+    def names_cuda(self, node: cst.CSTNode) -> bool:
+        """Whether the expression is, by its own text, a string naming CUDA."""
+        return names_cuda(node)
+
+    # -- expressions ----------------------------------------------------------------------
+
+    def _kinds(self, node: cst.CSTNode) -> Kinds:
+        if names_cuda(node):
+            return frozenset({Kind.CUDA})
+        if string_value(node) is not None or isinstance(
+            node, (cst.Dict, cst.Float, cst.Lambda, cst.List, cst.Tuple, cst.Set)
+        ):
+            return frozenset({Kind.OTHER})
+        if isinstance(node, cst.Integer):
+            return frozenset({Kind.INDEX})
+        if isinstance(node, cst.IfExp):
+            return self.kinds(node.body) | self.kinds(node.orelse)
+        if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, cst.Or):
+            return self.kinds(node.left) | self.kinds(node.right)
+        if isinstance(node, cst.NamedExpr):
+            return self.kinds(node.value)
+        if isinstance(node, cst.Name):
+            return self._name(node)
+        if isinstance(node, cst.Attribute):
+            return self._attribute(node)
+        if isinstance(node, cst.Call):
+            return self._call(node)
+        return frozenset({Kind.TYPED}) if is_typed_device(node) else UNKNOWN
+
+    def _name(self, node: cst.Name) -> Kinds:
+        if node.value == "None":
+            return frozenset({Kind.NONE})
+        if node.value in ("True", "False"):
+            return frozenset({Kind.OTHER})
+        scope = self.scopes.of(node)
+        bindings = scope.lookup(node.value)
+        if not bindings:
+            return UNKNOWN
+        kinds: set[Kind] = set()
+        for binding in self._reaching(node, scope, bindings):
+            kinds |= self._binding(binding)
+        return frozenset(kinds) or UNKNOWN
+
+    def _reaching(self, node: cst.Name, scope: Scope, bindings: list[Binding]) -> list[Binding]:
+        """Drop what an unconditional assignment earlier in the same block has replaced."""
+        if bindings[0].scope is not scope:
+            return bindings
+        at = self.tree.span(node)[0]
+        body = getattr(scope.node, "body", None)
+        block = body if isinstance(body, cst.IndentedBlock) else scope.node
+        start = 0
+        for index, binding in enumerate(bindings):
+            statement = binding.statement
+            if binding.kind != "value" or statement is None:
+                continue
+            line = self.tree.parents.get(statement)
+            if (
+                line is not None
+                and self.tree.parents.get(line) is block
+                and self.tree.span(line)[1] <= at
+            ):
+                start = index
+        return bindings[start:]
+
+    def _binding(self, binding: Binding) -> Kinds:
+        if binding.kind == "value" and binding.value is not None:
+            return self.kinds(binding.value)
+        if binding.kind == "parameter" and isinstance(binding.node, cst.Param):
+            return self._parameter(binding.node)
+        return UNKNOWN
+
+    def _parameter(self, param: cst.Param) -> Kinds:
+        default = self.kinds(param.default) if param.default is not None else frozenset()
+        if param.annotation is None:
+            return default | UNKNOWN
+        said = self.annotation(param.annotation.annotation)
+        return default | (said if said is not None else UNKNOWN)
+
+    def annotation(self, node: cst.BaseExpression) -> Kinds | None:
+        """What an annotation promises: a real device, a tensor, None; None if it says neither."""
+        text = self.tree.text(node).strip("\"'")
+        if "str" in text or "int" in text or "Union" in text and "device" not in text:
+            return None
+        names = set(re.findall(r"[\w.]+", text)) - {"Optional", "typing.Optional", "Union", "None"}
+        names -= {"typing.Union"}
+        resolved = {self.resolver.text_name(node, name) for name in names}
+        maybe = {Kind.NONE} if "None" in text or "Optional" in text else set()
+        if resolved and resolved <= {"torch.device"}:
+            return frozenset({Kind.DEVICE, *maybe})
+        if resolved and resolved <= {
+            "torch.Tensor",
+            "torch.nn.Parameter",
+            "torch.FloatTensor",
+            "torch.LongTensor",
+            "torch.BoolTensor",
+        }:
+            return frozenset({Kind.TENSOR, *maybe})
+        return None
+
+    def _attribute(self, node: cst.Attribute) -> Kinds:
+        attr = node.attr.value
+        base = node.value
+        if attr in TENSOR_ATTRIBUTES and Kind.TENSOR in self.kinds(base):
+            return frozenset({Kind.TENSOR})
+        if isinstance(base, cst.Name) and base.value in ("self", "cls"):
+            values = self.self_values(node, attr)
+            if values:
+                kinds: set[Kind] = set()
+                for value in values:
+                    kinds |= self.kinds(value)
+                return frozenset(kinds) or UNKNOWN
+            # A property, or set by a base class: nn modules and trainers give real devices.
+            return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
+        if DEVICE_NAME.search(attr):
+            return frozenset({Kind.TYPED if is_typed_device(node) else Kind.DEVICE})
+        if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
+            return frozenset({Kind.DEVICE})
+        return UNKNOWN
+
+    def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
+        """The values that the enclosing class assigns to ``self.<attr>``."""
+        owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        if owner is None:
+            return []
+        if self._attributes is None:
+            self._attributes = {}
+            for assign in self.tree.of(cst.Assign, cst.AnnAssign):
+                targets = (
+                    [t.target for t in assign.targets]
+                    if isinstance(assign, cst.Assign)
+                    else [assign.target]
+                )
+                for target in targets:
+                    name = dotted(target)
+                    if assign.value is None or name is None:
+                        continue
+                    home = next(
+                        (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)),
+                        None,
+                    )
+                    if home is None:
+                        continue
+                    head, _, last = name.rpartition(".")
+                    if head in ("self", "cls") or (
+                        not head and self.scopes.of(assign).node is home
+                    ):
+                        self._attributes.setdefault((home, last), []).append(assign.value)
+        return self._attributes.get((owner, attr), [])
+
+    def _call(self, node: cst.Call) -> Kinds:
+        name = self.resolver.torch_name(node.func)
+        if name is not None:
+            return self._torch_call(name, node)
+        func = node.func
+        if isinstance(func, cst.Attribute):
+            method = func.attr.value
+            if method == "parameters":
+                return UNKNOWN
+            if method in TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
+                return frozenset({Kind.TENSOR})
+            if method == "get_device":
+                return frozenset({Kind.INDEX})
+            return UNKNOWN
+        if isinstance(func, cst.Name):
+            if func.value == "str" and node.args:
+                inner = self.kinds(node.args[0].value)
+                return UNKNOWN if Kind.UNKNOWN in inner else inner
+            if func.value == "int":
+                return frozenset({Kind.INDEX})
+            if func.value == "next" and node.args:
+                inner_call = node.args[0].value
+                if isinstance(inner_call, cst.Call) and isinstance(inner_call.func, cst.Attribute):
+                    if inner_call.func.attr.value in ("parameters", "buffers"):
+                        return frozenset({Kind.TENSOR})
+                return UNKNOWN
+            return self._local_call(func)
+        return UNKNOWN
+
+    def _torch_call(self, name: str, node: cst.Call) -> Kinds:
+        if name == "torch.device" and in_default(self.tree, node):
+            return frozenset().union(*(self.kinds(a.value) for a in node.args[:1]))
+        if name in ("torch.device", "torch.get_default_device"):
+            # A call that may be CUDA becomes tdev's; both give a device that is usable.
+            return frozenset({Kind.DEVICE})
+        if name == "torch.cuda.current_device":
+            return frozenset({Kind.INDEX})
+        if name == "torch.accelerator.current_accelerator":
+            return frozenset({Kind.DEVICE, Kind.NONE})
+        if name.count(".") == 1 and name[6:7].islower() and not NOT_TENSORS.match(name):
+            return frozenset({Kind.TENSOR})
+        return UNKNOWN
+
+    def _local_call(self, func: cst.Name) -> Kinds:
+        """The union of what a function of this file returns."""
+        bindings = self.scopes.of(func).lookup(func.value)
+        if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
+            return UNKNOWN
+        definition = bindings[0].node
+        if definition in self._busy or definition.asynchronous is not None:
+            return UNKNOWN
+        self._busy.add(definition)
+        try:
+            kinds: set[Kind] = set()
+            for node in self.tree.of(cst.Return):
+                home = next(
+                    (
+                        p
+                        for p in self.tree.ancestors(node)
+                        if isinstance(p, (cst.FunctionDef, cst.Lambda))
+                    ),
+                    None,
+                )
+                if home is definition:
+                    kinds |= self.kinds(node.value) if node.value is not None else {Kind.NONE}
+            return frozenset(kinds) or UNKNOWN
+        finally:
+            self._busy.discard(definition)

@@ -1,0 +1,124 @@
+"""Which torch name an expression stands for: ``th.cuda.synchronize`` → ``torch.cuda.synchronize``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.scopes import Scopes
+from tdev_core.codemod.engine.analysis.tree import Tree, dotted
+from tdev_core.codemod.engine.api import Names
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A chain of attributes that starts at an import of torch.
+
+    ``name`` is the full dotted name, ``root`` the name node it starts with, ``bindings`` the
+    imports behind that name (several for ``try``/``except`` and the like), ``target`` what
+    they import, and ``package`` ``torch`` or ``tdev``.
+    """
+
+    node: cst.BaseExpression
+    name: str
+    root: cst.Name
+    bindings: tuple[Binding, ...]
+    target: str
+    package: str
+
+
+class Resolver:
+    """Resolves names against imports; remembers what it found."""
+
+    def __init__(self, tree: Tree, scopes: Scopes, names: Names) -> None:
+        self.tree = tree
+        self.scopes = scopes
+        self.names = names
+        self.roots = scopes.names_of({"torch", "tdev"})
+        """The names that some import binds to something of torch's or tdev's."""
+        self._memo: dict[tuple[int, str], tuple[str, tuple[Binding, ...]] | None] = {}
+
+    def reference(self, node: cst.CSTNode) -> Reference | None:
+        """The torch or tdev name that an attribute chain stands for, else None."""
+        chain = dotted(node)
+        if chain is None or chain.partition(".")[0] not in self.roots:
+            return None
+        root = node
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        assert isinstance(root, cst.Name)
+        first, _, rest = chain.partition(".")
+        found = self.imported(self.scopes.of(root), first)
+        if found is None:
+            return None
+        target, bindings = found
+        package = target.split(".")[0]
+        name = "torch" + target[len(package) :] + ("." + rest if rest else "")
+        assert isinstance(node, cst.BaseExpression)
+        return Reference(node, name, root, bindings, target, package)
+
+    def imported(self, scope: Scope, name: str) -> tuple[str, tuple[Binding, ...]] | None:
+        """What ``name`` imports from torch or tdev, if all its bindings agree on one target.
+
+        A fallback of ``None`` or a stub class beside a failed import does not disturb.
+        """
+        key = (id(scope), name)
+        if key in self._memo:
+            return self._memo[key]
+        result = None
+        bindings = scope.lookup(name)
+        imports = [b for b in bindings if b.target is not None]
+        others = [b for b in bindings if b.target is None]
+        targets = {b.target for b in imports if b.target is not None}
+        if len(targets) == 1 and all(self._fallback(b) for b in others):
+            target = next(iter(targets))
+            if target.split(".")[0] in ("torch", "tdev"):
+                result = (target, tuple(imports))
+        elif targets and len({t.partition(".")[2] for t in targets}) == 1:
+            if {t.split(".")[0] for t in targets} == {"torch", "tdev"}:
+                target = next(t for t in targets if t.startswith("torch"))
+                result = (target, tuple(imports))
+        self._memo[key] = result
+        return result
+
+    def _fallback(self, binding: Binding) -> bool:
+        """Whether a binding is what an ``except ImportError`` leaves behind."""
+        if binding.kind == "value" and isinstance(binding.value, cst.Name):
+            if binding.value.value in ("None", "False", "object"):
+                return True
+        return any(isinstance(p, (cst.ExceptHandler,)) for p in self.tree.ancestors(binding.node))
+
+    def torch_name(self, node: cst.CSTNode) -> str | None:
+        """The full torch name of an expression (tdev's counts as torch's), else None."""
+        found = self.reference(node)
+        if found is not None:
+            return found.name
+        chain = dotted(node)
+        if chain is None:
+            return None
+        # A variable that holds a torch object: `cuda = torch.cuda`.
+        root = node
+        while isinstance(root, cst.Attribute):
+            root = root.value
+        assert isinstance(root, cst.Name)
+        bindings = self.scopes.of(root).lookup(root.value)
+        if len(bindings) == 1 and bindings[0].kind == "value" and bindings[0].value is not None:
+            value = bindings[0].value
+            if dotted(value) is not None and self.scopes.of(value) is not None:
+                held = self.reference(value)
+                if held is not None and not held.name == "torch":
+                    rest = chain.partition(".")[2]
+                    return held.name + ("." + rest if rest else "")
+        return None
+
+    def text_name(self, at: cst.CSTNode, text: str) -> str:
+        """The torch name of a dotted name written as text (a quoted annotation)."""
+        first, _, rest = text.partition(".")
+        found = self.imported(self.scopes.of(at), first)
+        if found is None:
+            return text
+        target = found[0]
+        package = target.split(".")[0]
+        return "torch" + target[len(package) :] + ("." + rest if rest else "")

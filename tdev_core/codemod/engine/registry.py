@@ -1,0 +1,75 @@
+"""Lists the rules, in the order in which they look at a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tdev_core.codemod.engine.api import Rule, Style
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules import (
+    arms,
+    compare,
+    handed_on,
+    identity,
+    import_places,
+    imports,
+    is_cuda,
+    kernels,
+    moves,
+    references,
+    strings,
+    torchscript,
+)
+from tdev_core.codemod.engine.rules.accelerator import generic_names
+from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
+
+RULES: tuple[Rule, ...] = (
+    references.REFERENCE,
+    references.ARGUMENT,
+    compare.COMPARISON,
+    is_cuda.IS_CUDA,
+    strings.STRINGS,
+    handed_on.FOREIGN,
+    handed_on.UNKNOWN,
+    moves.MOVES,
+    import_places.IMPORT,
+    torchscript.TORCHSCRIPT,
+    arms.ARMS,
+    references.PRIVATE,
+    kernels.CUDA_ONLY,
+    kernels.KERNEL,
+    kernels.POINTER,
+    kernels.TOOL,
+    kernels.STAR,
+    accelerator.ACCELERATOR,
+    accelerator.GAP,
+)
+
+Pass = Callable[[File], None]
+
+_TDEV: tuple[Pass, ...] = (
+    imports.collect_imports,
+    references.references,
+    strings.strings,
+    compare.comparisons,
+    is_cuda.is_cuda_attributes,
+    handed_on.handed_on,
+    moves.moves,
+    kernels.kernels,
+    torchscript.scripts,
+    imports.imports,
+    identity.identities,
+)
+_ACCELERATOR: tuple[Pass, ...] = (
+    generic_names.accelerator,
+    strings.strings,
+    compare.comparisons,
+    is_cuda.is_cuda_attributes,
+    handed_on.handed_on,
+    kernels.kernels,
+)
+
+
+def passes(style: Style) -> tuple[Pass, ...]:
+    """What runs over a file in this style."""
+    return _ACCELERATOR if style == "accelerator" else _TDEV

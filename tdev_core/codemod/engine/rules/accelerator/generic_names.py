@@ -1,0 +1,227 @@
+"""``--target accelerator``: upstream's generic APIs, as far as this torch has them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.analysis.tree import dotted
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator.guards import (
+    ADVICE,
+    QUIET,
+    Stay,
+    known,
+    needs_an_accelerator,
+)
+from tdev_core.codemod.engine.rules.accelerator.literals import literal, move
+from tdev_core.codemod.engine.rules.accelerator.reported import nccl, tensor_type
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.arguments import Call
+from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.references import (
+    AVAILABILITY,
+    call_of,
+    chooses_between_backends,
+    every_reference,
+)
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
+
+# What takes a stream of CUDA's own class, or its handle.
+_STREAM_USERS = re.compile(
+    r"cuda_stream|CUDAGraph|cuda\.graph\b|ExternalStream|default_stream|StreamContext|"
+    r"make_graphed_callables|record_event|get_stream_from_external"
+)
+_STREAMS = frozenset(
+    f"torch.cuda.{name}" for name in ("Stream", "Event", "current_stream", "set_stream")
+)
+
+
+def accelerator(file: File) -> None:
+    done, streams_stay = _streams(file)
+    _from_imports(file)
+    found = [f for f in every_reference(file) if not file.kept(f.node) and f.node not in done]
+    chosen = chooses_between_backends(file, found)
+    stay = Stay(file, chosen)
+    for node in file.tree.of(cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Call):
+        if file.flow.names_cuda(node) and not file.kept(node):
+            literal(file, node, stay)
+    for reference in found:
+        _reference(file, reference, streams_stay, stay)
+    for node in file.tree.of(cst.Call):
+        if not file.kept(node):
+            move(file, node)
+    for string in file.tree.of(cst.SimpleString):
+        if not file.kept(string):
+            nccl(file, string)
+            tensor_type(file, string)
+
+
+# -- references -----------------------------------------------------------------------------
+
+
+def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> None:
+    if not found.name.startswith("torch.cuda"):
+        return
+    if found.name == "torch.cuda":
+        parent = file.tree.parents[found.node]
+        if not isinstance(parent, (cst.ImportAlias, cst.ImportFrom)):
+            file.find(GAP, found.node, "torch.cuda itself, as a module")
+        return
+    name = known(found.name, file)
+    if name is None:
+        file.find(GAP, found.node, f"{found.name}: {_advice(found.name)}")
+        return
+    if found.target != "torch":
+        if found.target == "torch.cuda" or found.target not in _rewritable(file, found):
+            file.find(GAP, found.node, f"{found.name} is imported from torch.cuda")
+        return
+    if name in AVAILABILITY:
+        if found.node in stay.chosen:
+            file.find(ARMS, found.node, stay.chosen[found.node])
+            return
+        why = stay.why(found.node)
+        if why is not None:
+            file.find(GAP, found.node, f"{name} {why}")
+            return
+    if name in _STREAMS and streams_stay:
+        file.find(GAP, found.node, f"{name} is handed to what wants CUDA's own streams")
+        return
+    if stay.in_string(found.node):
+        return
+    if stay.holds(found.node):
+        file.find(GAP, found.node, f"{name} is a part of what stays CUDA's")
+        return
+    if name in QUIET and not needs_an_accelerator(file, found.node):
+        generic_name = file.names.accelerator[name].name
+        file.find(
+            GAP, found.node, f"{generic_name} raises where there is no accelerator: ask first"
+        )
+        return
+    if left_to_script(file, found.node, name):
+        return
+    generic = file.names.accelerator[name]
+    call = call_of(file, found.node)
+    parent = file.tree.parents[found.node]
+    if call is not None and isinstance(parent, cst.Call):
+        if not _arguments(file, parent, call, name):
+            return
+    node: cst.BaseExpression = found.node
+    for _ in range(found.name.count(".") - name.count(".")):
+        assert isinstance(node, cst.Attribute)
+        node = node.value
+    text = found.root.value + generic.name[len("torch") :]
+    file.replace_node(ACCELERATOR, node, text)
+
+
+def _advice(name: str) -> str:
+    if name in ADVICE:
+        return ADVICE[name]
+    if name.endswith("Tensor"):
+        return "give torch.tensor, torch.empty or .to() the device and the dtype"
+    return "it has no generic equivalent in torch 2.13"
+
+
+def _arguments(file: File, node: cst.Call, call: Call, name: str) -> bool:
+    """Fit the arguments to the generic function; False (and a finding) where that fails."""
+    generic = file.names.accelerator[name]
+    positional = 0
+    for arg in call.args:
+        if arg.star:
+            file.find(GAP, node, f"{name} with unpacked arguments")
+            return False
+        if arg.keyword is None:
+            positional += 1
+            continue
+        theirs = generic.parameters.get(arg.keyword.value)
+        if theirs is None:
+            file.find(GAP, node, f"{generic.name} takes no {arg.keyword.value}")
+            return False
+        if theirs.startswith("/") and len(call.args) > 1:
+            file.find(GAP, node, f"{generic.name} takes {arg.keyword.value} by position only")
+            return False
+    if positional > len(generic.order):
+        file.find(GAP, node, f"{generic.name} does not take these positional arguments")
+        return False
+    for arg in call.args:
+        if arg.keyword is not None:
+            theirs = generic.parameters[arg.keyword.value] or ""
+            start, _ = file.tree.span(arg)
+            if theirs.startswith("/"):
+                file.replace(ACCELERATOR, start, file.tree.outer_span(arg.value)[0], "")
+            elif theirs != arg.keyword.value:
+                file.replace_node(ACCELERATOR, arg.keyword, theirs)
+    return True
+
+
+def _rewritable(file: File, found: Reference) -> set[str]:
+    return {
+        b.target or ""
+        for b in found.bindings
+        if b.statement is not None
+        and isinstance(b.statement, cst.ImportFrom)
+        and _same_names(file, b.statement)
+    }
+
+
+def _same_names(file: File, statement: cst.ImportFrom) -> bool:
+    """Whether all names of ``from torch.cuda import …`` are in torch.accelerator as well."""
+    if statement.module is None or isinstance(statement.names, cst.ImportStar):
+        return False
+    if dotted(statement.module) != "torch.cuda" or statement.relative:
+        return False
+    for alias in statement.names:
+        generic = file.names.accelerator.get(f"torch.cuda.{dotted(alias.name)}")
+        if generic is None or generic.name != f"torch.accelerator.{dotted(alias.name)}":
+            return False
+    return True
+
+
+def _from_imports(file: File) -> None:
+    for node in file.tree.of(cst.ImportFrom):
+        if node.module is None or node.relative or file.kept(node):
+            continue
+        name = dotted(node.module) or ""
+        if _same_names(file, node):
+            file.replace_node(ACCELERATOR, node.module, "torch.accelerator")
+        elif (name + ".").startswith("torch.cuda."):
+            file.find(GAP, node, f"names imported from {name}")
+        elif name == "torch" and not isinstance(node.names, cst.ImportStar):
+            for alias in node.names:
+                if dotted(alias.name) == "cuda":
+                    file.find(GAP, node, "torch.cuda imported as a module")
+
+
+def _streams(file: File) -> tuple[set[cst.CSTNode], bool]:
+    """Rewrite ``with torch.cuda.stream(s)``: the references done, and whether one has to stay."""
+    stay = _STREAM_USERS.search(file.tree.source) is not None
+    todo = []
+    for node in file.tree.of(cst.Call):
+        found = file.resolver.reference(node.func)
+        if found is None or found.name != "torch.cuda.stream":
+            continue
+        parent = file.tree.parents[node]
+        if isinstance(parent, cst.WithItem) and len(node.args) == 1 and not file.kept(node):
+            if _is_stream(file, node.args[0].value) and not file.scripted.holds(node):
+                todo.append(node)
+                continue
+        stay = True
+    if stay:
+        return set(), True
+    for node in todo:
+        inner = file.tree.span(node.args[0].value)
+        file.wrap(ACCELERATOR, file.tree.span(node), "", inner, "")
+    return {node.func for node in todo}, False
+
+
+def _is_stream(file: File, node: cst.CSTNode) -> bool:
+    if not isinstance(node, cst.Name):
+        return False
+    bindings = file.scopes.of(node).lookup(node.value)
+    return bool(bindings) and all(
+        isinstance(b.value, cst.Call)
+        and file.resolver.torch_name(b.value.func) in ("torch.cuda.Stream", "torch.Stream")
+        for b in bindings
+    )

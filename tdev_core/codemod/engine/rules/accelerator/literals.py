@@ -1,0 +1,234 @@
+"""``--target accelerator``: device literals, moves, and what a guard says about them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.kinds import Kind
+from tdev_core.codemod.engine.analysis.literals import in_default
+from tdev_core.codemod.engine.analysis.tree import string_value
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator.guards import Stay
+from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.handed_on import own_method
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
+
+
+def _current(file: File, node: cst.CSTNode) -> str | None:
+    """``torch.accelerator.current_accelerator()`` as it is spelled at ``node``."""
+    scope = file.scopes.of(node)
+    for name in ("torch", *file._torch_names()):
+        found = file.resolver.imported(scope, name)
+        if found is None or found[0] != "torch":
+            continue
+        if not all(file.for_checkers_only(binding) for binding in found[1]):
+            return f"{name}.accelerator.current_accelerator()"
+    return None
+
+
+def move(file: File, node: cst.Call) -> None:
+    func = node.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "cuda":
+        return
+    if file.resolver.torch_name(func) is not None:
+        return
+    if isinstance(func.value, cst.Name) and func.value.value == "self" and own_method(file, func):
+        return
+    if left_to_script(file, node, ".cuda()"):
+        return
+    if _moves_a_storage(file, func.value):
+        file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
+        return
+    current = _current(file, node)
+    positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
+    if any(a.star for a in node.args) or len(positional) > 1 or current is None:
+        file.find(GAP, node, ".cuda() with these arguments")
+        return
+    if positional:
+        index = file.flow.kinds(positional[0].value) == {Kind.INDEX}
+        if not index or positional[0].keyword is not None:
+            file.find(GAP, node, ".cuda(device): say .to(...) with the device that is meant")
+            return
+        file.replace_node(ACCELERATOR, func.attr, "to")
+        return
+    start = file.tree.span(func.attr)[0]
+    end = file.tree.source.index("(", file.tree.span(func.attr)[1]) + 1
+    file.replace(ACCELERATOR, start, end, f"to({current}" + (", " if node.args else ""))
+
+
+def _moves_a_storage(file: File, node: cst.BaseExpression) -> bool:
+    """Whether this is the storage in ``map_location=lambda storage, location: storage.cuda()``."""
+    if not isinstance(node, cst.Name):
+        return False
+    for binding in file.scopes.of(node).lookup(node.value):
+        made = binding.scope.node
+        if isinstance(made, cst.Lambda) and binding.node in made.params.params[:1]:
+            call = next((p for p in file.tree.ancestors(made) if isinstance(p, cst.Call)), None)
+            loads = call is not None and (file.resolver.torch_name(call.func) or "")
+            if "storage" in node.value or (loads and "map_location" in _parameters(file, loads)):
+                return True
+    return False
+
+
+def _parameters(file: File, name: str) -> set[str]:
+    return {parameter for parameter, _ in file.names.device_params.get(name, ())}
+
+
+def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
+    """Rewrite or report a string that names CUDA as a device."""
+    parent = file.tree.parents[node]
+    current = _current(file, node)
+    guarded = _guarded(file, node, stay)
+    if guarded == "other" or stay.holds(node):
+        stay.strings.add(node)
+        return
+    if isinstance(parent, (cst.Arg, *VALUE_POSITIONS)) and file.scripted.holds(node):
+        stay.strings.add(node)
+        left_to_script(file, node, file.tree.text(node))
+    elif isinstance(parent, cst.Arg) and _is_sink(file, parent):
+        _argument(file, node, parent, current, guarded is True, stay)
+    elif guarded and current is not None and _plain_or_f(node) and _is_choice(parent):
+        _as_string(file, node, current)
+    else:
+        stay.strings.add(node)
+        report(file, node, parent)
+
+
+def _is_choice(parent: cst.CSTNode) -> bool:
+    """Whether a string stands where a device is chosen or handed on, and not as a key or payload."""
+    if isinstance(parent, cst.Arg):
+        return parent.keyword is None or DEVICE.search(parent.keyword.value) is not None
+    return isinstance(parent, (*VALUE_POSITIONS, cst.Element))
+
+
+def _plain_or_f(node: cst.CSTNode) -> bool:
+    return isinstance(node, (cst.SimpleString, cst.FormattedString))
+
+
+def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
+    """The same string, with the accelerator's type in place of ``cuda``."""
+    if isinstance(node, cst.SimpleString):
+        value = string_value(node) or ""
+        text = f"{current}.type"
+        if ":" in value:
+            text = f'f"{{{current}.type}}{value[len("cuda"):]}"'
+        file.replace_node(ACCELERATOR, node, text)
+    elif isinstance(node, cst.FormattedString):
+        start = file.tree.span(node)[0] + len(node.start)
+        file.replace(ACCELERATOR, start, start + len("cuda"), f"{{{current}.type}}")
+
+
+def _is_sink(file: File, arg: cst.Arg) -> bool:
+    """Whether an argument is the device of something of torch's."""
+    call = file.tree.parents[arg]
+    if not isinstance(call, cst.Call):
+        return False
+    name = file.resolver.torch_name(call.func) or ""
+    keyword = arg.keyword.value if arg.keyword is not None else None
+    if name in file.names.device_params:
+        if keyword is not None or _position_name(file, name, call, arg) is not None:
+            return True
+    if name in file.names.classes or name.startswith("torch.nn."):
+        return keyword == "device" or name == "torch.Generator"
+    if isinstance(call.func, cst.Attribute) and not name:
+        method = call.func.attr.value
+        return method in file.names.device_methods and method not in ("type", "cuda")
+    return False
+
+
+def _argument(
+    file: File,
+    node: cst.BaseExpression,
+    arg: cst.Arg,
+    current: str | None,
+    guarded: bool,
+    stay: Stay,
+) -> None:
+    call = file.tree.parents[arg]
+    assert isinstance(call, cst.Call)
+    name = file.resolver.torch_name(call.func) or ""
+    keyword = arg.keyword.value if arg.keyword is not None else None
+    what = keyword or _position_name(file, name, call, arg)
+    is_type = what in ("device_type", "device_types") or name.endswith(("GradScaler", "autocast"))
+    why = None
+    if current is None or not _plain_or_f(node):
+        why = f"{file.tree.text(node)}: take the type of the current accelerator"
+    elif is_type and not guarded:
+        why = "a device type has to be that of the device at hand: device.type"
+    elif name == "torch.device" and in_default(file.tree, call):
+        why = "a default is decided at import; ask where it is used"
+    if why is None and name == "torch.device" and not guarded:
+        if isinstance(file.tree.parents[call], cst.Attribute):
+            stay.strings.add(node)  # `torch.device("cuda").type` is a name for "cuda"
+            return
+    assert current is not None or why is not None
+    whole = string_value(node) == "cuda" and not (name == "torch.device" and len(call.args) > 1)
+    if why is None and not whole and not guarded and _at_import(file, node):
+        why = "decided at import, where there may be no accelerator; ask where it is used"
+    if why is not None:
+        stay.strings.add(node)
+        file.find(GAP, node, why)
+    elif is_type or not whole:
+        _as_string(file, node, current or "")
+    elif name == "torch.device":
+        file.replace_node(ACCELERATOR, call, current or "")
+    else:
+        file.replace_node(ACCELERATOR, node, current or "")
+
+
+_DEFINES = re.compile(r"^(?:async[ 	]+)?(?:def|class)[ 	]", re.MULTILINE)
+
+
+def _at_import(file: File, node: cst.CSTNode) -> bool:
+    """Whether this runs when the file is imported: outside functions, in a file that has any."""
+    if _DEFINES.search(file.tree.source) is None:
+        return False
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
+            return False
+        if isinstance(parent, cst.If) and "__main__" in file.tree.text(parent.test):
+            return False
+    return True
+
+
+def _position_name(file: File, name: str, call: cst.Call, arg: cst.Arg) -> str | None:
+    index = list(call.args).index(arg)
+    for parameter, position in file.names.device_params.get(name, ()):
+        if position == index:
+            return parameter
+    return None
+
+
+def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
+    """Whether the value is only used where an accelerator is known to be there.
+
+    ``"other"`` where the guard goes on asking for CUDA.
+    """
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.IfExp, cst.If)) and below is parent.body:
+            asked = _asks(file, parent.test)
+            if asked is not None:
+                return "other" if stay.why(asked) is not None else True
+        if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
+            return False
+        below = parent
+    return False
+
+
+def _asks(file: File, test: cst.BaseExpression, deep: int = 3) -> cst.CSTNode | None:
+    """The ``torch.cuda.is_available`` in a test that is true only where it is."""
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
+        return _asks(file, test.left, deep) or _asks(file, test.right, deep)
+    if isinstance(test, cst.Call):
+        name = file.resolver.torch_name(test.func)
+        if name in ("torch.cuda.is_available", "torch.accelerator.is_available"):
+            return test.func
+    if isinstance(test, cst.Name) and deep:
+        bindings = file.scopes.of(test).lookup(test.value)
+        if len(bindings) == 1 and bindings[0].kind == "value" and bindings[0].value is not None:
+            return _asks(file, bindings[0].value, deep - 1)
+    return None

@@ -1,0 +1,108 @@
+"""``--target accelerator``: what is listed because no generic spelling says the same."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.literals import NAMES_DEVICE, TENSOR_TYPE, is_device_word
+from tdev_core.codemod.engine.analysis.tree import dotted, string_value
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator.rules import GAP
+
+
+def nccl(file: File, node: cst.SimpleString) -> None:
+    """``"nccl"``, wherever a backend is chosen or asked for."""
+    if string_value(node) != "nccl":
+        return
+    parent = file.tree.parents[node]
+    if isinstance(parent, (cst.Comparison, cst.ComparisonTarget)):
+        file.find(GAP, parent, '"nccl" is the backend of CUDA; other accelerators have another')
+    elif isinstance(parent, cst.Arg):
+        call = file.tree.parents[parent]
+        name = (file.resolver.torch_name(call.func) or "") if isinstance(call, cst.Call) else ""
+        where = call if name.startswith("torch.distributed.") else node
+        file.find(GAP, where, "without the backend, torch picks the accelerator's own")
+    elif isinstance(parent, VALUE_POSITIONS):
+        file.find(GAP, node, "without the backend, torch picks the accelerator's own")
+
+
+VALUE_POSITIONS = (
+    cst.Assign,
+    cst.AnnAssign,
+    cst.Param,
+    cst.IfExp,
+    cst.BooleanOperation,
+    cst.Return,
+)
+
+
+def tensor_type(file: File, node: cst.SimpleString) -> None:
+    """``x.type("torch.cuda.FloatTensor")``: the type has another name on another accelerator."""
+    if "torch.cuda." in node.value and TENSOR_TYPE.match(string_value(node) or ""):
+        if isinstance(file.tree.parents[node], cst.Arg):
+            file.find(GAP, node, "names a tensor type of CUDA; say .to() with device and dtype")
+
+
+DEVICE = re.compile(r"device|map_location")
+
+
+def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
+    """List a string that names CUDA as a device and stays, where a person has to see to it."""
+    text = file.tree.text(node)
+    if isinstance(parent, VALUE_POSITIONS):
+        if _holds_device(file, node, parent):
+            file.find(GAP, node, f"{text} with nothing that says it is available")
+    elif isinstance(parent, cst.DictElement):
+        key = string_value(parent.key) or ""
+        if parent.value is node and DEVICE.search(key):
+            file.find(GAP, node, f"{text} in a dictionary", "note")
+    elif isinstance(parent, cst.Element):
+        if _of_devices(file, parent):
+            file.find(GAP, node, f"{text} in a list; other accelerators are not in it", "note")
+    elif isinstance(parent, cst.Arg):
+        call = file.tree.parents[parent]
+        if not isinstance(call, cst.Call):
+            return
+        if parent.keyword is not None:
+            if parent.keyword.value == "default" and _device_option(call):
+                file.find(GAP, node, f"{text} as the default of an option")
+            return  # others that say `device` are listed by the rule `device-literal`
+        name = dotted(call.func) or "a call"
+        if name.rpartition(".")[2] not in _TAKES_TEXT:
+            file.find(GAP, node, f"{text} is handed to {name}", "note")
+
+
+def _of_devices(file: File, element: cst.Element) -> bool:
+    """Whether a list holds the names of devices, for something other than a comparison."""
+    whole = file.tree.parents[element]
+    if isinstance(file.tree.parents[whole], cst.ComparisonTarget):
+        return False
+    values = [string_value(e.value) for e in getattr(whole, "elements", ())]
+    return all(v is None or NAMES_DEVICE.match(v) for v in values)
+
+
+# Methods and functions to which "cuda" is a piece of text, a key or a message.
+_TAKES_TEXT = frozenset(
+    "print str repr format get pop setdefault split rsplit partition replace startswith endswith "
+    "strip lstrip rstrip removeprefix removesuffix join index find count getattr hasattr setattr "
+    "delattr import_module info debug warning warn error add_argument update type match search "
+    "fullmatch sub findall compile getenv log add_tag field".split()
+)
+
+
+def _holds_device(file: File, node: cst.CSTNode, parent: cst.CSTNode) -> bool:
+    if isinstance(parent, cst.Assign):
+        return any(is_device_word(t.target) for t in parent.targets)
+    if isinstance(parent, cst.AnnAssign):
+        return is_device_word(parent.target)
+    if isinstance(parent, cst.Param):
+        return parent.default is node and is_device_word(parent.name)
+    if isinstance(parent, cst.BooleanOperation):
+        return isinstance(parent.operator, cst.Or) and parent.right is node
+    return not isinstance(parent, cst.IfExp) or parent.test is not node
+
+
+def _device_option(call: cst.Call) -> bool:
+    return any("device" in (string_value(a.value) or "") for a in call.args if a.keyword is None)

@@ -1,0 +1,123 @@
+"""The arguments of a call: which one is the device, and whether it may be CUDA."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
+from tdev_core.codemod.engine.analysis.tree import descendants, string_value
+from tdev_core.codemod.engine.file import File
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call's arguments, apart from what is called."""
+
+    args: tuple[cst.Arg, ...]
+
+    def argument(self, name: str, position: int | None) -> cst.BaseExpression | None:
+        """The argument given by keyword or position, if it is written out."""
+        for arg in self.args:
+            if arg.keyword is not None and arg.keyword.value == name:
+                return arg.value
+        if position is None:
+            return None
+        for index, arg in enumerate(self.args):
+            if arg.keyword is not None or arg.star:
+                return None
+            if index == position:
+                return arg.value
+        return None
+
+    @property
+    def double_starred(self) -> list[cst.BaseExpression]:
+        return [a.value for a in self.args if a.star == "**"]
+
+
+# What is given to these need not be a device yet: they are where one is made.
+_MAKES_DEVICES = frozenset({"torch.device", "torch.set_default_device"})
+
+Answer = Literal["absent", "may be cuda", "not cuda"]
+
+
+def device_argument(file: File, call: Call, name: str) -> Answer:
+    """What the device parameters of the torch function ``name`` get in this call.
+
+    Page-locked memory counts as CUDA: stock torch makes none without it.
+    """
+    pinned = call.argument("pin_memory", None)
+    if pinned is not None and not (isinstance(pinned, cst.Name) and pinned.value == "False"):
+        return "may be cuda"
+    if name == "torch.set_autocast_enabled" and len(call.args) == 1 and not call.args[0].star:
+        return "absent"  # the older form: whether, and always CUDA's
+    for parameter, position in file.names.device_params[name]:
+        value = call.argument(parameter, position)
+        if value is None:
+            continue
+        if parameter == "device_ids":
+            return "may be cuda"  # numbers of GPUs
+        if parameter == "map_location":
+            return "may be cuda" if _map_location(file, value) else "not cuda"
+        may_be = file.flow.may_be_cuda(value)
+        if name in _MAKES_DEVICES and not may_be:
+            may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
+        return "may be cuda" if may_be else "not cuda"
+    for value in call.double_starred:
+        for given in _dictionary_values(file, value, file.names.device_params[name][0][0]):
+            if file.flow.may_be_cuda(given):
+                return "may be cuda"
+    return "absent"
+
+
+def _map_location(file: File, value: cst.BaseExpression) -> bool:
+    kinds = file.flow.kinds(value)
+    if kinds & MAY_BE_CUDA or Kind.NONE in kinds:
+        return True
+    return _mentions_cuda(value)
+
+
+def _mentions_cuda(node: cst.CSTNode) -> bool:
+    """Whether a literal (a dictionary of locations, a lambda) has a CUDA name inside."""
+    if isinstance(node, cst.Dict):
+        return any(
+            isinstance(e, cst.DictElement) and (_mentions_cuda(e.value) or not _constant(e.value))
+            for e in node.elements
+        )
+    if isinstance(node, cst.Lambda):
+        found = False
+        for child in descendants(node.body):
+            if isinstance(child, cst.Attribute) and child.attr.value == "cuda":
+                found = True
+        return found
+    text = string_value(node)
+    return text is not None and text.startswith("cuda")
+
+
+def _constant(node: cst.CSTNode) -> bool:
+    return string_value(node) is not None
+
+
+def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[cst.BaseExpression]:
+    """The values under ``key`` in the dictionaries that ``**node`` may be."""
+    literals: list[cst.BaseExpression] = [node]
+    if isinstance(node, cst.Name):
+        bindings = file.scopes.of(node).lookup(node.value)
+        literals = [b.value for b in bindings if b.value is not None]
+    found = []
+    for literal in literals:
+        if isinstance(literal, cst.Dict):
+            for element in literal.elements:
+                if isinstance(element, cst.DictElement) and string_value(element.key) == key:
+                    found.append(element.value)
+        elif (
+            isinstance(literal, cst.Call)
+            and isinstance(literal.func, cst.Name)
+            and literal.func.value == "dict"
+        ):
+            for arg in literal.args:
+                if arg.keyword is not None and arg.keyword.value == key:
+                    found.append(arg.value)
+    return found

@@ -1,0 +1,153 @@
+"""Whether a device that came in from elsewhere is given to something, by a file's text alone.
+
+Part of :mod:`.triage`, for files that never name CUDA. A name is harmless only where everything in
+the file that may bind it makes a real device of it (``device = x.device``, ``device:
+torch.device``) or a constant other than CUDA; a file with anything else goes on to the rules.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from tdev_core.codemod.engine.vocabulary import SETTINGS
+
+# A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
+_GIVEN = re.compile(
+    r"""device(?<!\wdevice)(?:_type)?(?:[ \t]*=(?!=)|["'][ \t]*:)[ \t\r\n]*([^\s,)}](?:[^(),}\r\n]|\([^()\r\n]*\))*)"""
+)
+_PLAIN = re.compile(r"""(?:None|True|False|["'](?:cpu|meta|mps|xpu)["'])\Z""")
+_CHOICE = re.compile(r"(.+?)[ \t]+if[ \t].*[ \t]else[ \t]+(.+)\Z")
+_OF_OBJECT = re.compile(r"""[\w.\[\]:"'-]+\.(?:\w+_)?device\Z""")
+_OF_SETTING = re.compile(rf"(?:^|[._])(?:{SETTINGS})\s*\.\s*\w*device", re.IGNORECASE)
+_MADE = re.compile(r"torch\.(?:device|get_default_device)\(")
+_NAME = re.compile(r"(?:self\.|cls\.)?[A-Za-z_]\w*\Z")
+_OF_SELF = re.compile(r"(?:self|cls)\.(?:\w+_)?device\Z")
+_DEVICE_TYPE = re.compile(r"(?:typing\.|Optional|Union|None|torch\.device|[\s\"'\[\]|])+\Z")
+
+_ASSIGNED = re.compile(r"[ \t]*(?::([^=\r\n]*))?=(?!=)[ \t]*([^\r\n]*)")
+_ANNOTATED = re.compile(r"[ \t]*:((?:\[[^]]*\]|[^=,)\[\r\n])*)")
+# What stands before and after a name that a loop, an import, a tuple of targets and so on binds.
+_BINDER = re.compile(
+    r"(?:\b(?:as|import|lambda|global|nonlocal|case)\b[^:=]*|\bfor\b(?:(?!\bin\b)[^:=])*"
+    r"|^[ \t(\[]*(?:[\w.*][\w.*\[\]\"']*,[ \t(\[]*)*)\Z"
+)
+_TARGETS = re.compile(
+    r"(?:[ \t]*,[ \t]*[\w.*\[\]]+)*[ \t]*(?:[,)\]][ \t)\]]*)?(?:\bin\b|:|=(?!=)|[\r\n])"
+)
+_NAMED = re.compile(r"[ \t]*:=")
+# Two patterns, each with a word at its start: that is looked for many times faster than either.
+_FUNCTION = re.compile(r"def(?<!\wdef)[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(")
+# In a string, as the key `"lambda"`, it starts no signature.
+_LAMBDA = re.compile(r"lambda(?<!\wlambda)\b(?=[ \t*][^\r\n:]{0,500}:)")
+_BODY = re.compile(r"\s*(?:->|:)")
+_TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
+_REACH = 2000
+_BRACKET = re.compile(r"[()]")
+
+
+class _Text:
+    """A file's text, and where the signatures in it are."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._known: dict[str, bool] = {}
+        heads = [f.span() for pattern in (_FUNCTION, _LAMBDA) for f in pattern.finditer(text)]
+        heads.sort()
+        self._starts = [start for start, _ in heads]
+        self._ends = [self._end(end) for _, end in heads]
+
+    def _end(self, at: int) -> int:
+        """Where the signature ends that starts before ``at``; there, if it is none."""
+        if self.text[at - 1] != "(":
+            return at + max(0, self.text[at:].find(":"))
+        depth = 1
+        for bracket in _BRACKET.finditer(self.text, at):
+            depth += 1 if bracket.group() == "(" else -1
+            if not depth:
+                return bracket.start() if _BODY.match(self.text, bracket.end()) else at
+        return at
+
+    def in_signature(self, at: int) -> bool:
+        index = bisect_right(self._starts, at) - 1
+        return index >= 0 and at < self._ends[index]
+
+    def called(self, at: int) -> str:
+        """What stands before the parenthesis that is open at ``at``; some text before it."""
+        depth, start = 0, max(0, at - _REACH)
+        for index in range(at - 1, start, -1):
+            letter = self.text[index]
+            depth += (letter == ")") - (letter == "(")
+            if depth < 0:
+                if "#" in self.text[self.text.rfind("\n", 0, index) + 1 : at]:
+                    return "dict"  # the parenthesis may be in a comment
+                before = self.text[max(0, index - _REACH) : index].rstrip()
+                # What `partial(torch.zeros, …)` is given is torch's in the end.
+                return before if not before.endswith("partial") else "dict"
+        return "dict"
+
+    def harmless(self, value: str, deep: int = 4) -> bool:
+        """Whether an expression is a real device, or a constant other than CUDA."""
+        if not deep or len(value) > _REACH:
+            return False
+        value = value.removesuffix(".type")
+        if _PLAIN.match(value) or _MADE.match(value):
+            return True
+        choice = _CHOICE.match(value)
+        if choice is not None:
+            return all(self.harmless(arm.strip(), deep - 1) for arm in choice.groups())
+        if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
+            return not _OF_SETTING.search(value)
+        if not _NAME.match(value):
+            return False
+        known = self._known.get(value)
+        if known is None:
+            self._known[value] = True  # while what it is bound to is looked at
+            known = self._known[value] = self._name(value, deep - 1)
+        return known
+
+    def _name(self, name: str, deep: int) -> bool:
+        text = self.text
+        bound = _OF_SELF.match(name) is not None
+        for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", text):
+            start, end = found.span()
+            line = text.rfind("\n", 0, start) + 1
+            before = text[max(line, start - _REACH) : start]
+            if self.in_signature(start):
+                if before.rstrip()[-1:] not in ("=", ":", "[", "|"):  # a parameter, not a default
+                    kind = _ANNOTATED.match(text, end)
+                    if kind is None or not _DEVICE_TYPE.match(kind[1]):
+                        return False
+                    bound = True
+                continue
+            given = _ASSIGNED.match(text, end)
+            if given is not None and before.strip()[-1:] in ("", ":", ";"):
+                value = given[2].split("  #")[0].strip().rstrip(",")
+                if not self.harmless(value, deep):
+                    return False
+                bound = True
+            elif _NAMED.match(text, end) or (_BINDER.search(before) and _TARGETS.match(text, end)):
+                return False
+        return bound
+
+
+def arrives(text: str, ours: re.Pattern[str]) -> bool:
+    """Whether ``text`` (comments and docstrings left out) gives torch a device of unknown origin.
+
+    ``ours`` matches text that ends in a name of torch.
+    """
+    whole: _Text | None = None
+    for found in _GIVEN.finditer(text):
+        value = found[1].strip()
+        if _PLAIN.match(value):
+            continue
+        whole = whole or _Text(text)
+        start = found.start()
+        if whole.in_signature(start) or whole.harmless(value):
+            continue
+        if text[start - 1] in "\"'":
+            if "**" in text:
+                return True
+        elif _TAKES_ANY.search(called := whole.called(start)) or ours.search(called):
+            return True
+    return False

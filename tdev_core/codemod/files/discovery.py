@@ -1,0 +1,143 @@
+"""Which files a run looks at.
+
+Invariants:
+
+- every file comes once, in the order of the given paths and by name within a directory;
+- nothing outside the given paths is ever returned: links to directories are not walked, and a link
+  to a file is left out (the file it leads to is looked at under its own name where that was given);
+- a file named on the command line is looked at even where git ignores it; only patterns that the
+  user wrote as ``exclude`` keep it out.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdev_core.codemod.config import Settings
+from tdev_core.codemod.errors import UsageError
+from tdev_core.codemod.files import ignore
+from tdev_core.codemod.model import Kind
+
+_KINDS = {
+    ".py": Kind.PYTHON,
+    ".pyi": Kind.PYTHON,
+    ".pyw": Kind.PYTHON,
+    ".ipynb": Kind.NOTEBOOK,
+}
+_DOCS_KINDS = {".md": Kind.DOCS, ".rst": Kind.DOCS}
+
+
+@dataclass(frozen=True)
+class Found:
+    """A file to look at: where it is, how it is shown, how it is read; ``skip`` says why not to."""
+
+    path: Path
+    shown: str
+    kind: Kind
+    skip: str = ""
+
+
+def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
+    """All files below ``paths``; raises :class:`UsageError` for paths that do not exist."""
+    missing = [path for path in paths if not os.path.lexists(path)]
+    if missing:
+        raise UsageError(f"no such file or directory: {', '.join(missing)}")
+    finder = _Finder(settings, [Path(path).resolve() for path in paths])
+    found: dict[str, Found] = {}
+    for path in paths:
+        for item in finder.below(path):
+            found.setdefault(str(item.path), item)
+    return list(found.values())
+
+
+class _Finder:
+    def __init__(self, settings: Settings, roots: Sequence[Path]) -> None:
+        self._base = settings.base
+        self._kinds = {**_KINDS, **(_DOCS_KINDS if settings.docs else {})}
+        self._include = ignore.patterns(settings.include) if settings.include else None
+        self._exclude = ignore.patterns(settings.exclude)
+        self._roots = roots
+
+    def below(self, given: str) -> Iterator[Found]:
+        """The files at or below one given path."""
+        path = Path(os.path.abspath(given))
+        if path.is_dir():
+            root = path.resolve()
+            if not self._excluded(root, True):
+                yield from self._walk(root, given, ignore.layers_above(root))
+        elif path.is_symlink():
+            yield from self._link(path, given)
+        elif not path.is_file():
+            raise UsageError(f"{given}: neither a file nor a directory")
+        elif not self._excluded(path.resolve(), False):
+            # Resolved, so that a file reached by two names comes once.
+            yield self._named(path.resolve(), given)
+
+    def _named(self, path: Path, given: str) -> Found:
+        """A file named on the command line: Python, whatever its name, unless that says otherwise."""
+        if path.suffix.lower() in _DOCS_KINDS and path.suffix.lower() not in self._kinds:
+            return Found(path, given, Kind.DOCS, skip="a document; --docs looks into documents")
+        return Found(path, given, self._kind(path) or Kind.PYTHON)
+
+    def _link(self, path: Path, given: str) -> Iterator[Found]:
+        if not path.exists():
+            raise UsageError(f"{given}: a symbolic link that leads nowhere ({os.readlink(path)})")
+        target = path.resolve()
+        if any(root == target or root in target.parents for root in self._roots if root.is_dir()):
+            return  # it lies in a directory that was given too and is looked at there
+        reason = f"a symbolic link; name the file it leads to instead: {target}"
+        yield Found(path, given, self._kind(path) or Kind.PYTHON, skip=reason)
+
+    def _walk(self, directory: Path, shown: str, layers: ignore.Layers) -> Iterator[Found]:
+        if (directory / ".git").exists():  # a repository of its own ignores by its own rules
+            exclude = ignore.git_directory(directory) / "info" / "exclude"
+            layers = ignore.with_file((), directory, exclude)
+        layers = ignore.enter(layers, directory)
+        try:
+            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+        except OSError as error:
+            reason = f"this directory cannot be listed: {error.strerror}"
+            yield Found(directory, shown, Kind.PYTHON, skip=reason)
+            return
+        for entry in entries:
+            path = directory / entry.name
+            name = entry.name if shown in (".", "./") else os.path.join(shown, entry.name)
+            if entry.is_symlink():
+                continue
+            if entry.is_dir():
+                if not (
+                    ignore.excluded_by_default(path)
+                    or self._excluded(path, True)
+                    or ignore.ignored(layers, path, True)
+                ):
+                    yield from self._walk(path, name, layers)
+            elif entry.is_file():
+                kind = self._wanted(path)
+                if kind is not None and not ignore.ignored(layers, path, False):
+                    yield Found(path, name, kind)
+
+    def _wanted(self, path: Path) -> Kind | None:
+        if self._excluded(path, False):
+            return None
+        if self._include is None:
+            return self._kind(path)
+        if self._include.match_file(self._relative(path)):
+            return self._kind(path) or Kind.PYTHON
+        return None
+
+    def _kind(self, path: Path) -> Kind | None:
+        return self._kinds.get(path.suffix.lower())
+
+    def _excluded(self, path: Path, is_dir: bool) -> bool:
+        relative = self._relative(path)
+        return bool(relative) and self._exclude.match_file(relative + "/" if is_dir else relative)
+
+    def _relative(self, path: Path) -> str:
+        try:
+            relative = path.relative_to(self._base).as_posix()
+        except ValueError:  # outside the configuration's directory: patterns start from the root
+            relative = path.relative_to(path.anchor).as_posix()
+        return "" if relative == "." else relative

@@ -1,0 +1,135 @@
+"""A run over many files: read, turn away, rewrite in workers, write, in the order of the files.
+
+Only this process reads and writes files, one at a time and in order; workers compute. A file that
+cannot be handled becomes a result with an error and the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tdev_core.codemod.config import Settings
+from tdev_core.codemod.engine import Options
+from tdev_core.codemod.files import write
+from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.jobs.moved import after
+from tdev_core.codemod.jobs.pool import Pool, default_jobs
+from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
+from tdev_core.codemod.model import FileResult, Kind, Outcome, Status
+from tdev_core.codemod.text import is_generated
+
+NOTEBOOK_FACTOR = 16
+"""A notebook may be that much larger than source: most of it is pictures."""
+
+_UNCHANGED = Outcome(Status.UNCHANGED)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is to do with its files; ``write`` replaces them, else they are only looked at."""
+
+    settings: Settings
+    write: bool
+    keep_bytes: bool = False
+    """Keep a changed file's old bytes in its result (for a diff)."""
+    engine: str = ENGINE
+
+
+def options(settings: Settings) -> Options:
+    """The engine's options for these settings."""
+    if settings.target == "accelerator":
+        return Options(style="accelerator", annotate=settings.annotate)
+    if settings.style == "alias":
+        return Options(style="alias", annotate=settings.annotate)
+    return Options(style="explicit", annotate=settings.annotate)
+
+
+def run(
+    files: Sequence[Found], plan: Plan, seen: Callable[[], None] = lambda: None
+) -> Generator[FileResult, None, None]:
+    """The result for each file in order; in a writing run it is on disk when its result comes.
+
+    ``seen`` is called once for each file that is done with (progress).
+    """
+    reading = _Reader(plan)
+    with Pool(plan.settings.jobs or default_jobs(), plan.engine) as pool:
+        with closing(pool.map(reading.jobs(files))) as outcomes:
+            for found, known, raw in reading.in_order(files, outcomes):
+                yield _finish(found, known, raw, plan)
+                seen()
+
+
+def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> FileResult:
+    result = FileResult(found.shown, outcome, raw if plan.keep_bytes else None)
+    if outcome.new is None or raw is None or not plan.write:
+        return result
+    try:
+        write.replace(found.path, raw, outcome.new)
+    except write.NotWritten as error:
+        return result.failed(f"not rewritten: {error}")
+    # Who reads the remarks now opens the new file.
+    remarks = after(outcome.changes, outcome.remarks)
+    return replace(result, outcome=replace(outcome, remarks=remarks))
+
+
+class _Reader:
+    """Reads files ahead of the workers and remembers, in order, what needs none of them."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._limit = plan.settings.max_file_size
+        self._options = options(plan.settings)
+        self._engine = load_engine(plan.engine)
+        self._known: dict[int, Outcome] = {}
+        self._raw: dict[int, bytes] = {}
+
+    def jobs(self, files: Sequence[Found]) -> Iterator[Job]:
+        """A job for each file that a worker has to look at."""
+        for index, found in enumerate(files):
+            answer = self._look(found)
+            if isinstance(answer, Outcome):
+                self._known[index] = answer
+            else:
+                self._raw[index] = answer
+            if isinstance(answer, bytes):
+                yield Job(found.shown, found.kind, answer, self._options)
+
+    def in_order(
+        self, files: Sequence[Found], outcomes: Iterable[Outcome]
+    ) -> Iterator[tuple[Found, Outcome, bytes | None]]:
+        """Each file with its outcome, and its bytes where a worker looked at them."""
+        index = 0
+        for outcome in outcomes:
+            while index in self._known:
+                yield files[index], self._known.pop(index), None
+                index += 1
+            yield files[index], outcome, self._raw.pop(index)
+            index += 1
+        while index in self._known:
+            yield files[index], self._known.pop(index), None
+            index += 1
+
+    def _look(self, found: Found) -> Outcome | bytes:
+        if found.skip:
+            return Outcome(Status.SKIPPED, f"skipped: {found.skip}")
+        limit = self._limit * (NOTEBOOK_FACTOR if found.kind is Kind.NOTEBOOK else 1)
+        try:
+            size = found.path.stat().st_size
+            if size > limit:
+                reason = f"{size:,} bytes, more than max-file-size allows ({limit:,})"
+                return Outcome(Status.SKIPPED, f"skipped: {reason}")
+            raw = found.path.read_bytes()
+        except OSError as error:
+            return Outcome(Status.ERROR, f"cannot be read: {error.strerror or error}")
+        if not self._engine.may_concern(raw):
+            return _UNCHANGED
+        if is_generated(raw):
+            return Outcome(Status.SKIPPED, "skipped: generated (@generated); change its generator")
+        return raw
+
+
+def selected(files: Iterable[Found]) -> list[Path]:
+    """The paths of the files that a run would really look at."""
+    return [found.path for found in files if not found.skip]

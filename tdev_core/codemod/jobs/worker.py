@@ -1,0 +1,50 @@
+"""The worker process: jobs in on standard input, outcomes out on standard output.
+
+Started by :mod:`tdev_core.codemod.jobs.pool` and by nothing else. It ends when its input does, so that no
+worker outlives a run, however that ended.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import sys
+import warnings
+from typing import BinaryIO
+
+from tdev_core.codemod.engine import Names
+from tdev_core.codemod.jobs.process import load_engine, process
+
+
+def main(engine_name: str) -> None:
+    """Answer jobs until there are no more."""
+    source = sys.stdin.buffer
+    sink = _claim_stdout()
+    warnings.simplefilter(
+        "ignore"
+    )  # what parsing says about the user's strings is not for this run
+    engine, names = load_engine(engine_name), Names.load()
+    # A tree is all of a file's memory and is dropped at once; the collector is only asked then.
+    gc.disable()
+    while True:
+        try:
+            job = pickle.load(source)
+        except EOFError:
+            return
+        pickle.dump(process(job, engine, names), sink)
+        sink.flush()
+        if gc.get_count()[0] > _GARBAGE:
+            gc.collect()
+            gc.freeze()  # what is left now is libraries
+
+
+_GARBAGE = 20_000
+"""Objects made for one file, beyond which they are looked through for cycles."""
+
+
+def _claim_stdout() -> BinaryIO:
+    """The pipe to the parent; whatever prints from now on prints to standard error."""
+    sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return sink

@@ -1,0 +1,146 @@
+"""What a run found, for people and for programs: text, JSON and Markdown (SARIF: :mod:`.sarif`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tdev_core.codemod.model import SEVERITIES, Change, FileResult, Place, Remark, Status
+from tdev_core.codemod.output.about import link, version
+from tdev_core.codemod.output.sarif import render as sarif
+from tdev_core.codemod.output.summary import Summary
+
+FORMATS = ("json", "sarif", "markdown")
+JSON_VERSION = 1
+_COUNTS = tuple(f"{severity}s" for severity in SEVERITIES)
+
+
+def line(path: str, item: Change | Remark) -> str:
+    """``path:line:col rule message`` and the address of the rule's page."""
+    where = f"{path}:{item.place} {item.rule} {item.message}"
+    address = link(item.docs) if isinstance(item, Remark) else ""
+    return f"{where} ({address})" if address else where
+
+
+def render(format: str, results: Sequence[FileResult], summary: Summary) -> str:
+    """The report in one of :data:`FORMATS`, ending in a newline."""
+    if format == "json":
+        return _json(results, summary)
+    if format == "markdown":
+        return _markdown(results, summary)
+    return sarif(results, summary)
+
+
+def _json(results: Sequence[FileResult], summary: Summary) -> str:
+    told = [result for result in results if _tells(result)]
+    data = {
+        "version": JSON_VERSION,
+        "tool": {"name": "tdev.codemod", "version": version()},
+        "wrote": summary.writes,
+        "exit_status": summary.exit_status,
+        "files": {status.value: summary.files[status] for status in Status},
+        "rules": {
+            rule: {
+                "changes": summary.changes[rule],
+                **dict(zip(_COUNTS, summary.remarked(rule), strict=True)),
+            }
+            for rule in sorted({*summary.changes, *summary.remarks})
+        },
+        "results": [_json_file(result) for result in told],
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _json_file(result: FileResult) -> dict[str, Any]:
+    return {
+        "path": result.path,
+        "status": result.status.value,
+        "message": result.outcome.message,
+        "changes": [
+            {"rule": c.rule, **_json_place(c.place), "before": c.before, "after": c.after}
+            for c in result.outcome.changes
+        ],
+        "findings": [
+            {
+                "rule": r.rule,
+                **_json_place(r.place),
+                "severity": r.severity,
+                "message": r.message,
+                "docs": link(r.docs),
+            }
+            for r in result.outcome.remarks
+        ],
+    }
+
+
+def _json_place(place: Place) -> dict[str, int | None]:
+    return {
+        "cell": place.cell,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+    }
+
+
+def _markdown(results: Sequence[FileResult], summary: Summary) -> str:
+    verb = "rewritten" if summary.writes else "to rewrite"
+    out = ["# tdev codemod", "", summary.sentence(), ""]
+    rules = sorted({*summary.changes, *summary.remarks})
+    if rules:
+        out += [
+            f"| rule | {verb} | errors | warnings | notes |",
+            "| --- | ---: | ---: | ---: | ---: |",
+        ]
+        for rule in rules:
+            counts = [summary.changes[rule], *summary.remarked(rule)]
+            out.append(f"| `{rule}` | {' | '.join(map(str, counts))} |")
+        out.append("")
+    problems = [r for r in results if r.status is Status.ERROR]
+    if problems:
+        out += ["## Files that could not be handled", ""]
+        out += [f"- {_code(r.path)}: {_escape(r.outcome.message)}" for r in problems] + [""]
+    told = [r for r in results if r.outcome.remarks]
+    if told:
+        out += ["## For a person to look at", ""]
+        for result in told:
+            out += [f"### {_code(result.path)}", ""]
+            for item in result.items(changes=False):
+                assert isinstance(item, Remark)
+                address = link(item.docs)
+                rule = f"[`{item.rule}`]({address})" if address else f"`{item.rule}`"
+                out.append(f"- {item.place} **{item.severity}** {rule}: {_escape(item.message)}")
+            out.append("")
+    changed = [r for r in results if r.outcome.changes and r.status is Status.CHANGED]
+    if changed:
+        out += [f"## {verb[0].upper()}{verb[1:]}", ""]
+        for result in changed:
+            out += [f"### {_code(result.path)}", ""]
+            for change in result.outcome.changes:
+                what = f"{_code(change.before)} → {_code(change.after)}"
+                out.append(f"- {change.place} `{change.rule}`: {what}")
+            out.append("")
+    return "\n".join(out).rstrip("\n") + "\n"
+
+
+def _tells(result: FileResult) -> bool:
+    outcome = result.outcome
+    return result.status is not Status.UNCHANGED or bool(outcome.changes or outcome.remarks)
+
+
+def _code(text: str) -> str:
+    """``text`` as inline code on one line, whatever backticks it holds."""
+    flat = " ".join(text.split())
+    if not flat:
+        return "nothing"
+    fence = "`"
+    while fence in flat:
+        fence += "`"
+    pad = " " if len(fence) > 1 else ""
+    return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def _escape(text: str) -> str:
+    flat = " ".join(text.split())
+    return "".join(f"\\{c}" if c in "\\*_<>[]|" else c for c in flat)
