@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
-from typing import NoReturn
+from typing import Literal, NoReturn, cast
 
 import torch
 
@@ -17,6 +18,8 @@ __all__ = [
     "current",
     "device_type",
     "forced",
+    "instead_of_cuda",
+    "instead_of_mps",
     "is_accelerator",
     "reason",
     "unsupported",
@@ -101,6 +104,17 @@ def current() -> Backend:
     if _active is None:
         _active = _pick()[0]
     return _active
+
+
+# :func:`current` as mirrors ask for it whose home is CUDA or MPS, such as that of torch.cuda. At home torch's
+# own objects take the place of theirs (``mirror.adopt``): what a mirror emits runs on the other backends
+# only, and a type checker holds its arms against these.
+instead_of_cuda = cast(
+    Callable[[], Literal[Backend.MPS, Backend.MLX, Backend.SIM, Backend.CPU]], current
+)
+instead_of_mps = cast(
+    Callable[[], Literal[Backend.CUDA, Backend.MLX, Backend.SIM, Backend.CPU]], current
+)
 
 
 def reason() -> str:

@@ -24,7 +24,6 @@ if not _launch.codemod_only():
     _launch.after_torch(OWN)  # picks the backend: what follows may ask for it
 
     from tdev_core.backend import Backend as _Backend
-    from tdev_core.backend import current as _current
     from tdev_core.backend import device_type
     from tdev_core.compiler import compile as _compile
     from tdev_core.cuda import amp as _amp
@@ -40,30 +39,13 @@ if not _launch.codemod_only():
     from tdev_core.mirror.report import report
     from tdev_core.shims import tensortypes as _tensortypes
 
-    Event: Any
-    Generator: Any
-    Stream: Any
-    device: Any
-    get_autocast_dtype: Any
-    is_autocast_enabled: Any
-    set_autocast_enabled: Any
-    match _current():
-        case _Backend.CUDA:
-            Event = torch.Event
-            Generator = torch.Generator
-            Stream = torch.Stream
-            device = torch.device
-            get_autocast_dtype = torch.get_autocast_dtype
-            is_autocast_enabled = torch.is_autocast_enabled
-            set_autocast_enabled = torch.set_autocast_enabled
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            Event = _standins.Event
-            Generator = _standins.Generator
-            Stream = _standins.Stream
-            device = _standins.device
-            get_autocast_dtype = _amp.get_dtype
-            is_autocast_enabled = _amp.is_enabled
-            set_autocast_enabled = _amp.set_enabled
+    Event = _standins.Event
+    Generator = _standins.Generator
+    Stream = _standins.Stream
+    device = _standins.device
+    get_autocast_dtype = _amp.get_dtype
+    is_autocast_enabled = _amp.is_enabled
+    set_autocast_enabled = _amp.set_enabled
 
 
 @_calls.passing("device", "pin_memory")
@@ -148,35 +130,19 @@ def compile(
 
     Optimizes given model/function using TorchDynamo and specified backend.
     """
-    match _current():
-        case _Backend.CUDA:
-            return torch.compile(
-                model,
-                fullgraph=fullgraph,
-                dynamic=dynamic,
-                backend=backend,
-                mode=mode,
-                options=options,
-                name=name,
-                disable=disable,
-                recompile_limit=recompile_limit,
-                isolate_recompiles=isolate_recompiles,
-                shapes_spec=shapes_spec,
-            )
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _compile.compile(
-                model,
-                fullgraph=fullgraph,
-                dynamic=dynamic,
-                backend=backend,
-                mode=mode,
-                options=options,
-                name=name,
-                disable=disable,
-                recompile_limit=recompile_limit,
-                isolate_recompiles=isolate_recompiles,
-                shapes_spec=shapes_spec,
-            )
+    return _compile.compile(
+        model,
+        fullgraph=fullgraph,
+        dynamic=dynamic,
+        backend=backend,
+        mode=mode,
+        options=options,
+        name=name,
+        disable=disable,
+        recompile_limit=recompile_limit,
+        isolate_recompiles=isolate_recompiles,
+        shapes_spec=shapes_spec,
+    )
 
 
 @_calls.passing("device", "pin_memory")
@@ -309,11 +275,7 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
 
 def get_autocast_gpu_dtype() -> torch.dtype:
     """Mirror of ``torch.get_autocast_gpu_dtype``."""
-    match _current():
-        case _Backend.CUDA:
-            return torch.get_autocast_gpu_dtype()
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _amp.get_gpu_dtype()
+    return _amp.get_gpu_dtype()
 
 
 def get_device_module(device: torch.device | str | None = None) -> Any:
@@ -618,11 +580,7 @@ def set_autocast_dtype(*args: Any, **kwargs: Any) -> Any:
 
 def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:
     """Mirror of ``torch.set_autocast_gpu_dtype``."""
-    match _current():
-        case _Backend.CUDA:
-            torch.set_autocast_gpu_dtype(dtype)
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _amp.set_gpu_dtype(dtype)
+    _amp.set_gpu_dtype(dtype)
 
 
 def set_default_device(device: torch.types.Device) -> None:
@@ -640,11 +598,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     This function is deprecated as of PyTorch 2.1, please use ``torch.set_default_dtype()`` and
     ``torch.set_default_device()`` as alternatives.
     """
-    match _current():
-        case _Backend.CUDA:
-            torch.set_default_tensor_type(t)
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _tensortypes.set_default_tensor_type(t)
+    _tensortypes.set_default_tensor_type(t)
 
 
 @_calls.passing("device")

@@ -17,6 +17,7 @@ from generator.plan.routes import BACKENDS, Capability, Cell
 __all__ = [
     "Arm",
     "Emitted",
+    "asked",
     "emit_bound",
     "emit_routed",
     "emit_translated",
@@ -61,6 +62,16 @@ def own_backend(dotted: str) -> str | None:
     if dotted.startswith(("torch.xpu.", "torch.mtia.")):
         return None
     return "cuda"
+
+
+def asked(home: str | None) -> str:
+    """The function of ``tdev_core.backend`` that tells the arms of a mirror apart."""
+    return f"instead_of_{home}" if home else "current"
+
+
+def _away(dotted: str) -> tuple[str, ...]:
+    """The backends on which a definition of ``dotted`` runs: at home the mirror gives way to torch's own."""
+    return tuple(backend for backend in BACKENDS if backend != own_backend(dotted))
 
 
 # Parameters that torch names so are not one plain device.
@@ -146,10 +157,10 @@ def emit_routed(
     )
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
-    for backend in BACKENDS:
+    for backend in _away(dotted):
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
-        if backend == own_backend(dotted) or cell.route in ("same", "native"):
+        if cell.route in ("same", "native"):
             bodies[backend] = _returning(f"{original}({_pass_through(signature)})", returns_none)
             continue
         bodies[backend] = _body(
@@ -201,8 +212,8 @@ def _returning(expression: str, returns_none: bool) -> tuple[str, ...]:
 
 def _merged(bodies: Mapping[str, tuple[str, ...]]) -> tuple[Arm, ...]:
     groups: dict[tuple[str, ...], list[str]] = {}
-    for backend in BACKENDS:
-        groups.setdefault(bodies[backend], []).append(backend.upper())
+    for backend, body in bodies.items():
+        groups.setdefault(body, []).append(backend.upper())
     return tuple(Arm(tuple(backends), body) for body, backends in groups.items())
 
 
@@ -216,10 +227,10 @@ def emit_bound(
     name = dotted.rpartition(".")[2]
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
-    for backend in BACKENDS:
+    for backend in _away(dotted):
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
-        if backend == own_backend(dotted) or cell.route in ("same", "native"):
+        if cell.route in ("same", "native"):
             bodies[backend] = (f"{name} = {original}",)
             continue
         text = cell.object

@@ -15,7 +15,14 @@ from generator.plan.cells import Columns, columns_of_routed, columns_of_same, co
 from generator.plan.compat import Compat, mlx_operators
 from generator.plan.core import Core
 from generator.plan.devices import curated_devices, device_parameters, undecided_error
-from generator.plan.emission import Emitted, emit_bound, emit_routed, emit_translated, own_backend
+from generator.plan.emission import (
+    Emitted,
+    asked,
+    emit_bound,
+    emit_routed,
+    emit_translated,
+    own_backend,
+)
 from generator.plan.evidence import Evidence
 from generator.plan.planned import Planned, check_planned
 from generator.plan.routes import Capability, Routes
@@ -270,6 +277,7 @@ class _Planner:
             "package": self.modules[module].is_package or module == "torch",
             "summary": self.modules[module].summary,
             "home": backend.upper() if backend else None,
+            "asked": asked(backend),
             "seen": self._seen(module),
             "modules": sorted({name for emitted in here for name in emitted.modules}),
             "kinds": sorted({emitted.kind for emitted in here}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from typing import Any
@@ -19,9 +20,10 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         "torch_version": catalog["torch"],
         "torch_name": name,
         "imports": _imports(mirror, catalog["core"]),
-        "any": any("Any" in row["signature"] or row["kind"] == "bound" for row in definitions),
+        "any": any("Any" in row["signature"] or _is_declared(row) for row in definitions),
+        **_reaches(name, definitions),
         "early": _early(name, mirror),
-        **{key: mirror[key] for key in ("home", "elsewhere", "seen")},
+        **{key: mirror[key] for key in ("home", "asked", "elsewhere", "seen")},
         "routed": [row["name"] for row in definitions],
         "objects": _objects([row for row in definitions if row["kind"] == "bound"]),
         "functions": [
@@ -31,6 +33,26 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         ],
         "script": {row["name"]: row["script"] for row in definitions if row["script"]},
     }
+
+
+def _reaches(name: str, rows: list[dict[str, Any]]) -> dict[str, bool]:
+    """Whether the code of a mirror names torch, and its torch module by attributes."""
+    sources = [f"def f{row['signature'] or '()'}: ..." for row in rows]
+    for row in rows:
+        for arm in row["arms"]:
+            sources.append("def f():\n" + "\n".join(f"    {line}" for line in arm["body"]))
+    nodes = [node for source in sources for node in ast.walk(ast.parse(source))]
+    return {
+        "torch": any(isinstance(node, ast.Name) and node.id == "torch" for node in nodes),
+        "itself": any(
+            isinstance(node, ast.Attribute) and ast.unparse(node) == name for node in nodes
+        ),
+    }
+
+
+def _is_declared(row: dict[str, Any]) -> bool:
+    """Whether a class or value is assigned in several arms, and so declared before them."""
+    return row["kind"] == "bound" and len(row["arms"]) > 1
 
 
 def _objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -93,7 +115,7 @@ def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str
     if mirror["home"] or matches:
         names.add(f"{core['backend']}.Backend")
     if matches:
-        names.add(f"{core['backend']}.current")
+        names.add(f"{core['backend']}.{mirror['asked']}")
     if "_unsupported(" in text:
         names.add(f"{core['backend']}.unsupported")
     found = {_split(dotted) for dotted in (core["adoption"], *mirror["modules"], *names)}

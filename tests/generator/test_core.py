@@ -87,7 +87,7 @@ def test_emitted_modules_import_from_where_the_module_lies(rooms: Path, tmp_path
         "from tdev_core import backend as _backend",
         "from tdev_core import mirror as _mirror",
         "from tdev_core.backend import Backend as _Backend",
-        "from tdev_core.backend import current as _current",
+        "from tdev_core.backend import instead_of_cuda as _instead_of_cuda",
         "from tdev_core.cuda import memory as _memory",
         "from tdev_core.cuda.memory import stats as _stats",
         "from tdev_core.backend import unsupported as _unsupported",

@@ -25,6 +25,7 @@ from tdev_core.errors import UnsupportedError
 
 sys.path.insert(0, str(Path(__file__).parent))
 from arms import Case, arguments, cases, core_calls, in_stub, targets  # noqa: E402
+from catalog import catalog  # noqa: E402
 
 importlib.import_module("tdev")
 pytestmark = pytest.mark.skipif(
@@ -36,12 +37,13 @@ pytestmark = pytest.mark.skipif(
 def forced(case: Case) -> Iterator[None]:
     """The emitted module believes that the backend of ``case`` is the active one."""
     names = vars(case.mirror)
-    before = names.get("_current")
-    names["_current"] = lambda: Backend[case.backend]
+    asked = "_" + catalog()["mirrors"][case.module]["asked"]
+    before = names.get(asked)  # None where nothing in it depends on the backend
+    names[asked] = lambda: Backend[case.backend]
     try:
         yield
     finally:
-        names["_current"] = before
+        names[asked] = before
 
 
 def emitted(case: Case) -> Any:

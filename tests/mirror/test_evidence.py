@@ -67,8 +67,14 @@ def test_nothing_claims_hardware_that_no_evidence_file_speaks_of() -> None:
 
 
 def test_every_cell_that_is_only_checked_has_an_arm_that_is_called_against_an_autospec() -> None:
-    """``test_checked_arms`` takes its cases from the same list."""
+    """``test_checked_arms`` takes its cases from the same list; ``test_home`` looks at each backend at home."""
     called = {(case.row["torch_name"], case.backend.lower()) for case in cases("routed", "bound")}
+    called |= {
+        (row["torch_name"], mirror["home"].lower())
+        for mirror in catalog()["mirrors"].values()
+        if mirror["home"]
+        for row in mirror["definitions"]
+    }
     for name, row in catalog()["members"].items():
         if row["mirror"] in ("routed", "bound"):
             for backend in ("cpu", "cuda", "mps", "mlx", "sim"):

@@ -31,7 +31,6 @@ match _current():
         StreamContext = _streams.StreamContext
         device = _properties.device
 
-default_generators: Any
 default_generators = _rng.default_generators
 
 

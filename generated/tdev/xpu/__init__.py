@@ -34,7 +34,6 @@ match _current():
         device = _properties.device
         device_of = _properties.device_of
 
-default_generators: Any
 default_generators = _rng.default_generators
 
 

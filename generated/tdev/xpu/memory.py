@@ -6,7 +6,7 @@ Routed names are defined here, one arm per backend; every other name is torch's 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -19,9 +19,6 @@ from tdev_core.cuda.memory import history as _history
 from tdev_core.cuda.memory import pools as _pools
 from tdev_core.cuda.memory import usage as _usage
 from tdev_core.mirror import adoption as _adoption
-
-if TYPE_CHECKING:
-    import torch.xpu.memory
 
 MemPool: Any
 XPUPluggableAllocator: Any
