@@ -17,7 +17,7 @@ import torch
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
 from tdev_core.cuda import profiler
-from tdev_core.cuda.memory import usage as memory
+from tdev_core.cuda.memory import usage
 
 __all__ = [
     "CudaError",
@@ -114,7 +114,7 @@ class _Cudart:
     @staticmethod
     def cudaMemGetInfo(device: int) -> tuple[int, int]:
         """Free and total bytes of ``device``."""
-        return memory.info(device)
+        return usage.info(device)
 
     @staticmethod
     def cudaHostRegister(address: int, size: int, flags: int) -> int:

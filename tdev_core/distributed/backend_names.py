@@ -69,9 +69,9 @@ def _gloo() -> str:
     ``sim`` and ``mlx`` say so themselves when they are activated.
     """
     if current() is Backend.MPS:
-        from tdev_core.distributed import host_copies as distributed_copies
+        from tdev_core.distributed import host_copies
 
-        return distributed_copies.serve("mps", "MPS")
+        return host_copies.serve("mps", "MPS")
     return "gloo"
 
 

@@ -1,9 +1,8 @@
-"""``torch.distributed`` for programs written for NCCL, on hosts without CUDA.
+"""Making process groups for programs written for NCCL, on hosts without CUDA.
 
 A request for NCCL is granted through gloo (see :mod:`tdev_core.distributed.backend_names`). Collectives need
 no help: the tensors are the host's own, and so are torch's functions. What does is everything that
-names a backend or a device. ``get_backend`` answers what the program asked for, because programs
-compare it to ``"nccl"``; torch itself, and libraries that ask torch, are told the truth.
+names a backend or a device.
 """
 
 from __future__ import annotations
@@ -12,37 +11,28 @@ import os
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
 
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
-from tdev_core.distributed.backend_names import adopt_interface, available, host_name
+from tdev_core.distributed.backend_names import adopt_interface, host_name
+from tdev_core.distributed.group_backends import asked_for, remember
 
 if TYPE_CHECKING:
     from torch.distributed import ProcessGroup
 
 __all__ = [
     "bound_device",
-    "get_backend",
-    "get_backend_config",
-    "get_default_backend_for_device",
     "init_process_group",
-    "is_backend_available",
-    "is_nccl_available",
     "is_own_cpu",
     "new_group",
     "new_subgroups",
     "new_subgroups_by_enumeration",
     "own_options",
-    "remember",
     "split_group",
 ]
-
-# What the program called each group's backend. Groups made without naming one inherit the default's.
-_asked: WeakKeyDictionary[ProcessGroup, str] = WeakKeyDictionary()
 
 
 def init_process_group(
@@ -132,78 +122,6 @@ def is_own_cpu(device: Any) -> bool:
     return kind == "cpu" or kind in ACCELERATORS
 
 
-def remember(group: Any, asked: str) -> None:
-    """Note that the program calls ``group``'s backend ``asked``."""
-    # Ranks outside a new group get a sentinel instead of a group.
-    if isinstance(group, dist.ProcessGroup):
-        _asked[group] = asked.lower()
-
-
-def _asked_for(group: ProcessGroup | None) -> str | None:
-    """The backend that the program named for ``group``, or None where torch's own answer is it."""
-    world = dist.group.WORLD
-    if group is None or group is world:
-        return None if world is None else _asked.get(world)
-    named = _asked.get(group)
-    if named is not None or world is None or world not in _asked:
-        return named
-    # Made without tdev (a DeviceMesh does): inherited, if it is what the default group really has.
-    return _asked[world] if dist.get_backend(group) == dist.get_backend(world) else None
-
-
-def get_backend(group: ProcessGroup | None = None) -> str:
-    """The backend of ``group`` as the program asked for it (``"nccl"``), else as torch has it.
-
-    Raises:
-        ValueError: no default process group, or this rank is not in ``group``.
-    """
-    truth = dist.get_backend(group)
-    asked = _asked_for(group)
-    return truth if asked is None else dist.Backend(asked)
-
-
-def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """The ``device:backend`` pairs of ``group``, in the words in which it was asked for.
-
-    Raises:
-        ValueError: no default process group, or this rank is not in ``group``.
-    """
-    truth = dist.get_backend_config(group)
-    asked = _asked_for(group)
-    if asked is None or asked == "undefined":
-        return truth
-    return str(dist.distributed_c10d.BackendConfig(dist.Backend(asked)))
-
-
-def is_nccl_available() -> bool:
-    """Whether ``init_process_group("nccl")`` works here, which it does wherever gloo is."""
-    return available("nccl")
-
-
-def is_backend_available(backend: str) -> bool:
-    """Whether a process group can be made for ``backend``, a name or ``device:backend`` pairs.
-
-    Raises:
-        ValueError: pairs that are malformed.
-    """
-    if ":" not in backend:
-        return available(backend)
-    pairs = dist.distributed_c10d.BackendConfig(dist.Backend(backend)).get_device_backend_map()
-    return all(available(str(name)) for name in pairs.values())
-
-
-def get_default_backend_for_device(device: str | torch.device) -> str:
-    """The backend for tensors on ``device``, by the name that a CUDA program knows.
-
-    Raises:
-        ValueError: a device type for which no backend is registered.
-    """
-    kind = device.type if isinstance(device, torch.device) else device.partition(":")[0]
-    if kind in ACCELERATORS and kind not in dist.Backend.default_device_backend_map:
-        return "nccl"
-    return dist.get_default_backend_for_device(device)
-
-
 def new_group(
     ranks: list[int] | None = None,
     timeout: timedelta | None = None,
@@ -223,13 +141,13 @@ def new_group(
         ranks,
         timeout,
         None if backend is None else host_name(backend),
-        own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or asked_for(None), pg_options),
         use_local_synchronization,
         group_desc,
         bound_device(device_id),
         sort_ranks,
     )
-    asked = backend or _asked_for(None)
+    asked = backend or asked_for(None)
     if asked is not None:
         remember(group, asked)
     return group
@@ -261,7 +179,7 @@ def new_subgroups(
         group,
         timeout,
         None if backend is None else host_name(backend),
-        own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or asked_for(None), pg_options),
         group_desc,
     )
     _remember_all(subgroups, backend)
@@ -287,7 +205,7 @@ def new_subgroups_by_enumeration(
         ranks_per_subgroup_list,
         timeout,
         None if backend is None else host_name(backend),
-        own_options(backend or _asked_for(None), pg_options),
+        own_options(backend or asked_for(None), pg_options),
         group_desc,
     )
     _remember_all(subgroups, backend)
@@ -295,7 +213,7 @@ def new_subgroups_by_enumeration(
 
 
 def _remember_all(groups: list[Any], backend: str | None) -> None:
-    asked = backend or _asked_for(None)
+    asked = backend or asked_for(None)
     if asked is not None:
         for group in groups:
             remember(group, asked)
@@ -335,7 +253,7 @@ def split_group(
             mine = members
     if mine is None:
         return None
-    asked = backend or _asked_for(parent_pg)
+    asked = backend or asked_for(parent_pg)
     group: ProcessGroup = new_group(
         mine,
         timeout,

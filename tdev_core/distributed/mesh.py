@@ -13,7 +13,8 @@ from torch.distributed.device_mesh import DeviceMesh
 
 from tdev_core.devices import ACCELERATORS, translate
 from tdev_core.distributed.backend_names import host_name
-from tdev_core.distributed.groups import own_options, remember
+from tdev_core.distributed.group_backends import remember
+from tdev_core.distributed.groups import own_options
 
 __all__ = ["init_device_mesh", "mesh_device_type", "mesh_override", "remember_mesh"]
 

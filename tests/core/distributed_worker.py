@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from tdev_core.distributed import host_copies as distributed_copies
+from tdev_core.distributed import host_copies
 
 MINUTE = timedelta(seconds=60)
 
@@ -55,7 +55,7 @@ def main() -> None:
     torch.manual_seed(0)
     program = Program(mode, f"{file}saved")
     if mode == "copies":
-        distributed_copies.serve("sim", "PrivateUse1")
+        host_copies.serve("sim", "PrivateUse1")
     results: dict[str, Any] = {}
     found: dict[str, Case] = importlib.import_module(cases).CASES
     for name, case in found.items():

@@ -12,18 +12,17 @@ import pytest
 import torch
 
 from tdev_core import streams
-from tdev_core.cuda.memory import allocator, history, pools
-from tdev_core.cuda.memory import usage as memory
+from tdev_core.cuda.memory import allocator, history, pools, usage
 
 
 def test_raw_memory_can_be_written_and_freed():
-    before = memory.allocated()
+    before = usage.allocated()
     address = allocator.alloc(1 << 20, device="cuda:0", stream=streams.Stream())
     ctypes.memset(address, 7, 1 << 20)
     assert ctypes.string_at(address + 1000, 3) == b"\7\7\7"
-    assert memory.allocated() - before >= 1 << 20
+    assert usage.allocated() - before >= 1 << 20
     allocator.delete(address)
-    assert memory.allocated() - before <= 64_000
+    assert usage.allocated() - before <= 64_000
     with pytest.raises(RuntimeError, match="was not allocated by caching_allocator_alloc"):
         allocator.delete(address)
 

@@ -22,7 +22,7 @@ from tdev.nn.attention.flex_attention import (
 from tdev.nn.attention.varlen import AuxRequest as VarlenAuxRequest
 from tdev.nn.attention.varlen import varlen_attn, varlen_attn_out
 
-from tdev_core.attention import sdpa as attention
+from tdev_core.attention import sdpa
 from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning, _warned
 
@@ -153,7 +153,7 @@ def test_compiled_without_graph_break() -> None:
     inputs = tensors(1, 2, 4, 8)
 
     def attend(*given: torch.Tensor) -> torch.Tensor:
-        with attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
+        with sdpa.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
             return F.scaled_dot_product_attention(*given)
 
     compiled = torch.compile(attend, backend="eager", fullgraph=True)

@@ -9,14 +9,14 @@ import torch
 
 from tdev_core.backend import Backend
 from tdev_core.cuda import cudart
-from tdev_core.cuda.memory import usage as memory
+from tdev_core.cuda.memory import usage
 
 
 def test_cudart_answers():
     runtime = cudart.cudart()
     assert runtime is cudart.cudart()
     free, total = runtime.cudaMemGetInfo(0)
-    assert 0 < free <= total == memory.info()[1]
+    assert 0 < free <= total == usage.info()[1]
     assert runtime.cudaProfilerStart() == runtime.cudaProfilerStop() == 0
     assert runtime.cudaGetErrorString(runtime.cudaError.success) == "no error"
     assert runtime.cudaGetErrorString(runtime.cudaError(2)) == "out of memory"

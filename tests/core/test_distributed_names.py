@@ -11,15 +11,10 @@ from torch import nn
 
 from tdev_core.backend import Backend, current
 from tdev_core.distributed import (
-    backend_names as distributed_names,
-)
-from tdev_core.distributed import (
-    groups as distributed,
-)
-from tdev_core.distributed import (
-    host_copies as distributed_copies,
-)
-from tdev_core.distributed import (
+    backend_names,
+    group_backends,
+    groups,
+    host_copies,
     parallel,
 )
 from tdev_core.errors import DeviceWarning
@@ -53,18 +48,18 @@ on_cpu = pytest.mark.skipif(
     ],
 )
 def test_backend_string(asked: str, given: str) -> None:
-    assert distributed_names.host_name(asked) == given
+    assert backend_names.host_name(asked) == given
 
 
 def test_gloo_is_told_of_mps(monkeypatch: pytest.MonkeyPatch) -> None:
     """MPS has no collectives of its own: kernels are registered with its dispatch key."""
     told: list[tuple[str, str]] = []
-    monkeypatch.setattr(distributed_names, "current", lambda: Backend.MPS)
+    monkeypatch.setattr(backend_names, "current", lambda: Backend.MPS)
     monkeypatch.setattr(
-        distributed_copies, "serve", lambda kind, key: told.append((kind, key)) or "gloo"
+        host_copies, "serve", lambda kind, key: told.append((kind, key)) or "gloo"
     )
-    assert distributed_names.host_name("nccl") == "gloo"
-    assert distributed_names.host_name("gloo") == "gloo"
+    assert backend_names.host_name("nccl") == "gloo"
+    assert backend_names.host_name("gloo") == "gloo"
     assert told == [("mps", "MPS")] * 2
 
 
@@ -83,10 +78,10 @@ def test_interface_of_nccl_is_gloos(
 ) -> None:
     import os
 
-    monkeypatch.setattr(distributed_names, "_interfaces", lambda: ["lo", "eth0", "eth1", "ib0"])
+    monkeypatch.setattr(backend_names, "_interfaces", lambda: ["lo", "eth0", "eth1", "ib0"])
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", wish)
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
-    distributed_names.adopt_interface()
+    backend_names.adopt_interface()
     assert os.environ["GLOO_SOCKET_IFNAME"] == chosen
 
 
@@ -96,7 +91,7 @@ def test_interface_that_is_not_here_is_not_adopted(monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", "no_such_interface")
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
     with pytest.warns(DeviceWarning, match="no network interface"):
-        distributed_names.adopt_interface()
+        backend_names.adopt_interface()
     assert os.environ["GLOO_SOCKET_IFNAME"] == ""
 
 
@@ -105,21 +100,21 @@ def test_a_choice_for_gloo_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setenv("NCCL_SOCKET_IFNAME", "eth")
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "mine")
-    distributed_names.adopt_interface()
+    backend_names.adopt_interface()
     assert os.environ["GLOO_SOCKET_IFNAME"] == "mine"
 
 
 def test_without_a_group_torch_says_so() -> None:
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
-        distributed.get_backend()
+        group_backends.get_backend()
     with pytest.raises(ValueError, match="Default process group has not been initialized"):
-        distributed.split_group(split_ranks=[[0]])
+        groups.split_group(split_ranks=[[0]])
 
 
 @pytest.mark.parametrize("split", [None, []])
 def test_split_without_ranks(split: Any) -> None:
     with pytest.raises(ValueError, match="cannot be None or empty"):
-        distributed.split_group(split_ranks=split)
+        groups.split_group(split_ranks=split)
 
 
 @on_cpu
@@ -128,7 +123,7 @@ def test_split_without_ranks(split: Any) -> None:
     [(0, None), (3, None), (torch.device("cuda", 1), None), ("cuda:1", None), (None, None)],
 )
 def test_gloo_is_bound_to_no_device(device: Any, bound: Any, recwarn: Any) -> None:
-    assert distributed.bound_device(device) is bound
+    assert groups.bound_device(device) is bound
     assert not list(recwarn)
 
 

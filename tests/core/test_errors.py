@@ -6,12 +6,12 @@ import warnings
 
 import pytest
 
+from tdev_core.backend import unsupported
 from tdev_core.errors import (
     ConfigError,
     FallbackWarning,
     UnsupportedError,
     exit_with,
-    unsupported,
     warn_once,
 )
 

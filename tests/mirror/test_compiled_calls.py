@@ -65,7 +65,7 @@ def test_effects_happen_at_every_call(backend: str) -> None:
     code = """
         import sys
         import tdev as torch
-        from tdev_core.cuda.memory import usage as memory
+        from tdev_core.cuda.memory import usage
 
         timed = torch.cuda.Event(enable_timing=True)
         made = []

@@ -14,6 +14,7 @@ import torch
 from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
+from tdev_core.distributed import group_backends as _group_backends
 from tdev_core.distributed import groups as _groups
 from tdev_core.mirror import adoption as _adoption
 
@@ -54,7 +55,7 @@ def get_backend(group: Any = None) -> Any:
 
     Return the backend of the given process group.
     """
-    return _groups.get_backend(group)
+    return _group_backends.get_backend(group)
 
 
 def get_backend_config(group: Any = None) -> str:
@@ -62,7 +63,7 @@ def get_backend_config(group: Any = None) -> str:
 
     Return the backend configuration of the given process group.
     """
-    return _groups.get_backend_config(group)
+    return _group_backends.get_backend_config(group)
 
 
 def get_default_backend_for_device(device: str | torch.device) -> str:
@@ -70,7 +71,7 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
 
     Return the default backend for the given device.
     """
-    return _groups.get_default_backend_for_device(device)
+    return _group_backends.get_default_backend_for_device(device)
 
 
 def init_process_group(
@@ -108,7 +109,7 @@ def is_backend_available(backend: str) -> bool:
 
     Check backend availability.
     """
-    return _groups.is_backend_available(backend)
+    return _group_backends.is_backend_available(backend)
 
 
 def is_nccl_available() -> bool:
@@ -116,7 +117,7 @@ def is_nccl_available() -> bool:
 
     Check if the NCCL backend is available.
     """
-    return _groups.is_nccl_available()
+    return _group_backends.is_nccl_available()
 
 
 def new_group(
