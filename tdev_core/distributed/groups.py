@@ -60,7 +60,7 @@ def init_process_group(
         asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
     adopt_interface()
     if current() is Backend.MLX and store is None and init_method in (None, "env://"):
-        from tdev_core.accelerators.mlx import connected
+        from tdev_core.accelerators.mlx.collectives import connected
 
         connected.adopt_launcher()
     dist.init_process_group(
@@ -78,7 +78,7 @@ def init_process_group(
     if asked is not None:
         remember(dist.group.WORLD, asked)
     if current() is Backend.MLX:
-        from tdev_core.accelerators.mlx import connected
+        from tdev_core.accelerators.mlx.collectives import connected
 
         connected.join()
 

@@ -26,7 +26,7 @@ def device() -> Iterator[None]:
 @pytest.fixture
 def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
     """Counts the operators that leave the device during the test."""
-    from tdev_core.accelerators.mlx import fallback
+    from tdev_core.accelerators.mlx.dispatch import fallback
 
     monkeypatch.delenv("TDEV_STRICT", raising=False)
     monkeypatch.setattr(fallback, "quiet", 1)

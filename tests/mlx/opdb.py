@@ -425,7 +425,7 @@ def _alarm(*_: Any) -> None:
 
 def run(op: Any, kind: str, dtype: torch.dtype) -> Outcome:
     """Run one case."""
-    from tdev_core.accelerators.mlx import fallback
+    from tdev_core.accelerators.mlx.dispatch import fallback
 
     name, ran, used = op.name, 0, Counter[str]()
     old = signal.signal(signal.SIGALRM, _alarm)

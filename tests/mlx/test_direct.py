@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from tdev_core.accelerators.mlx import allocation, direct, dispatch, runtime, setup, table
+from tdev_core.accelerators.mlx import runtime, setup, table
+from tdev_core.accelerators.mlx.dispatch import direct, wrappers
 from tdev_core.accelerators.mlx.registry import OPERATORS, Row
+from tdev_core.accelerators.mlx.storage import allocation, capsules
 
 table.load()
 SHORT = sorted(name for name, row in OPERATORS.items() if row.float32 is not None)
@@ -58,7 +60,7 @@ def calls(overload: str) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("overload", SHORT)
 def test_float32_is_answered_as_by_the_usual_way(overload: str) -> None:
     row = OPERATORS[overload]
-    usual = dispatch.functional(operator(row), row.kernel)
+    usual = wrappers.functional(operator(row), row.kernel)
     short = direct.through(operator(row), row, refuses)
     for arguments in calls(overload):
         result = short(*arguments)
@@ -137,11 +139,11 @@ def test_threads_make_results_of_one_shape_at_once() -> None:
 
 
 def test_without_known_capsules_each_tensor_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "_without_gil", True)
-    monkeypatch.setattr(allocation, "_moulds", {})
+    monkeypatch.setattr(capsules, "_without_gil", True)
+    monkeypatch.setattr(allocation, "_refillable", {})
     x = torch.ones(5, 1, 3).to("mlx")
     assert [(x + n).sum().item() for n in range(3)] == [15.0, 30.0, 45.0]
-    assert not allocation._moulds
+    assert not allocation._refillable
 
 
 def test_the_first_operation_on_a_thread_adopts_the_stream() -> None:

@@ -14,7 +14,9 @@ import mlx.core as mx
 import pytest
 import torch
 
-from tdev_core.accelerators.mlx import derive, layout, native, runtime, setup
+from tdev_core.accelerators.mlx import layout, native, runtime, setup
+from tdev_core.accelerators.mlx.dispatch import derive
+from tdev_core.accelerators.mlx.native import library as loaded
 from tdev_core.accelerators.mlx.registry import OPERATORS
 from tests.mlx import opdb
 from tests.mlx.models import MODELS, losses
@@ -36,10 +38,10 @@ def library() -> Iterator[None]:
         patch.setenv("TDEV_NATIVE", "1")
         patch.setenv("TDEV_CACHE_DIR", str(CACHE))
         native.build()
-        began_here = native._loaded is None
+        began_here = loaded._loaded is None
         if began_here:
             setup.put_native_before()
-            native._loaded.enable(False)
+            loaded._loaded.enable(False)
         yield
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from tdev_core import caches
 from tdev_core.accelerators.mlx import native
+from tdev_core.accelerators.mlx.native import building
 
 PROGRAM = """
 import torch, tdev_core.accelerators.mlx
@@ -143,7 +144,7 @@ def test_the_setting_leaves_them_out(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_python_without_its_lock_has_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "_supported", lambda: False)
+    monkeypatch.setattr(building, "supported", lambda: False)
     with pytest.raises(native.BuildError, match="global interpreter lock"):
         native.build()
     assert native.state() == "Python kernels (this Python cannot have native ones)"

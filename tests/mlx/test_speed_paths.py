@@ -12,9 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tdev_core.accelerators.mlx import compiler, layout, runtime
+from tdev_core.accelerators.mlx import layout, runtime
+from tdev_core.accelerators.mlx.compiler import backend
 from tdev_core.accelerators.mlx.ops import matmul, unfolded
-from tdev_core.accelerators.mlx.storage import array_of
+from tdev_core.accelerators.mlx.storage.contents import array_of
 
 
 def same(f: Callable[..., Tensor], *inputs: Tensor) -> None:
@@ -120,13 +121,13 @@ def test_the_second_factor_is_copied_where_that_is_faster(monkeypatch: Any) -> N
 
 def test_a_derivative_shares_the_work_of_its_function(monkeypatch: Any) -> None:
     graphs: list[Any] = []
-    compile_graph = compiler.compile_graph
+    compile_graph = backend.compile_graph
 
     def recorded(gm: Any) -> Any:
         graphs.append(gm)
         return compile_graph(gm)
 
-    monkeypatch.setattr(compiler, "compile_graph", recorded)
+    monkeypatch.setattr(backend, "compile_graph", recorded)
     torch._dynamo.reset()
     x = torch.linspace(-3, 3, 40, device="mlx").requires_grad_()
     torch.compile(F.gelu, backend="mlx")(x).sum().backward()

@@ -11,7 +11,7 @@ _active = False
 
 
 def is_installed() -> bool:
-    """Whether the ``mlx`` package is there (it is not imported)."""
+    """Tell whether the ``mlx`` package is there (it is not imported)."""
     from importlib.util import find_spec
 
     return find_spec("mlx") is not None and find_spec("mlx.core") is not None

@@ -1,14 +1,15 @@
-"""What streams, memory and random-number emulation need to know of MLX."""
+"""MLX as an :class:`~tdev_core.accelerator.Accelerator`: for streams, memory and random numbers."""
 
 from __future__ import annotations
 
 import torch
 
 from tdev_core.accelerator import Accelerator
+from tdev_core.accelerators.mlx import generators, runtime
+from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 
-__all__ = ["MlxAccelerator", "default_generator"]
-
-_generator: torch.Generator | None = None
+__all__ = ["MlxAccelerator"]
 
 
 class MlxAccelerator(Accelerator):
@@ -17,15 +18,15 @@ class MlxAccelerator(Accelerator):
     type = "mlx"
 
     def device_count(self) -> int:
-        """1: MLX drives one GPU."""
+        """Give 1: MLX drives one GPU."""
         return 1
 
     def current_device(self) -> int:
-        """0."""
+        """Give 0."""
         return 0
 
     def set_device(self, index: int) -> None:
-        """Accepts 0 (and -1, torch's "leave it").
+        """Accept 0 (and -1, torch's "leave it").
 
         Raises:
             RuntimeError: for any other index.
@@ -35,49 +36,29 @@ class MlxAccelerator(Accelerator):
 
     def synchronize(self, index: int) -> None:
         """Evaluate everything that is pending and wait for it."""
-        from tdev_core.accelerators.mlx import runtime
-
         runtime.synchronize()
 
     def allocated(self, index: int) -> int:
-        """Bytes in MLX's active buffers; this thread's pending results are evaluated first, since they hold none yet."""
-        import mlx.core as mx
-
-        from tdev_core.accelerators.mlx import runtime
-
+        """Read the bytes in MLX's active buffers; this thread's pending results are evaluated first, since they hold none yet."""
         runtime.settle()
         return int(mx.get_active_memory())
 
     def peak(self, index: int) -> int:
-        """MLX's own peak counter, in bytes."""
-        import mlx.core as mx
-
-        from tdev_core.accelerators.mlx import runtime
-
+        """Read MLX's own peak counter, in bytes."""
         runtime.settle()
         return int(mx.get_peak_memory())
 
     def reset_peak(self, index: int) -> None:
         """Start the peak again from what is held now."""
-        import mlx.core as mx
-
         self.synchronize(index)
         mx.reset_peak_memory()
 
     def total(self, index: int) -> int:
-        """Bytes MLX may use: Metal's recommended working set, or the host's memory."""
-        import mlx.core as mx
-
-        info = mx.device_info(mx.default_device())
-        for key in ("max_recommended_working_set_size", "memory_size", "total_memory"):
-            if key in info and int(info[key]) > 0:
-                return int(info[key])
-        from tdev_core.accelerators.cpu.accelerator import CpuAccelerator
-
-        return CpuAccelerator().total(0)
+        """Give the bytes MLX may use: Metal's recommended working set, or the host's memory."""
+        return runtime.total_memory()
 
     def free(self, index: int) -> int:
-        """What is left of `total`, MLX's cache counted as free."""
+        """Give what is left of `total`, MLX's cache counted as free."""
         return max(0, self.total(index) - self.allocated(index))
 
     def manual_seed(self, seed: int, index: int) -> None:
@@ -89,11 +70,11 @@ class MlxAccelerator(Accelerator):
         return self.generator(index).seed()
 
     def initial_seed(self, index: int) -> int:
-        """The seed the generator started from."""
+        """Give the seed the generator started from."""
         return self.generator(index).initial_seed()
 
     def get_rng_state(self, index: int) -> torch.Tensor:
-        """State of the generator that MLX's keys are drawn from, as a uint8 CPU tensor."""
+        """Give the state of the generator that MLX's keys are drawn from, as a uint8 CPU tensor."""
         return self.generator(index).get_state()
 
     def set_rng_state(self, state: torch.Tensor, index: int) -> None:
@@ -101,27 +82,13 @@ class MlxAccelerator(Accelerator):
         self.generator(index).set_state(state)
 
     def generator(self, index: int) -> torch.Generator:
-        """The generator that every random operator draws its MLX key from, unless it is given another."""
-        return default_generator()
+        """Give the generator that every random operator draws its MLX key from, unless it is given another."""
+        return generators.default()
 
     def new_generator(self, index: int) -> torch.Generator:
-        """A generator of its own for draws on the device, at torch's default seed."""
-        from tdev_core.accelerators.privateuse.generator import DeviceGenerator
-
+        """Make a generator of its own for draws on the device, at torch's default seed."""
         return DeviceGenerator(torch.device("mlx", index))
 
     def in_bad_fork(self) -> bool:
-        """Whether this process is a fork of one that used the device."""
-        from tdev_core.accelerators.mlx import runtime
-
+        """Tell whether this process is a fork of one that used the device."""
         return runtime.in_bad_fork()
-
-
-def default_generator() -> torch.Generator:
-    """The device's default generator; it starts at torch's default seed."""
-    global _generator
-    if _generator is None:
-        from tdev_core.accelerators.privateuse.generator import DeviceGenerator
-
-        _generator = DeviceGenerator(torch.device("mlx", 0))
-    return _generator

@@ -12,9 +12,10 @@ from typing import Any
 
 import torch
 
-from tdev_core.accelerators.mlx import dispatch
+from tdev_core.accelerators.mlx.dispatch import wrappers
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.table import WHOLE
+from tdev_core.accelerators.privateuse import torch_api
 
 __all__ = ["GRAPH", "attention", "install"]
 
@@ -30,7 +31,7 @@ _SCHEMAS = (
 def forward(
     query: Array, key: Array, value: Array, mask: Array | None, causal: bool, scale: float
 ) -> Array:
-    """Attention over arrays of shape (batch, heads, length, width)."""
+    """Compute attention over arrays of shape (batch, heads, length, width)."""
     kind = mask if mask is not None else "causal" if causal else None
     return mx.fast.scaled_dot_product_attention(query, key, value, scale=scale, mask=kind)
 
@@ -44,7 +45,7 @@ def backward(
     causal: bool,
     scale: float,
 ) -> tuple[Array, ...]:
-    """The gradients of query, key and value, by MLX's own derivative of its kernel."""
+    """Compute the gradients of query, key and value, by MLX's own derivative of its kernel."""
     return tuple(
         mx.vjp(lambda q, k, v: forward(q, k, v, mask, causal, scale), [query, key, value], [grad])[
             1
@@ -61,16 +62,15 @@ _library: Any = None
 def install() -> None:
     """Define the two operators and put `attention` on the autograd key."""
     global _library
-    from tdev_core.accelerators.privateuse import torch_api
 
     _library = torch.library.Library("tdev_mlx", "DEF")
     for schema in _SCHEMAS:
         _library.define(schema)
     ops = torch.ops.tdev_mlx
-    _library.impl("attention", dispatch.functional(ops.attention.default, forward), "PrivateUse1")
+    _library.impl("attention", wrappers.functional(ops.attention.default, forward), "PrivateUse1")
     _library.impl(
         "attention_backward",
-        dispatch.functional(ops.attention_backward.default, backward),
+        wrappers.functional(ops.attention_backward.default, backward),
         "PrivateUse1",
     )
     _library.impl("attention", _shape_forward, "Meta")
@@ -167,7 +167,7 @@ def composed(
     scale: float | None,
     gqa: bool = False,
 ) -> Any:
-    """Attention from matrix products, differentiable any number of times."""
+    """Compute attention from matrix products, differentiable any number of times."""
     if mask is not None and mask.dtype is torch.bool:
         mask = torch.zeros(mask.shape, dtype=query.dtype, device=query.device).masked_fill(
             ~mask, -math.inf
@@ -178,7 +178,7 @@ def composed(
 
 def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *,
               scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
-    """``aten::scaled_dot_product_attention`` on the autograd key of the device."""
+    """Answer ``aten::scaled_dot_product_attention`` on the autograd key of the device."""
     if dropout_p == 0.0 and _fits(query, key, value, attn_mask, is_causal, enable_gqa):
         factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
         if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):

@@ -20,7 +20,7 @@ collecting: list[tuple[Any, Exception]] | None = None
 
 
 def extremes(index: Any) -> tuple[int, int]:
-    """Smallest and largest number in a non-empty integer array."""
+    """Find the smallest and largest number in a non-empty integer array."""
     known = _known.get(id(index))
     if known is not None and known[0]() is index:
         return known[1], known[2]
@@ -64,7 +64,7 @@ def refuse(condition: Any, error: Exception) -> None:
 
 
 def wrapped(index: Any, size: int) -> Any:
-    """`index` checked, with negative numbers counted from the end."""
+    """Check `index`, and give it with negative numbers counted from the end."""
     check(index, size, negative=True)
     if collecting is None and index.size and extremes(index)[0] >= 0:
         return index

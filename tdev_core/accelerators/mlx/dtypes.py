@@ -46,7 +46,7 @@ def load() -> None:
 
 
 def mx_dtype(dtype: Any) -> Any:
-    """MLX's name for a torch dtype; declines (the call runs on the CPU) for one that stays on the host."""
+    """Give MLX's name for a torch dtype; declines (the call runs on the CPU) for one that stays on the host."""
     try:
         return to_mx[dtype]
     except KeyError:
@@ -62,7 +62,7 @@ def is_complex(a: Any) -> bool:
 
 
 def is_int(a: Any) -> bool:
-    """True for integers and bool."""
+    """Tell whether `a` holds integers or bools."""
     return category[a.dtype] < 2
 
 
@@ -88,7 +88,7 @@ def _number(x: Any) -> Any:
 
 
 def result_type(*xs: Any) -> Any:
-    """The MLX dtype of torch's ``result_type`` over arrays and Python numbers."""
+    """Compute the MLX dtype of torch's ``result_type`` over arrays and Python numbers."""
     dims = zero = wrapped = None
     for x in xs:
         if isinstance(x, mx.array):
@@ -118,7 +118,7 @@ def _combine(higher: Any, lower: Any) -> Any:
 
 
 def cast(a: Any, dtype: Any) -> Any:
-    """`a` as `dtype`, by torch's rules where MLX's differ (float to bool is "is not zero")."""
+    """Cast `a` to `dtype`, by torch's rules where MLX's differ (float to bool is "is not zero")."""
     if a.dtype == dtype:
         return a
     if dtype == mx.bool_:
@@ -136,7 +136,7 @@ def _UNSIGNED() -> tuple[Any, ...]:
 
 
 def scalar_like(value: Any, dtype: Any) -> Any:
-    """A Python number as a zero-dimensional array of `dtype`, wrapped like torch wraps it."""
+    """Make a Python number a zero-dimensional array of `dtype`, wrapped like torch wraps it."""
     if category[dtype] == 1 and isinstance(value, int) and not isinstance(value, bool):
         bits = dtype.size * 8
         value &= (1 << bits) - 1
@@ -154,21 +154,21 @@ def scalar_like(value: Any, dtype: Any) -> Any:
 
 
 def promote(*xs: Any) -> tuple[Any, ...]:
-    """Arrays and numbers brought to their common dtype; numbers become zero-dimensional arrays."""
+    """Bring arrays and numbers to their common dtype; numbers become zero-dimensional arrays."""
     dtype = result_type(*xs)
     return tuple(cast(x, dtype) if isinstance(x, mx.array) else scalar_like(x, dtype) for x in xs)
 
 
 def to_float(a: Any) -> Any:
-    """Integers and bools as the default float; floats and complex unchanged."""
+    """Give integers and bools as the default float; floats and complex unchanged."""
     return a if category[a.dtype] >= 2 else a.astype(default_float())
 
 
 def upcast(a: Any) -> Any:
-    """16-bit floats as float32, where torch computes in the wider type."""
+    """Give 16-bit floats as float32, where torch computes in the wider type."""
     return a.astype(mx.float32) if a.dtype in (mx.float16, mx.bfloat16) else a
 
 
 def compute(a: Any, dtype: Any | None) -> Any:
-    """`a` in the torch `dtype` a ``dtype=`` argument asked for, or unchanged."""
+    """Give `a` in the torch `dtype` a ``dtype=`` argument asked for, or unchanged."""
     return a if dtype is None else cast(a, mx_dtype(dtype))

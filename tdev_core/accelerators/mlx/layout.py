@@ -23,13 +23,13 @@ below: dict[int, tuple[weakref.ref[Any], Array]] = {}
 
 
 def last(x: Array) -> Array:
-    """`x` with its channels, the second dimension, moved to the end."""
+    """Give `x` with its channels, the second dimension, moved to the end."""
     found = below.get(id(x))
     return mx.moveaxis(x, 1, -1) if found is None else found[1]
 
 
 def first(y: Array) -> Array:
-    """`y` with its channels, the last dimension, moved to the second place; `last` gives `y` back."""
+    """Give `y` with its channels, the last dimension, moved to the second place; `last` gives `y` back."""
     if y.ndim < 3:
         return y
     view = mx.moveaxis(y, -1, 1)
@@ -45,7 +45,7 @@ def _moved(x: Array, ndim: int) -> Array:
 
 
 def elementwise(operator: Any) -> bool:
-    """Whether torch says that the operator works element by element, and nothing random is in it.
+    """Tell whether torch says that the operator works element by element, and nothing random is in it.
 
     What gives no tensor is none, whatever torch says: `equal` looks at shapes too, and gives a bool.
     """
@@ -55,7 +55,7 @@ def elementwise(operator: Any) -> bool:
 
 
 def follow(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """An element-wise kernel that computes channels last where an argument is a view of such an array."""
+    """Make an element-wise kernel that computes channels last where an argument is a view of such an array."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         if not below:

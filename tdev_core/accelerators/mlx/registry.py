@@ -2,7 +2,7 @@
 
 Invariants: an overload has at most one row; a row of route ``mapped`` or ``emulated`` has a kernel that
 takes ``mx.array`` where the aten schema says Tensor and gives ``mx.array`` back.  In-place and ``out=``
-forms have no rows: they are derived from the functional one (:mod:`tdev_core.accelerators.mlx.derive`).
+forms have no rows: they are derived from the functional one (:mod:`tdev_core.accelerators.mlx.dispatch.derive`).
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import threading
 import weakref
 from typing import Any
 
+from tdev_core.accelerators.cpu import host
 from tdev_core.accelerators.mlx import dtypes
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.errors import UnsupportedError, no_memory
@@ -31,6 +32,7 @@ __all__ = [
     "settle",
     "start",
     "synchronize",
+    "total_memory",
     "values",
 ]
 
@@ -105,7 +107,7 @@ def ready() -> None:
 
 
 def in_bad_fork() -> bool:
-    """Whether this process is a fork of one that used the device."""
+    """Tell whether this process is a fork of one that used the device."""
     return _process != 0 and os.getpid() != _process
 
 
@@ -117,10 +119,21 @@ def _adopt() -> None:
             "the device out of them (DataLoader workers return CPU tensors)."
         )
     mx.set_default_stream(_stream)
-    from tdev_core.accelerators.privateuse import torch_api
+    from tdev_core.accelerators.privateuse import (
+        torch_api,  # imports torch, without which the table is read
+    )
 
     torch_api.run_backward_on_caller()  # MLX compiles once for each thread, and one stream wants one thread at a time
     _local.adopted = True
+
+
+def total_memory() -> int:
+    """Give the bytes MLX may use: Metal's recommended working set, or the host's memory."""
+    info = mx.device_info(mx.default_device())
+    for key in ("max_recommended_working_set_size", "memory_size", "total_memory"):
+        if key in info and int(info[key]) > 0:
+            return int(info[key])
+    return host.memory_total()
 
 
 def remember(a: Any) -> None:
@@ -148,19 +161,19 @@ def evaluate(*arrays: Any) -> None:
 
 
 def item(a: Any) -> Any:
-    """The number in an array of one element."""
+    """Read the number in an array of one element."""
     with evaluating:
         return a.item()
 
 
 def values(a: Any) -> Any:
-    """The numbers in an array, as (nested) lists."""
+    """Read the numbers in an array, as (nested) lists."""
     with evaluating:
         return a.tolist()
 
 
 def settle() -> None:
-    """`synchronize` on a thread that computes; nothing on one that only watches.
+    """Call `synchronize` on a thread that computes; do nothing on one that only watches.
 
     A thread that samples the memory in use must neither wait for the program's work nor hold it up.
     """

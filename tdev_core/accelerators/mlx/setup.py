@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.accelerators.mlx import (
-    derive,
-    direct,
-    dispatch,
-    fallback,
-    layout,
-    native,
-    runtime,
-    table,
-)
+from tdev_core.accelerators.mlx import attention, layout, native, runtime, table
+from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
+from tdev_core.accelerators.mlx.collectives import host_copies
+from tdev_core.accelerators.mlx.compiler import backend
+from tdev_core.accelerators.mlx.dispatch import derive, direct, fallback, wrappers
 from tdev_core.accelerators.mlx.lazy import torch
+from tdev_core.accelerators.mlx.ops import aliasing, memory
 from tdev_core.accelerators.mlx.registry import OPERATORS, Row
-from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.mlx.storage.untyped import MlxStorages
+from tdev_core.accelerators.privateuse import process_group, torch_api
+from tdev_core.accelerators.privateuse.registration import DeviceSpec
+from tdev_core.accelerators.privateuse.registration import register as register_device
 from tdev_core.backend import unsupported
 
 __all__ = ["put_native_before", "register", "registered"]
@@ -27,12 +26,6 @@ registered: set[str] = set()
 
 def register() -> None:
     """Register the device type, its kernels and the fallback. Called once, by ``tdev_core.accelerators.mlx.activate``."""
-    from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
-    from tdev_core.accelerators.mlx.ops import memory
-    from tdev_core.accelerators.mlx.storages import MlxStorages
-    from tdev_core.accelerators.privateuse.registration import DeviceSpec
-    from tdev_core.accelerators.privateuse.registration import register as register_device
-
     runtime.start()
     table.load()
     register_device(DeviceSpec("mlx", MlxAccelerator(), MlxStorages(), compiler="mlx"))
@@ -42,11 +35,8 @@ def register() -> None:
     for row in list(OPERATORS.values()):
         if row.eager:
             _register_row(row)
-    from tdev_core.accelerators.mlx import attention, collectives, compiler
-    from tdev_core.accelerators.privateuse import process_group
-
     torch_api.implement(
-        "aten::_to_copy", dispatch.raw(torch.ops.aten._to_copy.default, memory.to_copy)
+        "aten::_to_copy", wrappers.raw(torch.ops.aten._to_copy.default, memory.to_copy)
     )
     torch_api.implement("aten::_nested_tensor_from_mask_left_aligned", _not_nested)
     attention.install()
@@ -54,15 +44,13 @@ def register() -> None:
         torch_api.implement("aten::is_pinned", _not_pinned, key)
     for key in ("PrivateUse1", "CPU", "AutogradPrivateUse1", "AutogradCPU"):
         torch_api.implement("aten::pin_memory", _pin_memory, key)
-    process_group.install("mlx", collectives.kernel)
-    compiler.announce()
+    process_group.install("mlx", host_copies.kernel)
+    backend.announce()
     put_native_before()
 
 
 def put_native_before() -> None:
     """Let the native kernels, where they have been built, answer first what they can answer."""
-    from tdev_core.accelerators.mlx.ops import memory
-
     if not native.start():
         return
     for row in OPERATORS.values():
@@ -78,12 +66,12 @@ def put_native_before() -> None:
         for full in derive.derived(name, overload)[0]:
             if full in registered and full not in OPERATORS:
                 native.before(_operator(*full.split(".", 1)), kernel, float32, in_place=True)
-    for name, by in memory.ALONE.items():
+    for name, by in aliasing.ALONE.items():
         native.view(_operator(name, "default"), by)
 
 
 def _not_nested(tensor: Any, mask: Any) -> bool:
-    """Whether `nn.TransformerEncoder` may pack padded sequences: MLX has no nested tensors, so it goes on with padded ones."""
+    """Tell whether `nn.TransformerEncoder` may pack padded sequences: MLX has no nested tensors, so it goes on with padded ones."""
     return False
 
 
@@ -100,7 +88,7 @@ def _not_pinned(tensor: Any, device: Any = None) -> bool:
 
 
 def _pin_memory(tensor: Any, device: Any = None) -> Any:
-    """The tensor itself: memory is unified, there is nothing that pinning would make faster."""
+    """Give the tensor itself: memory is unified, there is nothing that pinning would make faster."""
     if tensor.device.type != "cpu":
         raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
     return tensor
@@ -111,7 +99,7 @@ def _operator(name: str, overload: str) -> Any:
 
 
 def _differentiates_by_parts(full: str) -> bool:
-    """Whether torch differentiates the operator through the ones it is composed of.
+    """Tell whether torch differentiates the operator through the ones it is composed of.
 
     A kernel would hide those from autograd; compiled graphs, in which autograd has run, still use the row.
     ``linear`` is composed too, but has a derivative of its own.
@@ -124,7 +112,7 @@ _OWN_DERIVATIVE = frozenset({"linear.default"})
 
 
 def find(name: str, overload: str) -> Any:
-    """torch's operator, or None where this torch does not have it (the table knows several versions)."""
+    """Find torch's operator, or None where this torch does not have it (the table knows several versions)."""
     return getattr(getattr(torch.ops.aten, name, None), overload, None)
 
 
@@ -132,32 +120,30 @@ def _implement(name: str, kernel: Any) -> None:
     if name in registered:
         return
     registered.add(name)
-    kernel = dispatch.bringing_indices(_operator(*name.split(".", 1)), kernel)
+    kernel = wrappers.bringing_indices(_operator(*name.split(".", 1)), kernel)
     torch_api.implement(f"aten::{name}".removesuffix(".default"), kernel)
 
 
 def _register_row(row: Row) -> None:
-    from tdev_core.accelerators.mlx.ops import memory
-
     name, overload = row.overload.split(".", 1)
     operator = find(name, overload)
     if operator is None:
         return
     if row.raw:
         if not _differentiates_by_parts(row.overload):
-            kernel = memory.alone(row.overload) or dispatch.raw(operator, row.kernel)
+            kernel = aliasing.alone(row.overload) or wrappers.raw(operator, row.kernel)
             _implement(row.overload, kernel)
         return
     if not _differentiates_by_parts(row.overload):
-        usual = dispatch.functional(operator, row.kernel)
+        usual = wrappers.functional(operator, row.kernel)
         _implement(row.overload, direct.through(operator, row, usual))
     inplace, outs = derive.derived(name, overload)
     for full in inplace:
         if full not in OPERATORS and not _differentiates_by_parts(full):
-            usual = dispatch.inplace(_operator(*full.split(".", 1)), row.kernel)
+            usual = wrappers.inplace(_operator(*full.split(".", 1)), row.kernel)
             _implement(full, direct.inplace(row, usual))
     for full, names in outs:
         if full not in OPERATORS and not _differentiates_by_parts(full):
             _implement(
-                full, dispatch.out_variant(_operator(*full.split(".", 1)), row.kernel, names)
+                full, wrappers.out_variant(_operator(*full.split(".", 1)), row.kernel, names)
             )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib
 
+from tdev_core.accelerators.mlx import ops
 from tdev_core.accelerators.mlx.registry import OPERATORS
 
 __all__ = ["FAMILIES", "WHOLE", "load", "operators"]
 
 FAMILIES = (
-    "pointwise", "arithmetic", "bits", "compare", "reduce", "memory", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv",
-    "pool", "resample", "norm", "batch_norm", "sort", "random", "optim", "recurrent", "fourier", "special",
+    "pointwise", "arithmetic", "division", "extrema", "bits", "compare", "reduce", "moments", "norms", "softmax", "aliasing",
+    "memory", "reseat", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv", "pool", "resample", "norm",
+    "batch_norm", "sort", "random", "foreach", "optim", "recurrent", "fourier", "special",
 )  # fmt: skip
 """The modules of ``tdev_core.accelerators.mlx.ops``; each holds the rows and kernels of one family."""
 
@@ -27,11 +29,11 @@ A row of `OPERATORS` for such an operator is what compiled graphs use; eager cod
 def load() -> None:
     """Read all families; imports neither torch nor MLX."""
     for family in FAMILIES:
-        importlib.import_module(f"tdev_core.accelerators.mlx.ops.{family}")
+        importlib.import_module(f"{ops.__name__}.{family}")
 
 
 def operators() -> dict[str, tuple[str, str, str]]:
-    """aten overload -> (route, MLX functions, note), sorted by overload.
+    """Map aten overload to (route, MLX functions, note), sorted by overload.
 
     Keys are written ``add.Tensor`` or ``exp.default``.  Routes are ``mapped`` (one MLX function means the same),
     ``emulated`` (several do, or a kernel of ours) and ``whole`` (see `WHOLE`).  In-place and ``out=`` forms are derived from these rows and are

@@ -8,7 +8,7 @@ from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import category, is_float
 from tdev_core.accelerators.mlx.lazy import mx
-from tdev_core.accelerators.mlx.ops.reduce import axis
+from tdev_core.accelerators.mlx.ops.axes import axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -16,7 +16,7 @@ _SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
 
 
 def floating(*xs: Array) -> Any:
-    """The one floating dtype of `xs`."""
+    """Find the one floating dtype of `xs`."""
     dtype = xs[0].dtype
     if category[dtype] != 2 or any(x.dtype != dtype for x in xs):
         raise Decline("one floating dtype is wanted")

@@ -6,9 +6,7 @@ import math
 from typing import Any
 
 from tdev_core.accelerators.mlx import runtime
-from tdev_core.accelerators.mlx.bounds import refuse
 from tdev_core.accelerators.mlx.dtypes import (
-    cast,
     category,
     default_float,
     is_complex,
@@ -27,12 +25,12 @@ Array = Any
 
 
 def exact(value: float, a: Array) -> bool:
-    """Whether a number survives being stored in the 16-bit type of `a`."""
+    """Tell whether a number survives being stored in the 16-bit type of `a`."""
     return bool(value == value and runtime.item(mx.array(value, dtype=a.dtype)) == value)
 
 
 def pair(a: Array, b: Array) -> tuple[Array, Array, Any]:
-    """Both operands in the type to compute in, and the type of the result.
+    """Bring both operands to the type to compute in, and the type of the result.
 
     A number that a 16-bit float cannot hold is used in float32, as torch does: 0.1 is not rounded first.
     """
@@ -58,7 +56,7 @@ def _kind(b: Any) -> int:
 
 
 def direct(a: Any, b: Any) -> bool:
-    """Whether MLX's own arithmetic on the two is torch's: one dtype, or float32 and a Python number."""
+    """Tell whether MLX's own arithmetic on the two is torch's: one dtype, or float32 and a Python number."""
     kind = type(b)
     if kind is float or kind is int:
         return bool(type(a) is mx.array and a.dtype == mx.float32)
@@ -135,79 +133,6 @@ def div(a: Array, b: Array) -> Array:
         return mx.divide(x, y)
     x, y, dtype = pair(a, b)
     return back(mx.divide(x, y), dtype)
-
-
-@op("div.Tensor_mode", "div.Scalar_mode", mlx="mx.divide, mx.floor, mx.trunc")
-def div_mode(a: Array, b: Array, *, rounding_mode: str | None = None) -> Array:
-    if rounding_mode is None:
-        return div(a, b)
-    x, y, dtype = pair(a, b)
-    if category[dtype] == 1:
-        _refuse_zero(y)
-        return mx.floor_divide(x, y) if rounding_mode == "floor" else _trunc_div_int(x, y)
-    if category[dtype] != 2 or rounding_mode not in ("floor", "trunc"):
-        raise Decline("this rounding mode or dtype is answered by the CPU")
-    x, y = x.astype(mx.float32), y.astype(mx.float32)
-    return (_floor_div(x, y) if rounding_mode == "floor" else mx.trunc(x / y)).astype(dtype)
-
-
-def _refuse_zero(y: Array) -> None:
-    refuse(y == 0, RuntimeError("ZeroDivisionError"))
-
-
-def _trunc_div_int(x: Array, y: Array) -> Array:
-    # MLX's integer division rounds down, like Python's, also where abs() would overflow.
-    q = mx.floor_divide(x, y)
-    if x.dtype in (mx.uint8, mx.uint16, mx.uint32, mx.uint64):
-        return q
-    return q + ((mx.remainder(x, y) != 0) & ((x < 0) != (y < 0))).astype(x.dtype)
-
-
-def _floor_div(x: Array, y: Array) -> Array:
-    # The quotient is taken from the exact remainder, so that 0.3 // 0.1 is 2 as in Python and torch.
-    rest = _fmod(x, y)
-    q = (x - rest) / y
-    q = mx.where((rest != 0) & ((y < 0) != (rest < 0)), q - 1, q)
-    down = mx.floor(q)
-    down = mx.where(q - down > 0.5, down + 1, down)
-    return mx.where(y == 0, x / y, mx.where(q == 0, mx.zeros_like(q), down))
-
-
-def _fmod(x: Array, y: Array) -> Array:
-    wide = mx.abs(x)
-    m = mx.abs(y)
-    r = mx.remainder(wide, m)
-    r = mx.where(mx.isinf(m) & ~mx.isinf(wide), wide, r)
-    return mx.where(x < 0, -r, r)
-
-
-@op("floor_divide", "floor_divide.Scalar", mlx="mx.floor_divide")
-def floor_divide(a: Array, b: Array) -> Array:
-    return div_mode(a, b, rounding_mode="floor")
-
-
-@op("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor", mlx="mx.remainder")
-def remainder(a: Array, b: Array) -> Array:
-    x, y, dtype = pair(a, b)
-    if category[dtype] == 1:
-        _refuse_zero(y)
-        return mx.remainder(x, y)
-    if category[dtype] != 2:
-        raise Decline("remainder is for real numbers")
-    x, y = x.astype(mx.float32), y.astype(mx.float32)
-    r = _fmod(x, y)
-    return mx.where((r != 0) & ((r < 0) != (y < 0)), r + y, r).astype(dtype)
-
-
-@op("fmod.Tensor", "fmod.Scalar", mlx="mx.remainder")
-def fmod(a: Array, b: Array) -> Array:
-    x, y, dtype = pair(a, b)
-    if category[dtype] == 1:
-        _refuse_zero(y)
-        return x - _trunc_div_int(x, y) * y
-    if category[dtype] != 2:
-        raise Decline("fmod is for real numbers")
-    return _fmod(x.astype(mx.float32), y.astype(mx.float32)).astype(dtype)
 
 
 @op("pow.Tensor_Tensor", "pow.Tensor_Scalar", "pow.Scalar", mlx="mx.power")
@@ -306,57 +231,6 @@ def xlogy(a: Array, b: Array) -> Array:
     x, y = to_float(real(x)), to_float(real(y))
     r = mx.where(x == 0, mx.zeros_like(y), x * mx.log(y))
     return mx.where(mx.isnan(y), y, r)
-
-
-@op("maximum", mlx="mx.maximum")
-def maximum(a: Array, b: Array) -> Array:
-    x, y = promote(a, b)
-    return mx.maximum(real(x), y)
-
-
-@op("minimum", mlx="mx.minimum")
-def minimum(a: Array, b: Array) -> Array:
-    x, y = promote(a, b)
-    return mx.minimum(real(x), y)
-
-
-@op("fmax", mlx="mx.maximum, mx.where")
-def fmax(a: Array, b: Array) -> Array:
-    x, y = promote(a, b)
-    return mx.where(mx.isnan(x), y, mx.where(mx.isnan(y), x, mx.maximum(real(x), y)))
-
-
-@op("fmin", mlx="mx.minimum, mx.where")
-def fmin(a: Array, b: Array) -> Array:
-    x, y = promote(a, b)
-    return mx.where(mx.isnan(x), y, mx.where(mx.isnan(y), x, mx.minimum(real(x), y)))
-
-
-@op("clamp", "clamp.Tensor", mlx="mx.maximum, mx.minimum")
-def clamp(x: Array, min: Any = None, max: Any = None) -> Array:
-    if min is None and max is None:
-        raise Decline("torch.clamp: At least one of 'min' or 'max' must not be None")
-    dtype = result_type(x, *(v for v in (min, max) if v is not None))
-    if category[dtype] in (0, 3):
-        raise Decline("clamp is for real numbers")
-    x = cast(x, dtype)
-    if min is not None:
-        low = cast(min, dtype) if isinstance(min, mx.array) else scalar_like(min, dtype)
-        x = mx.maximum(x, low)
-    if max is not None:
-        high = cast(max, dtype) if isinstance(max, mx.array) else scalar_like(max, dtype)
-        x = mx.minimum(x, high)
-    return x
-
-
-@op("clamp_min", "clamp_min.Tensor", mlx="mx.maximum")
-def clamp_min(x: Array, min: Any) -> Array:
-    return clamp(x, min, None)
-
-
-@op("clamp_max", "clamp_max.Tensor", mlx="mx.minimum")
-def clamp_max(x: Array, max: Any) -> Array:
-    return clamp(x, None, max)
 
 
 @op("lerp.Scalar", "lerp.Tensor", mlx="mx.multiply, mx.add")

@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tdev_core.accelerators.mlx.allocation import wrap
 from tdev_core.accelerators.mlx.dtypes import category, to_mx
 from tdev_core.accelerators.mlx.layout import first, last
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.ops.activation import wide
 from tdev_core.accelerators.mlx.registry import Decline, op
-from tdev_core.accelerators.mlx.storage import read, write
+from tdev_core.accelerators.mlx.storage.allocation import wrap
+from tdev_core.accelerators.mlx.storage.contents import read, write
 
 Array = Any
 
 
 def _over(x: Array) -> list[int]:
-    """All axes but the channels', which are last when this is used."""
+    """List all axes but the channels', which are last when this is used."""
     if category[x.dtype] != 2 or x.ndim < 2 or not x.size:
         raise Decline("batch norm wants non-empty floating input with at least two dimensions")
     return list(range(x.ndim - 1))
 
 
 def batch_stats(x: Array, eps: float) -> tuple[Array, Array, Array]:
-    """Mean, biased variance and inverse standard deviation of each channel."""
+    """Compute mean, biased variance and inverse standard deviation of each channel."""
     over = _over(x)
     f = wide(last(x))
     mean = mx.mean(f, axis=over)
@@ -50,7 +50,7 @@ def batch_norm(
     momentum: float,
     eps: float,
 ) -> tuple[Array, Array, Array, Any, Any]:
-    """Output, saved mean, saved inverse deviation, new running mean and variance (None where there were none)."""
+    """Compute output, saved mean, saved inverse deviation, new running mean and variance (None where there were none)."""
     _over(x)
     if not training:
         if mean is None or var is None:

@@ -14,7 +14,7 @@ Array = Any
 
 
 def spread(value: Any, n: int) -> list[int]:
-    """A per-dimension list from an int list that may hold one number for all."""
+    """Make a per-dimension list from an int list that may hold one number for all."""
     values = list(value)
     return values * n if len(values) == 1 else values
 
@@ -165,7 +165,7 @@ def _gradients(
     dilation: list[int],
     groups: int,
 ) -> Any:
-    """The gradients of input and weight of a plain convolution; None where not wanted."""
+    """Compute the gradients of input and weight of a plain convolution; None where not wanted."""
     g, pair = last(g), [last(x), last(w)]
     out: list[Any] = [None, None]
     if wanted[0]:

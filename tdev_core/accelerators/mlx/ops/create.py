@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tdev_core.accelerators.mlx.allocation import check_device
 from tdev_core.accelerators.mlx.dtypes import mx_dtype, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx, np, torch
 from tdev_core.accelerators.mlx.registry import Decline, op
-from tdev_core.accelerators.mlx.transfer import upload
+from tdev_core.accelerators.mlx.storage.allocation import check_device
+from tdev_core.accelerators.mlx.storage.transfer import upload
 
 Array = Any
 
@@ -67,7 +67,7 @@ def arange(*bounds: Any, dtype: Any = None, device: Any = None, **_: Any) -> Arr
 
 
 def _as(values: Any, mlx: Any) -> Array:
-    """Numbers computed in float64 on the host, rounded once."""
+    """Compute numbers in float64 on the host, rounded once."""
     if mlx == mx.bool_:
         return mx.array(values != 0)
     if values.dtype == np.float64 and mlx in (mx.float32, mx.float16, mx.bfloat16):

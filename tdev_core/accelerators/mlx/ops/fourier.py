@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import mx
-from tdev_core.accelerators.mlx.ops.reduce import axes
+from tdev_core.accelerators.mlx.ops.axes import axes
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any

@@ -8,7 +8,7 @@ from typing import Any
 from tdev_core.accelerators.mlx.bounds import check, wrapped
 from tdev_core.accelerators.mlx.dtypes import cast, category, is_complex, is_half, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx
-from tdev_core.accelerators.mlx.ops.reduce import axis
+from tdev_core.accelerators.mlx.ops.axes import axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -60,7 +60,7 @@ def embedding_backward(
 
 
 def positions(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
-    """Where the elements ``[.., index[..], ..]`` lie in a flattened array of `shape`."""
+    """Find where the elements ``[.., index[..], ..]`` lie in a flattened array of `shape`."""
     total: Any = 0
     step = 1
     for a in reversed(range(len(shape))):
@@ -80,7 +80,7 @@ def positions(index: Array, dim: int, shape: tuple[int, ...]) -> Array:
 
 
 def _aligned(x: Array, dim: int, index: Array) -> tuple[Array, int, Array]:
-    """Everything at least one-dimensional and checked."""
+    """Make everything at least one-dimensional, and check it."""
     a = axis(x, dim)
     if not x.ndim:
         x = mx.reshape(x, (1,))
@@ -129,7 +129,7 @@ def _scatter(x: Array, dim: int, index: Array, source: Any, how: str) -> Array:
 
 
 def combine(flat: Array, place: Array, source: Array, how: str) -> Array:
-    """`flat` with `source` set, added, multiplied or min/maxed into the positions `place`."""
+    """Give `flat` with `source` set, added, multiplied or min/maxed into the positions `place`."""
     if how == "set":
         flat = flat[...]
         flat[place] = source

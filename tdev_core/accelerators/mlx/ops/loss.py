@@ -115,7 +115,7 @@ def bce_logits(
 def _classes(
     x: Array, target: Array, weight: Array | None, ignore_index: int, a: int
 ) -> tuple[Array, Array, Array]:
-    """Safe class numbers, which of them count, and their weights (both with the class axis kept)."""
+    """Find safe class numbers, which of them count, and their weights (both with the class axis kept)."""
     if category[target.dtype] != 1:
         raise Decline("expected an integer target")
     n = x.shape[a]

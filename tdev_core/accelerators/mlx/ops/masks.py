@@ -37,7 +37,7 @@ def masked_fill(x: Array, mask: Array, value: Any) -> Array:
 
 
 def true_positions(mask: Array) -> Array:
-    """Indices of the true elements of a flat mask, in order; waits for their number."""
+    """Find the indices of the true elements of a flat mask, in order; waits for their number."""
     n = int(runtime.item(mx.sum(mask.astype(mx.int32)))) if mask.size else 0
     if not n:
         return mx.zeros((0,), dtype=mx.int64)
@@ -135,7 +135,7 @@ class _Plan:
         return mx.reshape(moved, (self.size, *self.kept))
 
     def result_axes(self) -> list[int]:
-        """The permutation from (index axes, rest) to torch's order of the result."""
+        """Compute the permutation from (index axes, rest) to torch's order of the result."""
         k, n = len(self.shape), len(self.kept)
         return list(range(k, k + self.front)) + list(range(k)) + list(range(k + self.front, k + n))
 

@@ -14,7 +14,7 @@ Array = Any
 
 
 def _second(b: Array, rows: int) -> Array:
-    """The second factor as it is best given to MLX, `rows` being the rows of the first.
+    """Give the second factor as it is best given to MLX, `rows` being the rows of the first.
 
     The BLAS in MLX's build for Linux does not vectorise the loop over a transposed second factor: a product takes twice
     as long as one with a copy of it.  On Metal both are equal.
@@ -27,7 +27,7 @@ def _rows(a: Array) -> int:
 
 
 def product(a: Array, b: Array) -> Array:
-    """``a @ b`` over the last two axes, for every element type; both must have the same.
+    """Compute ``a @ b`` over the last two axes, for every element type; both must have the same.
 
     MLX multiplies floats and complex64 only; integers go by broadcasting and a sum, which is exact.
     """
@@ -94,7 +94,7 @@ def vdot(a: Array, b: Array) -> Array:
 
 
 def scaled(bias: Array, r: Array, beta: Any, alpha: Any) -> Array:
-    """``beta * bias + alpha * r`` in the dtype of `r`; a zero `beta` ignores `bias` altogether, NaN included."""
+    """Compute ``beta * bias + alpha * r`` in the dtype of `r`; a zero `beta` ignores `bias` altogether, NaN included."""
     dtype = r.dtype
     if bias.dtype != dtype:
         raise Decline("self and the product must have the same dtype")
@@ -154,7 +154,7 @@ def addr(bias: Array, u: Array, v: Array, *, beta: Any = 1, alpha: Any = 1) -> A
 
 
 def _affine(x: Array, weight: Array, bias: Array | None = None) -> Array:
-    """`linear` over arrays of one floating dtype."""
+    """Apply `linear` to arrays of one floating dtype."""
     if weight.ndim != 2 or not x.ndim or not x.size or not weight.size:
         raise Decline("linear wants a matrix of weights, and elements")
     if bias is None:

@@ -1,17 +1,19 @@
-"""Allocation, copies and views: the operators that deal in storages, so their kernels see torch tensors."""
+"""Allocation and copies: the operators that fill storages, so their kernels see torch tensors."""
 
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
-from tdev_core.accelerators.mlx import allocation, runtime, storage, transfer
-from tdev_core.accelerators.mlx.allocation import new, wrap
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
 from tdev_core.accelerators.mlx.lazy import mx, torch
+from tdev_core.accelerators.mlx.ops.aliasing import as_strided, native
 from tdev_core.accelerators.mlx.registry import Decline, op
-from tdev_core.accelerators.mlx.storage import read, resolve, wrap_host, write
+from tdev_core.accelerators.mlx.storage import allocation, contents, transfer
+from tdev_core.accelerators.mlx.storage.allocation import new, wrap, wrap_strided
+from tdev_core.accelerators.mlx.storage.contents import read, resolve, wrap_host, write
 from tdev_core.backend import unsupported
 from tdev_core.errors import no_memory
 
@@ -20,7 +22,8 @@ Tensor = Any
 _INT32 = 2**31 - 1
 
 
-def _strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...] | None:
+def strides_of(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...] | None:
+    """Compute the strides that a memory format asks for; None where it asks for none."""
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
         return None
     n = len(shape)
@@ -40,7 +43,7 @@ def _strides(shape: tuple[int, ...], memory_format: Any) -> tuple[int, ...] | No
 
 
 def allocate(shape: Any, dtype: Any, strides: tuple[int, ...] | None = None) -> Tensor:
-    """A tensor with zeros in its storage (MLX has no uninitialised memory; the zeros are not written before use)."""
+    """Make a tensor with zeros in its storage (MLX has no uninitialised memory; the zeros are not written before use)."""
     shape = tuple(shape)
     if any(n < 0 for n in shape):
         raise RuntimeError(
@@ -81,9 +84,7 @@ def _check_size(nbytes: int, shape: tuple[int, ...]) -> None:
 
 @lru_cache(maxsize=1)
 def _capacity() -> int:
-    from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
-
-    return MlxAccelerator().total(0)
+    return runtime.total_memory()
 
 
 def _strided_layout(layout: Any) -> None:
@@ -105,7 +106,7 @@ def empty(
     allocation.check_device(device)
     if pin_memory:
         raise RuntimeError("Cannot pin 'mlx' tensors: only dense CPU tensors can be pinned")
-    return allocate(size, dtype, _strides(tuple(size), memory_format))
+    return allocate(size, dtype, strides_of(tuple(size), memory_format))
 
 
 @op("empty_strided", mlx="mx.zeros", raw=True)
@@ -125,84 +126,7 @@ def empty_strided(
         return allocate(size, dtype)
     if 0 in size:
         return as_strided(allocate((0,), dtype), size, stride, 0)
-    span = 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
-    return as_strided(allocate((span,), dtype), size, stride, 0)
-
-
-@op(
-    "as_strided",
-    mlx="mx.as_strided",
-    note="a view of the storage; the array is re-read through it",
-    raw=True,
-)
-def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return _native("as_strided", "default")(
-        torch._C.DispatchKey.CPU, x, size, stride, storage_offset
-    )
-
-
-@op("view", "_unsafe_view", mlx="mx.reshape", note="a view of the storage", raw=True)
-def view(x: Tensor, size: Any) -> Tensor:
-    return _native("view", "default")(torch._C.DispatchKey.CPU, x, size)
-
-
-@op("_reshape_alias", mlx="mx.as_strided", note="a view of the storage", raw=True)
-def reshape_alias(x: Tensor, size: Any, stride: Any) -> Tensor:
-    return as_strided(x, size, stride, x.storage_offset())
-
-
-@op("unfold", mlx="mx.as_strided", note="a view of the storage", raw=True)
-def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return _native("unfold", "default")(torch._C.DispatchKey.CPU, x, dimension, size, step)
-
-
-@op(
-    "view.dtype",
-    mlx="mx.view",
-    note="a view of the storage, whose array is reinterpreted on reading",
-    raw=True,
-)
-def view_dtype(x: Tensor, dtype: Any) -> Tensor:
-    storage.share_dtypes(x, dtype)
-    return _native("view", "dtype")(torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype)
-
-
-@op("view_as_real", mlx="mx.view", note="a view of the storage", raw=True)
-def view_as_real(x: Tensor) -> Tensor:
-    storage.share_dtypes(x, torch.float64 if x.dtype is torch.complex128 else torch.float32)
-    return _native("view_as_real", "default")(torch._C.DispatchKey.CPU, x)
-
-
-@op("view_as_complex", mlx="mx.view", note="a view of the storage", raw=True)
-def view_as_complex(x: Tensor) -> Tensor:
-    if x.dtype is torch.float16:
-        raise RuntimeError("view_as_complex: complex32 tensors are not supported on device 'mlx'")
-    storage.share_dtypes(x, torch.complex128 if x.dtype is torch.float64 else torch.complex64)
-    return _native("view_as_complex", "default")(torch._C.DispatchKey.CPU, x)
-
-
-ALONE = {"as_strided": "as_strided", "view": "view", "_unsafe_view": "view", "unfold": "unfold"}
-
-
-def alone(overload: str) -> Any:
-    """What answers a view operator without any Python in between, or None: torch's own kernel, bound to its key."""
-    name, _, variant = overload.partition(".")
-    if variant != "default" or name not in ALONE:
-        return None
-    return partial(_native(ALONE[name], variant), torch._C.DispatchKey.CPU)
-
-
-_found: dict[tuple[str, str], Any] = {}
-
-
-def _native(name: str, overload: str) -> Any:
-    """torch's own C++ kernel of a view operator; it only computes strides and reads no data."""
-    try:
-        return _found[name, overload]
-    except KeyError:
-        found = getattr(getattr(torch.ops.aten, name), overload)._op_dk
-        _found[name, overload] = found
-        return found
+    return as_strided(allocate((allocation.extent(size, stride),), dtype), size, stride, 0)
 
 
 @op(
@@ -213,12 +137,12 @@ def _native(name: str, overload: str) -> Any:
 )
 def clone(x: Tensor, *, memory_format: Any = None) -> Tensor:
     if x.dtype not in to_mx:
-        return wrap_host(storage.host(x), strided=memory_format in (None, torch.preserve_format))
+        return wrap_host(contents.host(x), strided=memory_format in (None, torch.preserve_format))
     return laid_out(resolve(x), x, memory_format)
 
 
 def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
-    """`a` as a tensor with the strides that `memory_format` asks for; preserve_format takes those of `x` when dense."""
+    """Make a tensor of `a` with the strides that `memory_format` asks for; preserve_format takes those of `x` when dense."""
     if x.is_contiguous() and memory_format in (
         None,
         torch.contiguous_format,
@@ -226,7 +150,7 @@ def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
     ):
         return wrap(a)
     shape = tuple(x.shape)
-    strides = _strides(shape, memory_format)
+    strides = strides_of(shape, memory_format)
     if (
         strides is None
         and memory_format in (None, torch.preserve_format)
@@ -235,12 +159,8 @@ def laid_out(a: Any, x: Tensor, memory_format: Any) -> Tensor:
         strides = x.stride()
     if strides is None or strides == allocation.contiguous_strides(shape) or not a.size:
         return wrap(a)
-    order = sorted(range(len(shape)), key=lambda i: (-strides[i], -shape[i]))
-    t = new(shape, x.dtype if to_mx.get(x.dtype) == a.dtype else to_torch[a.dtype], strides)
-    held: Any = t.untyped_storage()
-    held._mx = mx.transpose(a, order)
-    runtime.remember(held._mx)
-    return t
+    dtype = x.dtype if to_mx.get(x.dtype) == a.dtype else to_torch[a.dtype]
+    return wrap_strided(a, dtype, strides)
 
 
 def to_copy(
@@ -253,11 +173,11 @@ def to_copy(
     non_blocking: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """``aten._to_copy`` on the device; moves to other devices are torch's own (empty, then copy_)."""
+    """Answer ``aten._to_copy`` on the device; moves to other devices are torch's own (empty, then copy_)."""
     target = dtype or x.dtype
     away = device is not None and torch.device(device).type != "mlx"
     if away or x.device.type != "mlx" or x.dtype not in to_mx or target not in to_mx:
-        return _native("_to_copy", "default")(
+        return native("_to_copy", "default")(
             torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype=dtype, layout=layout, device=device,
             pin_memory=pin_memory, non_blocking=False, memory_format=memory_format,
         )  # fmt: skip  # asked not to block, torch would want pinned memory, which this device has no use for
@@ -299,16 +219,16 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def _copy_on_host(x: Tensor, src: Tensor) -> Tensor:
-    value = storage.host(src) if src.device.type == "mlx" else src
+    value = contents.host(src) if src.device.type == "mlx" else src
     s = x.untyped_storage()
-    data = storage.storage_bytes(x) if not hasattr(s, "_host") else s._host
+    data = contents.storage_bytes(x) if not hasattr(s, "_host") else s._host
     twin = torch.empty(0, dtype=x.dtype).set_(data, x.storage_offset(), x.shape, x.stride())
     if x.is_conj():
         twin = twin.conj()
     if x.is_neg():
         twin = torch._neg_view(twin)
     twin.copy_(value)
-    storage.replace_bytes(x, data)
+    contents.replace_bytes(x, data)
     return x
 
 
@@ -316,7 +236,7 @@ def _copy_on_host(x: Tensor, src: Tensor) -> Tensor:
 def copy_from(src: Tensor, dst: Tensor, non_blocking: bool = False) -> Tensor:
     if dst.device.type == "mlx":
         return copy_(dst, src)
-    dst.copy_(storage.host(src))
+    dst.copy_(contents.host(src))
     return dst
 
 
@@ -365,71 +285,5 @@ def efficientzerotensor(
 @op("_local_scalar_dense", mlx="array.item", note="waits for the device", raw=True)
 def local_scalar_dense(x: Tensor) -> Any:
     if x.dtype not in to_mx:
-        return storage.host(x).item()
-    from tdev_core.accelerators.mlx import runtime
-
+        return contents.host(x).item()
     return runtime.item(resolve(x))
-
-
-@op("resize_", mlx="mx.concatenate", raw=True)
-def resize_(x: Tensor, size: Any, *, memory_format: Any = None) -> Tensor:
-    size = tuple(size)
-    if size == tuple(x.shape):
-        return x
-    strides = _strides(size, memory_format) or allocation.contiguous_strides(size)
-    wanted = (
-        1 + sum((n - 1) * s for n, s in zip(size, strides, strict=True)) if 0 not in size else 0
-    )
-    held = x.untyped_storage().nbytes() // x.dtype.itemsize
-    if wanted + x.storage_offset() <= held:
-        x.data = as_strided(x, size, strides, x.storage_offset())
-        return x
-    grown = allocate((wanted + x.storage_offset(),), x.dtype)
-    if held:
-        old = as_strided(x.detach(), (held,), (1,), 0)
-        grown[:held].copy_(old)
-    x.data = as_strided(grown, size, strides, x.storage_offset())
-    return x
-
-
-@op("set_.source_Tensor", mlx="", note="the tensor takes another's storage", raw=True)
-def set_tensor(x: Tensor, source: Tensor) -> Tensor:
-    x.data = as_strided(source, source.shape, source.stride(), source.storage_offset())
-    return x
-
-
-@op("set_", mlx="", note="the tensor takes an empty storage", raw=True)
-def set_empty(x: Tensor) -> Tensor:
-    x.data = allocate((0,), x.dtype)
-    return x
-
-
-@op("set_.source_Storage", mlx="", note="the tensor takes a storage", raw=True)
-def set_storage(x: Tensor, source: Any) -> Tensor:
-    return set_strided(x, source, 0, (source.nbytes() // x.dtype.itemsize,), (1,))
-
-
-@op("set_.source_Storage_storage_offset", mlx="", note="the tensor takes a storage", raw=True)
-def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: Any = ()) -> Tensor:
-    size = tuple(size)
-    stride = tuple(stride) if len(stride) == len(size) else allocation.contiguous_strides(size)
-    span = storage_offset + (
-        1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
-    )
-    if span * x.dtype.itemsize > source.nbytes():
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)} and offset {storage_offset} need "
-            f"{span * x.dtype.itemsize} bytes; the storage on device 'mlx' has {source.nbytes()} and cannot grow"
-        )
-    fresh = torch._C._acc.create_empty_tensor((0,), x.dtype)
-    fresh = _native("set_", "source_Storage_storage_offset")(
-        torch._C.DispatchKey.CPU, fresh, source, storage_offset, size, stride
-    )
-    if not any(hasattr(source, n) for n in ("_mx", "_raw", "_host", "_later")):
-        raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
-    storage.settle(source)
-    held = getattr(source, "_mx", None)
-    if held is None or x.dtype not in to_mx or to_mx[x.dtype] != held.dtype:
-        storage.share_dtypes(fresh, x.dtype)
-    x.data = fresh
-    return x

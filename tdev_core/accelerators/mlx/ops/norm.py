@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tdev_core.accelerators.mlx.allocation import defer, wrap
 from tdev_core.accelerators.mlx.dtypes import category
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.ops.activation import wide
 from tdev_core.accelerators.mlx.registry import Decline, op
-from tdev_core.accelerators.mlx.storage import read
+from tdev_core.accelerators.mlx.storage.allocation import defer, wrap
+from tdev_core.accelerators.mlx.storage.contents import read
 
 Array = Any
 
@@ -32,7 +32,7 @@ def _flat(x: Array, shape: Any, *params: Array | None) -> tuple[int, Array, list
 def layer_norm(
     x: Array, shape: Any, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array, Array]:
-    """``native_layer_norm`` over arrays, for compiled graphs: output, mean, reciprocal deviation."""
+    """Compute ``native_layer_norm`` over arrays, for compiled graphs: output, mean, reciprocal deviation."""
     n, flat, (w, b) = _flat(x, shape, weight, bias)
     f = wide(flat)
     y = mx.reshape(mx.fast.layer_norm(f, w, b, eps), x.shape).astype(x.dtype)
@@ -40,7 +40,7 @@ def layer_norm(
 
 
 def layer_stats(x: Array, shape: Any, eps: float) -> tuple[Array, Array]:
-    """Mean and reciprocal deviation of each row."""
+    """Compute mean and reciprocal deviation of each row."""
     f = wide(mx.reshape(x, (-1, math.prod(shape))))
     rows = (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
     mean, rstd = mx.mean(f, axis=-1), mx.rsqrt(mx.var(f, axis=-1) + eps)

@@ -1,4 +1,4 @@
-"""Lists of tensors at once: ``_foreach_*``, the fused optimizers, and the gradient scaler.
+"""The fused optimizers, which take all parameters in one call, and the gradient scaler.
 
 A whole list is computed before any of it is written, so that a failure leaves the parameters as they were.
 """
@@ -9,110 +9,13 @@ import math
 from typing import Any
 
 from tdev_core.accelerators.mlx import runtime
-from tdev_core.accelerators.mlx.allocation import wrap
-from tdev_core.accelerators.mlx.dtypes import cast, category, is_half, to_mx
+from tdev_core.accelerators.mlx.dtypes import cast, is_half, to_mx
 from tdev_core.accelerators.mlx.lazy import mx, torch
-from tdev_core.accelerators.mlx.ops import arithmetic, reduce
-from tdev_core.accelerators.mlx.registry import OPERATORS, Decline, op
-from tdev_core.accelerators.mlx.storage import read, write
+from tdev_core.accelerators.mlx.ops.foreach import on_device
+from tdev_core.accelerators.mlx.registry import op
+from tdev_core.accelerators.mlx.storage.contents import read, write
 
 Tensor = Any
-
-_UNARY = """abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac log log10 log1p log2 neg reciprocal round rsqrt
-sigmoid sign sin sinh sqrt tan tanh trunc""".split()
-_BINARY = {
-    "add": ("List", "Scalar", "ScalarList", "Tensor"), "sub": ("List", "Scalar", "ScalarList"),
-    "mul": ("List", "Scalar", "ScalarList", "Tensor"), "div": ("List", "Scalar", "ScalarList", "Tensor"),
-    "pow": ("List", "Scalar", "ScalarList"), "maximum": ("List", "Scalar", "ScalarList"),
-    "minimum": ("List", "Scalar", "ScalarList"), "clamp_max": ("List", "Scalar", "ScalarList"),
-    "clamp_min": ("List", "Scalar", "ScalarList"), "lerp": ("List", "Scalar", "ScalarList"),
-    "addcmul": ("Scalar", "ScalarList", "Tensor"), "addcdiv": ("Scalar", "ScalarList", "Tensor"),
-}  # fmt: skip
-_KERNELS = {
-    "pow": "pow.Tensor_Tensor", "add": "add.Tensor", "sub": "sub.Tensor", "mul": "mul.Tensor", "div": "div.Tensor",
-    "lerp": "lerp.Tensor", "clamp_max": "clamp_max.default", "clamp_min": "clamp_min.default",
-}  # fmt: skip
-
-
-def array(t: Any) -> Any:
-    return read(t) if isinstance(t, torch.Tensor) else t
-
-
-def _each(kernel: Any, ternary: bool) -> Any:
-    def run(self: list[Tensor], *args: Any, **kwargs: Any) -> list[Any]:
-        kw = {k: array(v) for k, v in kwargs.items()}
-        if ternary and len(args) > 2:
-            values = args[2]
-            if isinstance(values, torch.Tensor):  # a vector of numbers on the host
-                values = values.tolist()
-            each = values if isinstance(values, (list, tuple)) else [values] * len(self)
-            return [
-                kernel(read(t), read(a), read(b), value=v)
-                for t, a, b, v in zip(self, args[0], args[1], each, strict=True)
-            ]
-        columns = [a if isinstance(a, (list, tuple)) else [a] * len(self) for a in args]
-        return [
-            kernel(read(t), *map(array, row), **kw) for t, *row in zip(self, *columns, strict=True)
-        ]
-
-    return run
-
-
-def _list_ops(name: str, overload: str) -> None:
-    base = f"_foreach_{name}"
-    row = OPERATORS[_KERNELS.get(name, name + ".default")]
-    kernel = {"maximum": arithmetic.clamp_min, "minimum": arithmetic.clamp_max}.get(
-        name, row.kernel
-    )
-    run = _each(kernel, name in ("addcmul", "addcdiv"))
-
-    @op(f"{base}.{overload}", mlx=row.mlx, note="one call for the whole list", raw=True)
-    def functional(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return [wrap(r) for r in run(_plain(self), *args, **kwargs)]
-
-    @op(f"{base}_.{overload}", mlx=row.mlx, note="one call for the whole list", raw=True)
-    def inplace(self: Any, *args: Any, **kwargs: Any) -> None:
-        results = run(_plain(self), *args, **kwargs)
-        _store(self, results)
-
-
-def _plain(tensors: Any) -> Any:
-    if any(t.dtype not in to_mx or t.is_conj() for t in tensors):
-        raise Decline("a list with tensors that are kept in host memory")
-    return tensors
-
-
-def _store(tensors: Any, results: list[Any]) -> None:
-    for t, r in zip(tensors, results, strict=True):
-        if r.shape != t.shape or category[r.dtype] > category[to_mx[t.dtype]]:
-            raise Decline("a result does not fit its tensor")
-    for t, r in zip(tensors, results, strict=True):
-        write(t, cast(r, to_mx[t.dtype]))
-
-
-for _name in _UNARY:
-    _list_ops(_name, "default")
-for _name, _overloads in _BINARY.items():
-    for _overload in _overloads:
-        _list_ops(_name, _overload)
-
-
-@op("_foreach_zero_", mlx="mx.zeros", raw=True)
-def foreach_zero_(self: Any) -> None:
-    for t in _plain(self):
-        write(t, mx.zeros(tuple(t.shape), dtype=to_mx[t.dtype]))
-
-
-@op("_foreach_copy_", mlx="mx.astype", raw=True)
-def foreach_copy_(self: Any, src: Any, non_blocking: bool = False) -> None:
-    for t, s in zip(self, src, strict=True):
-        t.copy_(s)
-
-
-@op("_foreach_norm.Scalar", mlx="mx.linalg.norm", raw=True)
-def foreach_norm(self: Any, ord: Any = 2, dtype: Any = None) -> Any:
-    return [wrap(reduce.vector_norm(read(t), ord, dtype=dtype)) for t in _plain(self)]
-
 
 # --- fused optimizers -----------------------------------------------------------------------------------
 
@@ -141,7 +44,7 @@ def _adam_update(
     decay: float,
     eps: float,
 ) -> list[Any]:
-    """New (parameter, first moment, second moment, greatest second moment or None) of one parameter.
+    """Compute the new (parameter, first moment, second moment, greatest second moment or None) of one parameter.
 
     `keep` is what decoupled decay leaves of a parameter, or None; `decay` is what is added to the gradient otherwise.
     """
@@ -161,7 +64,7 @@ def _adam_update(
 
 
 def _corrections(counts: list[Any], lr: Any, beta1: float, beta2: float) -> Any:
-    """For each parameter the step size and the factor of the root, both corrected for the bias of the moments.
+    """Compute for each parameter the step size and the factor of the root, both corrected for the bias of the moments.
 
     They are numbers of their own, not parts of the update: a compiled update would compute the powers for every element.
     """
@@ -170,7 +73,7 @@ def _corrections(counts: list[Any], lr: Any, beta1: float, beta2: float) -> Any:
 
 
 def _lacking(beta: float, t: Any) -> Any:
-    """``1 - beta ** t``, to the last bits where that is small."""
+    """Compute ``1 - beta ** t``, to the last bits where that is small."""
     return -mx.expm1(t * math.log(beta)) if beta else mx.ones_like(t)
 
 
@@ -180,7 +83,7 @@ _compiled: dict[Any, Any] = {}
 def _adam_updates(
     rows: list[tuple[Any, ...]], lr: Any, decoupled: bool, settings: tuple[float, ...]
 ) -> list[list[Any]]:
-    """All parameters at once; under ``mx.compile`` in a program that has asked for compilation."""
+    """Update all parameters at once; under ``mx.compile`` in a program that has asked for compilation."""
     beta1, beta2, decay, _ = settings
     corrections = _corrections([row[5] for row in rows], lr, beta1, beta2)
     keep = 1 - lr * decay if decay and decoupled else None
@@ -215,7 +118,7 @@ def _adam(decoupled: bool) -> Any:
     def step(self: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any, *, lr: Any, beta1: float,
              beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: Any = None,
              found_inf: Any = None) -> None:  # fmt: skip
-        _plain(self)
+        on_device(self)
         if _skips(found_inf):
             return
         gradients = [_gradient(g, grad_scale, maximize) for g in grads]
@@ -249,7 +152,7 @@ op("_fused_adamw_", "_fused_adamw_.tensor_lr", mlx="mx.add, mx.multiply, mx.sqrt
 @op("_fused_sgd_", "_fused_sgd_.tensor_lr", mlx="mx.add, mx.multiply", raw=True)
 def fused_sgd_(self: Any, grads: Any, momentum_buffer_list: Any, *, weight_decay: float, momentum: float, lr: Any, dampening: float,
                nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any = None, found_inf: Any = None) -> None:  # fmt: skip
-    _plain(self)
+    on_device(self)
     if _skips(found_inf):
         return
     lr, new = _number(lr), []
@@ -278,7 +181,7 @@ def fused_sgd_(self: Any, grads: Any, momentum_buffer_list: Any, *, weight_decay
 def unscale_(self: Any, found_inf: Tensor, inv_scale: Tensor) -> None:
     scale = mx.reshape(read(inv_scale), ())
     bad = read(found_inf)
-    for t in _plain(self):
+    for t in on_device(self):
         a = read(t)
         bad = mx.where(mx.all(mx.isfinite(a)), bad, mx.ones_like(bad))
         write(t, (a.astype(mx.float32) * scale).astype(a.dtype))

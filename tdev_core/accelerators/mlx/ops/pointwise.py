@@ -33,7 +33,7 @@ for _name, _mlx in {
 
 
 def real(x: Array) -> Array:
-    """`x`, declined when it is complex: MLX has no complex form of the function at hand."""
+    """Give `x` back; declines when it is complex: MLX has no complex form of the function at hand."""
     if is_complex(x):
         raise Decline("MLX has no complex form of this function")
     return x

@@ -57,7 +57,7 @@ class Windows:
             need = (self.out[i] - 1) * self.stride[i] + self.dilation[i] * (self.kernel[i] - 1) + 1
             self.pads.append((self.padding[i], max(0, need - self.size[i] - self.padding[i])))
         self.inside = not any(map(any, self.pads))
-        """Whether every window lies within the input."""
+        """Tell whether every window lies within the input."""
 
     def padded(self, x: Array, fill: float) -> Array:
         if self.inside:
@@ -67,7 +67,7 @@ class Windows:
         )
 
     def slices(self, x: Array) -> Any:
-        """Yields, for each kernel position, the position and the elements there of every window."""
+        """Yield, for each kernel position, the position and the elements there of every window."""
         for at in itertools.product(*map(range, self.kernel)):
             cut = tuple(
                 slice(a * d, a * d + (m - 1) * s + 1, s)
@@ -77,14 +77,14 @@ class Windows:
 
 
 def _batch(x: Array, n: int) -> Array:
-    """`x` channels last and with a batch, which torch lets one leave out."""
+    """Give `x` channels last and with a batch, which torch lets one leave out."""
     if category[x.dtype] != 2 or x.ndim not in (n + 1, n + 2) or 0 in x.shape:
         raise Decline("pooling wants non-empty floating input with one or two leading dimensions")
     return last(mx.expand_dims(x, 0) if x.ndim == n + 1 else x)
 
 
 def _like(y: Array, x: Array) -> Array:
-    """`y` as torch's dimensions, with a batch if `x` has one."""
+    """Give `y` torch's dimensions, with a batch if `x` has one."""
     return first(y) if x.ndim == y.ndim else mx.squeeze(first(y), 0)
 
 
@@ -147,7 +147,7 @@ def _places(indices: Array, n: int) -> Array:
 
 
 def _spread_out(g: Array, place: Array, kernel: list[int], size: Any) -> Array:
-    """The gradient where windows tile the input: each element takes its window's if it is the greatest there."""
+    """Compute the gradient where windows tile the input: each element takes its window's if it is the greatest there."""
     batch, *out, channels = g.shape
     n = len(kernel)
     tiles = [batch, *itertools.chain.from_iterable((m, 1) for m in out), channels]

@@ -1,4 +1,4 @@
-"""Random numbers: every draw takes its MLX key from a torch generator, so that seeds and states work as usual."""
+"""Distributions: what ``x.normal_()``, ``torch.randperm`` and dropout draw, by MLX's generator of uniform numbers."""
 
 from __future__ import annotations
 
@@ -6,36 +6,16 @@ import math
 from typing import Any
 
 from tdev_core.accelerators.mlx import runtime
-from tdev_core.accelerators.mlx.allocation import wrap
 from tdev_core.accelerators.mlx.dtypes import cast, category, is_half, mx_dtype
+from tdev_core.accelerators.mlx.generators import key
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.accelerators.mlx.ops.arithmetic import mul
 from tdev_core.accelerators.mlx.registry import Decline, op
-from tdev_core.accelerators.mlx.storage import read, write
+from tdev_core.accelerators.mlx.storage.allocation import wrap
+from tdev_core.accelerators.mlx.storage.contents import read, write
+from tdev_core.accelerators.mlx.storage.results import store
 
 Tensor = Any
-
-
-def key(generator: Any = None) -> Any:
-    """A fresh MLX key from `generator`, or from the device's default one.
-
-    Raises:
-        RuntimeError: `generator` belongs to another device.
-    """
-    from tdev_core.accelerators.mlx.accelerator import default_generator
-    from tdev_core.accelerators.privateuse.generator import find
-
-    if generator is None:
-        generator = default_generator()
-    else:
-        found = find(generator)
-        if found is None:
-            raise RuntimeError(
-                f"Expected a 'mlx' device type for generator but found '{generator.device.type}'"
-            )
-        generator = found
-    number = torch.empty((), dtype=torch.int64).random_(generator=generator).item()
-    return mx.random.key(number)
 
 
 def _shape(x: Tensor) -> tuple[int, ...]:
@@ -50,12 +30,12 @@ def _float(x: Tensor) -> Any:
 
 
 def uniform01(shape: tuple[int, ...], generator: Any) -> Any:
-    """float32 in [0, 1)."""
+    """Draw float32 in [0, 1)."""
     return mx.random.uniform(shape=shape, dtype=mx.float32, key=key(generator))
 
 
 def _open(shape: tuple[int, ...], generator: Any) -> Any:
-    """float32 in (0, 1): safe under a logarithm."""
+    """Draw float32 in (0, 1): safe under a logarithm."""
     return mx.maximum(uniform01(shape, generator), 2.0**-25)
 
 
@@ -155,7 +135,7 @@ def geometric_(x: Tensor, p: float, *, generator: Any = None) -> Tensor:
 
 
 def _integers(shape: tuple[int, ...], low: int, high: int, generator: Any) -> Any:
-    """int64 in [low, high). Ranges beyond 2**16 are put together from 16-bit pieces (MLX draws them through float32)."""
+    """Draw int64 in [low, high). Ranges beyond 2**16 are put together from 16-bit pieces (MLX draws them through float32)."""
     span = high - low
     if span <= 1 << 16:
         u = mx.random.randint(0, span, shape=shape, dtype=mx.int32, key=key(generator)).astype(
@@ -285,8 +265,6 @@ def _permutation(n: int, generator: Any) -> Any:
 
 @op("randperm.generator_out", "randperm.out", mlx="mx.random.permutation", raw=True)
 def randperm_out(n: int, generator: Any = None, *, out: Tensor) -> Tensor:
-    from tdev_core.accelerators.mlx.dispatch import store
-
     store(out, _permutation(n, generator).astype(mx_dtype(out.dtype)))
     return out
 

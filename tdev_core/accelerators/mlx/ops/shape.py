@@ -7,7 +7,7 @@ from typing import Any
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import cast, result_type, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx, np
-from tdev_core.accelerators.mlx.ops.reduce import axes, axis
+from tdev_core.accelerators.mlx.ops.axes import axes, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -103,7 +103,7 @@ def triu(x: Array, diagonal: int = 0) -> Array:
 
 
 def triangle(rows: int, columns: int, diagonal: int) -> Array:
-    """True on and below the diagonal."""
+    """Make a mask that is true on and below the diagonal."""
     return mx.expand_dims(mx.arange(rows), 1) + diagonal >= mx.arange(columns)
 
 

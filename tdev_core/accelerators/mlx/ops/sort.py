@@ -14,7 +14,7 @@ from tdev_core.accelerators.mlx.dtypes import (
     is_int,
 )
 from tdev_core.accelerators.mlx.lazy import mx
-from tdev_core.accelerators.mlx.ops.reduce import at_least_1d, axis
+from tdev_core.accelerators.mlx.ops.axes import at_least_1d, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -25,7 +25,7 @@ def _reverse(x: Array, a: int) -> Array:
 
 
 def order(x: Array, a: int, descending: bool) -> Array:
-    """Indices that sort `x` along `a`, stably."""
+    """Find the indices that sort `x` along `a`, stably."""
     if is_complex(x):
         raise Decline("complex numbers have no order")
     if x.dtype == mx.bool_:
@@ -77,7 +77,7 @@ def topk(
 
 
 def _pick(x: Array, a: int, place: Any, keepdim: bool) -> tuple[Array, Array]:
-    """The elements at rank `place` along `a`, and where they were."""
+    """Find the elements at rank `place` along `a`, and where they were."""
     flat = at_least_1d(x)
     index = order(flat, a, False)
     index = (

@@ -23,7 +23,7 @@ _ROWS = 16
 def correlate(
     x: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
 ) -> Array:
-    """``mx.conv_general`` of `x` (batch, space…, in) and `w` (out, kernel…, in / groups)."""
+    """Apply ``mx.conv_general`` to `x` (batch, space…, in) and `w` (out, kernel…, in / groups)."""
     if groups != 1 or w.shape[0] < _ROWS or x.dtype != mx.float32 or not runtime.on_cpu:
         return mx.conv_general(
             x, w, stride=stride, padding=padding, kernel_dilation=dilation, groups=groups
@@ -57,7 +57,7 @@ def correlate(
 def input_gradient(
     g: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
 ) -> Array | None:  # fmt: skip
-    """The gradient of the input, where it is such a product; None where MLX must derive it."""
+    """Compute the gradient of the input, where it is such a product; None where MLX must derive it."""
     kernel = w.shape[1:-1]
     reach = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
     if set(stride) != {1} or min(reach) < 0 or groups != 1 or w.shape[-1] < _ROWS:

@@ -9,8 +9,8 @@ from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import cast, compute, mx_dtype, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops.axes import axis
 from tdev_core.accelerators.mlx.ops.create import full
-from tdev_core.accelerators.mlx.ops.reduce import axis
 from tdev_core.accelerators.mlx.registry import Decline
 
 Array = Any
@@ -21,7 +21,7 @@ def reshape(x: Array, shape: Any) -> Array:
 
 
 def _filled(x: Array, shape: Any) -> list[int]:
-    """`shape` with its -1 replaced."""
+    """Give `shape` with its -1 replaced."""
     shape, known = list(shape), 1
     for n in shape:
         known *= n if n != -1 else 1

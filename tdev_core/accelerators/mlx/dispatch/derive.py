@@ -10,7 +10,7 @@ __all__ = ["overloads", "derived"]
 
 
 def overloads(name: str) -> list[Any]:
-    """All schemas of ``aten::name``."""
+    """List all schemas of ``aten::name``."""
     return list(torch._C._jit_get_schemas_for_operator(f"aten::{name}"))
 
 
@@ -19,7 +19,7 @@ def _signature(arguments: list[Any]) -> list[tuple[str, str]]:
 
 
 def derived(name: str, overload: str) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """The in-place overloads (``add_.Tensor``) and the out overloads (``add.out``, with their out names) of one row."""
+    """Find the in-place overloads (``add_.Tensor``) and the out overloads (``add.out``, with their out names) of one row."""
     schemas = overloads(name)
     mine = next(
         s for s in schemas if s.overload_name == ("" if overload == "default" else overload)

@@ -1,4 +1,4 @@
-"""What happens to a compiled program before it is cut into a forward and a backward graph.
+"""Prepares a program before it is cut into a forward and a backward graph.
 
 MLX differentiates a whole program and keeps what both directions use.  aot_autograd hands out two graphs; equal
 expressions are therefore found while they are still one, and the value crosses the cut instead of being computed twice.
@@ -16,7 +16,7 @@ __all__ = ["decompositions", "partition"]
 
 
 def partition(joint: Any, inputs: Any, **options: Any) -> Any:
-    """Forward and backward graph of a joint graph, equal expressions computed once and everything else as written.
+    """Cut a joint graph into forward and backward, equal expressions computed once and everything else as written.
 
     What the backward graph shares with the forward one is kept between them, as MLX itself keeps it when it differentiates.
     """
@@ -30,7 +30,7 @@ def partition(joint: Any, inputs: Any, **options: Any) -> Any:
 
 
 def _differs_when_repeated(node: Any) -> bool:
-    """Whether torch's search would take two equal calls for one that are two.
+    """Tell whether torch's search would take two equal calls for one that are two.
 
     It knows some random operators by name, but neither ``aten.uniform`` and its kin, which is what ``x.uniform_()``
     has become here, nor operators that return nothing and are there for their effect.
@@ -66,7 +66,7 @@ _table: dict[Any, Any] = {}
 
 
 def decompositions(kernel_of: Callable[[Any], Any]) -> dict[Any, Any]:
-    """torch's decompositions of the operators without a kernel, and ours of those that share work with their derivative."""
+    """Collect torch's decompositions of the operators without a kernel, and ours of those that share work with their derivative."""
     if not _table:
         from torch._decomp import core_aten_decompositions
 

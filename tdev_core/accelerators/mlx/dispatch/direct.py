@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core.accelerators.mlx import layout, runtime
-from tdev_core.accelerators.mlx.allocation import wrap
-from tdev_core.accelerators.mlx.dispatch import CONJ_SEEN
+from tdev_core.accelerators.mlx.dispatch.wrappers import CONJ_SEEN
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.accelerators.mlx.registry import Decline, Row
-from tdev_core.accelerators.mlx.storage import read, write
+from tdev_core.accelerators.mlx.storage.allocation import wrap
+from tdev_core.accelerators.mlx.storage.contents import read, write
 
 __all__ = ["function_of", "inplace", "through"]
 
@@ -23,7 +23,7 @@ Kernel = Callable[..., Any]
 
 
 def through(operator: Any, row: Row, usual: Kernel) -> Kernel:
-    """A wrapper of `row`'s overload that answers calls with float32 alone, and hands every other to `usual`."""
+    """Make a wrapper of `row`'s overload that answers calls with float32 alone, and hands every other to `usual`."""
     if row.float32 is None:
         return usual
     get = _plain if operator._schema.name.removeprefix("aten::") in CONJ_SEEN else read
@@ -38,14 +38,14 @@ def through(operator: Any, row: Row, usual: Kernel) -> Kernel:
 
 
 def _plain(x: Any) -> Any:
-    """`read`, of a tensor that is not the lazy negative of what it holds."""
+    """Do as `read`, of a tensor that is not the lazy negative of what it holds."""
     if x.is_neg():
         raise Decline("a negated view")
     return read(x)
 
 
 def function_of(row: Row) -> Kernel:
-    """What a row with `Row.float32` names."""
+    """Look up the function that a row with `Row.float32` names."""
     named = row.float32
     return getattr(mx, named) if isinstance(named, str) else named  # type: ignore[return-value]
 
@@ -117,7 +117,7 @@ def _list(function: Kernel, get: Kernel, usual: Kernel) -> Kernel:
 
 
 def inplace(row: Row, usual: Kernel) -> Kernel:
-    """The same for the in-place form of an element-wise operator of two operands."""
+    """Do the same for the in-place form of an element-wise operator of two operands."""
     if row.float32 is None:
         return usual
     function = function_of(row)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.accelerators.mlx import runtime, views
-from tdev_core.accelerators.mlx.allocation import DeviceMismatch, is_dense, new
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_mx, to_torch
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.accelerators.mlx.registry import Decline
-from tdev_core.accelerators.mlx.transfer import download, from_host, upload
+from tdev_core.accelerators.mlx.storage import views
+from tdev_core.accelerators.mlx.storage.allocation import DeviceMismatch, is_dense, new
+from tdev_core.accelerators.mlx.storage.transfer import download, from_host, upload
 
 __all__ = [
     "array_of",
@@ -42,7 +43,7 @@ def settle(storage: Any) -> None:
 
 
 def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
-    """A new tensor that holds a copy of the CPU tensor `t`, on MLX if its dtype exists there.
+    """Make a new tensor that holds a copy of the CPU tensor `t`, on MLX if its dtype exists there.
 
     With `strided` the copy keeps the strides of a dense `t`; otherwise it is contiguous.
     """
@@ -64,7 +65,7 @@ def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
 
 
 def read(t: torch.Tensor) -> Any:
-    """The array of a device tensor, in its shape; conj and neg bits are not looked at (see `resolve`).
+    """Give the array of a device tensor, in its shape; conj and neg bits are not looked at (see `resolve`).
 
     Raises:
         Decline: the tensor's element type is one that stays on the host.
@@ -115,12 +116,12 @@ def _foreign(t: torch.Tensor) -> Any:
 
 
 def here(t: torch.Tensor) -> torch.Tensor:
-    """`t`, on the device if it lies on the CPU and has dimensions (without any `read` takes it as it is)."""
+    """Give `t`, on the device if it lies on the CPU and has dimensions (without any `read` takes it as it is)."""
     return t.to("mlx") if t.dim() and t.device.type == "cpu" else t
 
 
 def all_here(tensors: Any) -> list[torch.Tensor | None]:
-    """`here` for each of a list that may hold None."""
+    """Apply `here` to each of a list that may hold None."""
     return [t if t is None else here(t) for t in tensors]
 
 
@@ -129,7 +130,9 @@ def _number(t: torch.Tensor) -> Any:
 
 
 def _nbytes(storage: Any) -> int:
-    from tdev_core.accelerators.privateuse import torch_api
+    from tdev_core.accelerators.privateuse import (
+        torch_api,  # imports torch, without which the table is read
+    )
 
     return int(torch_api.storage_nbytes(storage))
 
@@ -172,7 +175,7 @@ def share_dtypes(t: torch.Tensor, dtype: Any) -> None:
 
 
 def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
-    """An owned host copy of the whole storage of `t`."""
+    """Make an owned host copy of the whole storage of `t`."""
     storage = t.untyped_storage()
     settle(storage)
     if hasattr(storage, "_host"):
@@ -199,7 +202,7 @@ def replace_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
 
 
 def resolve(t: torch.Tensor) -> Any:
-    """`read`, with the conj and neg bits applied."""
+    """Do as `read`, with the conj and neg bits applied."""
     a = read(t)
     if t.is_conj():
         a = mx.conjugate(a)
@@ -207,7 +210,7 @@ def resolve(t: torch.Tensor) -> Any:
 
 
 def array_of(t: torch.Tensor) -> Any:
-    """The array behind a device tensor as a user gets it: evaluated lazily, in the tensor's shape."""
+    """Give the array behind a device tensor as a user gets it: evaluated lazily, in the tensor's shape."""
     runtime.ready()
     return resolve(t)
 
@@ -243,7 +246,7 @@ def _write_slowly(t: torch.Tensor, a: Any) -> None:
 
 
 def host(t: torch.Tensor, writable: bool = False) -> torch.Tensor:
-    """A CPU tensor with the elements of `t`, contiguous; its memory belongs to MLX unless `writable`."""
+    """Give a CPU tensor with the elements of `t`, contiguous; its memory belongs to MLX unless `writable`."""
     storage = t.untyped_storage()
     if hasattr(storage, "_host"):
         twin = torch.empty(0, dtype=t.dtype).set_(

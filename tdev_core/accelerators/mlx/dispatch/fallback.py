@@ -12,9 +12,11 @@ import sys
 from typing import Any
 
 from tdev_core import settings
-from tdev_core.accelerators.mlx import allocation, runtime, storage
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_mx
 from tdev_core.accelerators.mlx.lazy import torch
+from tdev_core.accelerators.mlx.storage import allocation, contents
+from tdev_core.counters import note_fallback
 from tdev_core.errors import FallbackWarning, UnsupportedError, outside, warn_once
 
 __all__ = ["boxed", "counts", "quiet", "run"]
@@ -37,7 +39,7 @@ _UNDECLARED_WRITES = {"aten::native_batch_norm": {"running_mean", "running_var"}
 
 
 def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """Kernel of every operator without a row."""
+    """Answer every operator without a row."""
     return run(op, args, kwargs, "the device has no kernel for it")
 
 
@@ -51,8 +53,6 @@ def _count(op: Any, why: str) -> None:
             f"aten::{name} would leave device 'mlx' for the CPU: {why}. Instead: leave TDEV_STRICT unset to "
             f"let it run there, or move the tensors to the CPU yourself."
         )
-    from tdev_core.counters import note_fallback
-
     note_fallback(f"aten::{name}")
     warn_once(
         f"aten::{name} runs on the CPU and comes back: {why}",
@@ -69,7 +69,7 @@ _OF_ITS_OWN = (
 
 
 def _for_precision() -> bool:
-    """Whether torch itself takes to float64 for a moment, which is nobody's slow loop.
+    """Tell whether torch itself takes to float64 for a moment, which is nobody's slow loop.
 
     It formats a tensor from such a copy, and inverts a `GradScaler`'s scale, one number, in it.
     """
@@ -104,7 +104,7 @@ class _Call:
         if hasattr(s, "_host"):
             self.whole[s._cdata] = s._host
         else:
-            self.whole[s._cdata] = storage.storage_bytes(t)
+            self.whole[s._cdata] = contents.storage_bytes(t)
 
     def twin(self, t: torch.Tensor, write: bool = False) -> torch.Tensor:
         if t.device.type != "mlx":
@@ -114,7 +114,7 @@ class _Call:
         self.devices.add("mlx")
         whole = self.whole.get(t.untyped_storage()._cdata)
         if whole is None:
-            out = storage.host(t)
+            out = contents.host(t)
         else:
             out = torch.empty(0, dtype=t.dtype).set_(whole, t.storage_offset(), t.shape, t.stride())
             if t.is_conj():
@@ -136,14 +136,14 @@ class _Call:
                 or twin.is_neg() != t.is_neg()
                 or twin.untyped_storage()._cdata != self.whole[t.untyped_storage()._cdata]._cdata
             ):
-                t.data = storage.wrap_host(
+                t.data = contents.wrap_host(
                     twin
                 )  # an out= tensor that the operator resized or replaced
                 continue
             key = t.untyped_storage()._cdata
             if key not in done:
                 done.add(key)
-                storage.replace_bytes(t, self.whole[key])
+                contents.replace_bytes(t, self.whole[key])
 
     def back(self, r: Any, view: bool) -> Any:
         if not isinstance(r, torch.Tensor):
@@ -163,12 +163,12 @@ class _Call:
             for key, whole in self.whole.items():
                 if whole._cdata == s:
                     return _viewed(self.sources[key], r)
-        return storage.wrap_host(r, strided=True)
+        return contents.wrap_host(r, strided=True)
 
 
 def _viewed(base: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     if r.dtype is not base.dtype:
-        storage.share_dtypes(base, r.dtype)
+        contents.share_dtypes(base, r.dtype)
         base = torch.ops.aten.view.dtype._op_dk(
             torch._C.DispatchKey.CompositeExplicitAutograd,
             base.as_strided((base.untyped_storage().nbytes() // base.dtype.itemsize,), (1,), 0),
@@ -241,7 +241,7 @@ def run(
 
 
 def cpu_generator(generator: Any) -> Any:
-    """The CPU generator that numbers for `generator` are drawn from."""
+    """Find the CPU generator that numbers for `generator` are drawn from."""
     return getattr(generator, "_cpu", generator)
 
 
@@ -286,5 +286,5 @@ def _narrow(r: Any, wide: Any, narrow: Any) -> Any:
 
 
 def on_device(dtype: Any) -> bool:
-    """Whether tensors of the torch `dtype` live on MLX rather than in host memory."""
+    """Tell whether tensors of the torch `dtype` live on MLX rather than in host memory."""
     return dtype in to_mx

@@ -1,12 +1,14 @@
-"""How ``torch.UntypedStorage`` reads, writes and makes storages of device ``mlx`` (see ``privateuse.storages``)."""
+"""Reads, writes and makes storages of device ``mlx`` for ``torch.UntypedStorage`` (see ``privateuse.storages``)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.accelerators.mlx import allocation, runtime, storage, transfer
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_torch
 from tdev_core.accelerators.mlx.lazy import mx, torch
+from tdev_core.accelerators.mlx.storage import allocation, contents, transfer
+from tdev_core.accelerators.privateuse import torch_api
 
 __all__ = ["MlxStorages"]
 
@@ -15,22 +17,20 @@ class MlxStorages:
     """Storages as bytes. Sizes are in bytes."""
 
     def new(self, nbytes: int, index: int | None) -> torch.UntypedStorage:
-        """A storage of zeros."""
+        """Make a storage of zeros."""
         runtime.ready()
         if index not in (None, 0):
             raise RuntimeError(f"mlx:{index}: invalid device ordinal; MLX has one device, 'mlx:0'")
         return allocation.wrap(mx.zeros((nbytes,), dtype=mx.uint8)).untyped_storage()
 
     def nbytes(self, s: torch.UntypedStorage) -> int:
-        """Its size."""
-        from tdev_core.accelerators.privateuse import torch_api
-
+        """Give its size."""
         return int(torch_api.storage_nbytes(s))
 
     def host(self, s: torch.UntypedStorage) -> torch.UntypedStorage:
-        """A CPU copy of the bytes."""
+        """Copy the bytes to the CPU."""
         held: Any = s
-        storage.settle(held)
+        contents.settle(held)
         if hasattr(held, "_host"):
             return held._host  # type: ignore[no-any-return]
         array = getattr(held, "_mx", None)
@@ -49,7 +49,7 @@ class MlxStorages:
         """Overwrite the bytes with those of a CPU storage of the same size."""
         held: Any = s
         runtime.ready()
-        storage.settle(held)
+        contents.settle(held)
         if hasattr(held, "_host"):
             held._host = source.clone()
             return
@@ -61,8 +61,6 @@ class MlxStorages:
 
     def resize(self, s: torch.UntypedStorage, nbytes: int) -> None:
         """Change the size, keeping the common prefix; tensors over the storage see the change."""
-        from tdev_core.accelerators.privateuse import torch_api
-
         data = torch.UntypedStorage(nbytes)
         old = self.host(s)
         keep = min(nbytes, old.nbytes())

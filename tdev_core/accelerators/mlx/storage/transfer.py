@@ -12,7 +12,7 @@ __all__ = ["download", "from_host", "upload"]
 
 
 def upload(t: torch.Tensor) -> Any:
-    """The CPU tensor as an ``mx.array`` of its shape: always a copy."""
+    """Copy the CPU tensor to an ``mx.array`` of its shape."""
     runtime.ready()
     mlx = to_mx[t.dtype]
     if t.numel() == 0:
@@ -24,12 +24,12 @@ def upload(t: torch.Tensor) -> Any:
 
 
 def from_host(storage: Any, dtype: Any) -> Any:
-    """A flat array of `dtype` from the bytes of a CPU storage."""
+    """Make a flat array of `dtype` from the bytes of a CPU storage."""
     return upload(torch.empty(0, dtype=dtype).set_(storage))
 
 
 def download(a: Any, writable: bool = False) -> torch.Tensor:
-    """`a` as a CPU tensor."""
+    """Give `a` as a CPU tensor."""
     if not a.size:
         return torch.empty(a.shape, dtype=to_torch[a.dtype])
     a = mx.contiguous(a)  # flipped arrays have negative strides, which torch cannot hold

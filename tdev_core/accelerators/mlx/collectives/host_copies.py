@@ -11,13 +11,15 @@ from typing import Any
 
 import torch
 
-from tdev_core.accelerators.mlx import connected, runtime, storage
+from tdev_core.accelerators.mlx import runtime
+from tdev_core.accelerators.mlx.collectives import connected
+from tdev_core.accelerators.mlx.storage import contents
 
 __all__ = ["kernel"]
 
 
 def kernel(op: Any) -> Callable[..., Any]:
-    """`op`, one of torch's ``c10d`` operators, for tensors of the device."""
+    """Make a kernel of `op`, one of torch's ``c10d`` operators, for tensors of the device."""
     late = op._schema.name in ("c10d::recv_", "c10d::recv_any_source_")
     through_mlx = connected.kernel(op)
 
@@ -32,7 +34,7 @@ def kernel(op: Any) -> Callable[..., Any]:
         def lower(x: Any) -> Any:
             if isinstance(x, torch.Tensor) and x.device.type == "mlx":
                 if id(x) not in twins:
-                    twins[id(x)] = (x, storage.host(x.detach(), writable=True))
+                    twins[id(x)] = (x, contents.host(x.detach(), writable=True))
                 return twins[id(x)][1]
             return [lower(y) for y in x] if isinstance(x, (list, tuple)) else x
 

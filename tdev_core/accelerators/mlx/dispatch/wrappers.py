@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tdev_core.accelerators.mlx import allocation, fallback, layout, runtime, storage
-from tdev_core.accelerators.mlx.allocation import DeviceMismatch, wrap
+from tdev_core.accelerators.mlx import layout, runtime
+from tdev_core.accelerators.mlx.dispatch import fallback
 from tdev_core.accelerators.mlx.dtypes import cast, category, to_mx, to_torch
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.accelerators.mlx.registry import Decline
-from tdev_core.accelerators.mlx.storage import read, resolve, write
+from tdev_core.accelerators.mlx.storage import contents
+from tdev_core.accelerators.mlx.storage.allocation import DeviceMismatch, wrap
+from tdev_core.accelerators.mlx.storage.contents import read, resolve, write
+from tdev_core.accelerators.mlx.storage.results import store
 from tdev_core.errors import UnsupportedError
 
-__all__ = ["functional", "inplace", "out_variant", "raw"]
+__all__ = ["functional", "inplace", "out_variant", "raw", "wrapped"]
 
 Kernel = Callable[..., Any]
 _PASS = (DeviceMismatch, UnsupportedError, KeyboardInterrupt)
@@ -40,7 +43,7 @@ def _arrays(values: Any, get: Any) -> list[Any]:
 
 
 def wrapped(result: Any) -> Any:
-    """Kernel results as tensors; None and numbers unchanged."""
+    """Wrap kernel results as tensors; None and numbers unchanged."""
     if isinstance(result, mx.array):
         return wrap(result)
     if isinstance(result, (tuple, list)):
@@ -49,7 +52,7 @@ def wrapped(result: Any) -> Any:
 
 
 def functional(op: Any, kernel: Kernel) -> Kernel:
-    """Kernel of a functional overload; the forms with one or two operands are written out, since most calls are those."""
+    """Make the kernel of a functional overload; the forms with one or two operands are written out, since most calls are those."""
     get = resolve if op._schema.name.removeprefix("aten::") in CONJ_SEEN else read
     local = runtime._local
     array = mx.array
@@ -123,7 +126,7 @@ def _has_lists(op: Any) -> bool:
 
 
 def bringing_indices(op: Any, call: Kernel) -> Kernel:
-    """``call``, with CPU tensors among its indices taken to the device: torch lets indices lie on either side.
+    """Wrap ``call`` to have CPU tensors among its indices taken to the device: torch lets indices lie on either side.
 
     Source: ``make_info`` in ``aten/src/ATen/native/TensorAdvancedIndexingUtils.h``.
     """
@@ -135,21 +138,21 @@ def bringing_indices(op: Any, call: Kernel) -> Kernel:
 
     def brought(*args: Any, **kwargs: Any) -> Any:
         if name in kwargs:
-            kwargs[name] = storage.all_here(kwargs[name])
+            kwargs[name] = contents.all_here(kwargs[name])
         else:
-            args = (*args[:place], storage.all_here(args[place]), *args[place + 1 :])
+            args = (*args[:place], contents.all_here(args[place]), *args[place + 1 :])
         return call(*args, **kwargs)
 
     return brought
 
 
 def reason(error: Exception) -> str:
-    """Why a kernel gave up, for the warning."""
+    """Say why a kernel gave up, for the warning."""
     return str(error) if isinstance(error, Decline) else f"{type(error).__name__}: {error}"
 
 
 def raw(op: Any, kernel: Kernel) -> Kernel:
-    """Kernel that takes and gives torch tensors itself."""
+    """Make a kernel that takes and gives torch tensors itself."""
     adopt = runtime.ready
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -165,7 +168,7 @@ def raw(op: Any, kernel: Kernel) -> Kernel:
 
 
 def inplace(op: Any, kernel: Kernel) -> Kernel:
-    """In-place form of a functional kernel: same computation, stored in the first argument."""
+    """Make the in-place form of a functional kernel: same computation, stored in the first argument."""
     adopt = runtime.ready
     if layout.elementwise(op):
         kernel = layout.follow(kernel)
@@ -202,7 +205,7 @@ def _stored(result: Any, dtype: Any) -> Any:
 
 
 def out_variant(op: Any, kernel: Kernel, names: list[str]) -> Kernel:
-    """``out=`` form of a functional kernel: results stored in the tensors `names`, resized where they are too small."""
+    """Make the ``out=`` form of a functional kernel: results stored in the tensors `names`, resized where they are too small."""
     adopt = runtime.ready
     many = len(names) > 1
 
@@ -245,37 +248,3 @@ _DTYPE_FROM_OUT = {
     "aten::sum": ("dtype",), "aten::mean": ("dtype",), "aten::prod": ("dtype",), "aten::cumsum": ("dtype",),
     "aten::cumprod": ("dtype",), "aten::nansum": ("dtype",), "aten::linalg_vector_norm": ("dtype",),
 }  # fmt: skip
-
-
-def store(out: torch.Tensor, a: Any) -> None:
-    """Write `a` to `out`, giving it the array's shape first (with torch's warning when it held something else)."""
-    if out.shape != a.shape:
-        if out.numel():
-            import warnings
-
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does "
-                f"not match the required output shape {list(a.shape)}. Reuse of resized outputs is deprecated.",
-                UserWarning,
-                stacklevel=4,
-            )
-        resize(out, a)
-        return
-    write(out, a)
-
-
-def resize(out: torch.Tensor, a: Any) -> None:
-    """Give `out` the shape of `a`, in its own storage if that reaches (as torch does), else in a new one."""
-    fresh = wrap(a)
-    held, offset = out.untyped_storage(), out.storage_offset()
-    needed = offset * out.element_size() + fresh.untyped_storage().nbytes()
-    if held.nbytes() >= needed and held.nbytes():
-        # torch.fft.fftfreq fills the second half of its result by way of an empty view that starts there.
-        shaped = out.as_strided(a.shape, allocation.contiguous_strides(a.shape), offset)
-        write(shaped, a)
-        out.data = shaped
-        return
-    out.data = fresh
-
-
-__all__ += ["resize", "store", "wrapped"]

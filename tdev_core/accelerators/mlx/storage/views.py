@@ -25,13 +25,13 @@ def check_writable(t: torch.Tensor) -> None:
 
 
 def physical_order(t: torch.Tensor) -> list[int]:
-    """The dimensions of `t` from the largest stride to the smallest."""
+    """Order the dimensions of `t` from the largest stride to the smallest."""
     strides, shape = t.stride(), t.shape
     return sorted(range(t.dim()), key=lambda i: (-strides[i], -shape[i], i))
 
 
 def locate(t: torch.Tensor, length: int) -> tuple[list[int], list[int], tuple[Any, ...]] | None:
-    """Where `t` lies in its storage of `length` elements, as a rectangular slice.
+    """Find where `t` lies in its storage of `length` elements, as a rectangular slice.
 
     Returns the permutation that sorts the dimensions by stride, the shape to give the storage, and the slices
     in it; or None when no reshape of the storage makes `t` rectangular.
@@ -57,7 +57,7 @@ def locate(t: torch.Tensor, length: int) -> tuple[list[int], list[int], tuple[An
 
 
 def written(old: Any, t: torch.Tensor, a: Any) -> Any:
-    """The storage's array `old` with `a` stored in the elements of `t`; flat."""
+    """Give the storage's array `old` with `a` stored in the elements of `t`; flat."""
     check_writable(t)
     if not a.size:
         return old
@@ -82,7 +82,7 @@ def written(old: Any, t: torch.Tensor, a: Any) -> Any:
 
 
 def positions(t: torch.Tensor) -> Any:
-    """Index in the storage of each element of `t`, as a numpy array of `t`'s shape."""
+    """Compute the index in the storage of each element of `t`, as a numpy array of `t`'s shape."""
     out = np.full((), t.storage_offset(), dtype=np.int64)
     for i in range(t.dim()):
         steps = np.arange(t.size(i), dtype=np.int64) * t.stride(i)

@@ -20,9 +20,10 @@ from typing import Any
 
 import torch
 
-from tdev_core.accelerators.mlx import allocation, runtime, storage
+from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_mx
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.storage import allocation, contents
 from tdev_core.errors import DeviceWarning, warn_once
 
 __all__ = ["adopt_launcher", "group_of", "join", "kernel"]
@@ -35,7 +36,7 @@ _found: Any = None
 
 
 def _connection() -> Any:
-    """MLX's group of this program's processes, or None where MLX was not asked to connect them."""
+    """Make MLX's group of this program's processes, or None where MLX was not asked to connect them."""
     global _asked, _found
     if not _asked and any(name in os.environ for name in _LAUNCHED):
         _asked = True
@@ -70,7 +71,7 @@ def adopt_launcher() -> None:
 
 
 def _first_address() -> str | None:
-    """Where rank 0 runs, by MLX's own variables."""
+    """Find out where rank 0 runs, by MLX's own variables."""
     coordinator = os.environ.get("MLX_JACCL_COORDINATOR")
     if coordinator:
         return coordinator.rpartition(":")[0]
@@ -113,7 +114,7 @@ def join() -> None:
 
 
 def group_of(boxed: Any) -> Any:
-    """MLX's group for a process group of torch; None unless it is one of all ranks in their order."""
+    """Find MLX's group for a process group of torch; None unless it is one of all ranks in their order."""
     if _world is None or not torch.distributed.is_initialized():
         return None
     group = torch.distributed.ProcessGroup.unbox(boxed)
@@ -124,7 +125,7 @@ def group_of(boxed: Any) -> Any:
 
 
 def kernel(op: Any) -> Callable[..., Any] | None:
-    """`op`, one of torch's ``c10d`` operators, through MLX; None where MLX has nothing like it.
+    """Make a kernel of `op`, one of torch's ``c10d`` operators, through MLX; None where MLX has nothing like it.
 
     What is returned answers ``NotImplemented`` for arguments that are gloo's: another group, an element type or a
     reduction that MLX lacks, tensors of unequal shapes. Ranks that make the same call decide alike.
@@ -142,7 +143,7 @@ def kernel(op: Any) -> Callable[..., Any] | None:
 
 
 def _named(op: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """Every argument by its name in the schema."""
+    """Map every argument to its name in the schema."""
     named = {argument.name: argument.default_value for argument in op._schema.arguments}
     return {**named, **dict(zip(named, args, strict=False)), **kwargs}
 
@@ -159,7 +160,7 @@ def _store(tensors: Any, arrays: Any) -> None:
 
 
 def _done(tensors: Any) -> Any:
-    """A work that is over, with the tensors that DDP looks for in it."""
+    """Make a work that is over, with the tensors that DDP looks for in it."""
     future: torch.futures.Future[Any] = torch.futures.Future()
     future.set_result(tensors)
     c10d: Any = torch._C._distributed_c10d
@@ -177,7 +178,7 @@ def _all_reduce(*, tensors: Any, process_group: Any, reduce_op: Any, timeout: in
         return NotImplemented
     if reduction == "AVG" and not all(t.is_floating_point() for t in tensors):
         return NotImplemented
-    _store(tensors, [_REDUCTIONS[reduction](storage.array_of(t), group) for t in tensors])
+    _store(tensors, [_REDUCTIONS[reduction](contents.array_of(t), group) for t in tensors])
     return tensors, _done(tensors)
 
 
@@ -199,7 +200,7 @@ _REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _reduction(process_group: Any, reduce_op: Any, timeout: int) -> str | None:
-    """The name of a reduction; None for one that needs whole numbers, or a factor.
+    """Find out the name of a reduction; None for one that needs whole numbers, or a factor.
 
     torch hands operators an object that does not tell what it is. So it is tried out, by gloo, on two numbers
     for which every reduction has another result.
@@ -224,7 +225,7 @@ def _broadcast(*, tensors: Any, process_group: Any, root_rank: int, **_: Any) ->
     group = group_of(process_group)
     if group is None or not _fits(tensors):
         return NotImplemented
-    _store(tensors, [_from_root(storage.array_of(t), root_rank, group) for t in tensors])
+    _store(tensors, [_from_root(contents.array_of(t), root_rank, group) for t in tensors])
     return tensors, _done(tensors)
 
 
@@ -254,8 +255,8 @@ def _ragged(rows: Any, inputs: Any) -> bool:
 
 
 def _gathered(t: torch.Tensor, group: Any) -> Any:
-    """An array with the tensors of all ranks along a new first dimension."""
-    return mx.distributed.all_gather(storage.array_of(t)[None], group=group)
+    """Gather an array with the tensors of all ranks along a new first dimension."""
+    return mx.distributed.all_gather(contents.array_of(t)[None], group=group)
 
 
 def _all_gather_base(*, output_tensor: Any, input_tensor: Any, process_group: Any, **_: Any) -> Any:

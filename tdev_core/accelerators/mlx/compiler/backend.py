@@ -1,0 +1,57 @@
+"""The backend "mlx" of ``torch.compile``, made known without importing torch's compiler, which costs a second."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from tdev_core.accelerators import privateuse
+from tdev_core.accelerators.mlx import runtime
+from tdev_core.accelerators.mlx.compiler import joint
+from tdev_core.accelerators.mlx.compiler.graph import compile_graph
+from tdev_core.accelerators.mlx.compiler.kernels import kernel_of
+from tdev_core.shims.after_import import call_when_imported
+
+__all__ = ["announce", "backend"]
+
+_OURS = (__name__.removesuffix(".compiler.backend"), privateuse.__name__)
+"""The packages in which torch's compiler must not look for something to compile."""
+
+
+def announce() -> None:
+    """Have torch's compiler learn of the backend, and leave our kernels alone, as soon as it is imported."""
+    call_when_imported({"torch._dynamo.backends.registry"}, _add_backend)
+    call_when_imported({"torch._dynamo.trace_rules"}, _skip_kernels)
+
+
+def _add_backend(registry: Any) -> None:
+    with contextlib.suppress(AssertionError):  # torch's "Duplicate name": it is there already
+        registry.register_backend(backend, name="mlx")
+
+
+def _skip_kernels(rules: Any) -> None:
+    for package in _OURS:
+        rules.add(package)
+
+
+def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
+    """Compile a graph of dynamo's. Takes no options.
+
+    Raises:
+        TypeError: options were given.
+    """
+    if options:
+        raise TypeError(f"torch.compile(backend='mlx') takes no options, got {sorted(options)}")
+    runtime.compiles = True
+    from torch._dynamo.backends.common import aot_autograd  # see the module's first line
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    def compiler(gm: Any, inputs: Any) -> Any:
+        return make_boxed_func(compile_graph(gm))
+
+    return aot_autograd(
+        fw_compiler=compiler,
+        bw_compiler=compiler,
+        partition_fn=joint.partition,
+        decompositions=joint.decompositions(kernel_of),
+    )(graph, example_inputs)

@@ -1,0 +1,23 @@
+"""The kernels of device ``mlx`` in C++, which stand before their Python wrappers and take less than half of their time.
+
+Imports the runtime and ``storage``, whose objects the C++ side works on. Imported by the registration
+(:mod:`~tdev_core.accelerators.mlx.setup`), and by the commands ``python -m tdev native`` and ``doctor``.
+"""
+
+from __future__ import annotations
+
+from tdev_core.accelerators.mlx.native.building import BuildError, build, location, main
+from tdev_core.accelerators.mlx.native.library import answered, before, start, state, using, view
+
+__all__ = [
+    "BuildError",
+    "answered",
+    "before",
+    "build",
+    "location",
+    "main",
+    "start",
+    "state",
+    "using",
+    "view",
+]

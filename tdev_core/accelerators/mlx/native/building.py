@@ -1,0 +1,161 @@
+"""Builds the native kernels, which ``python -m tdev native`` does once for each torch and each Python.
+
+The library is bound to one torch and one Python, so that no wheel could carry it: the build needs a C++ compiler and what
+torch installs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from tdev_core import caches, settings
+from tdev_core.errors import TdevError
+
+__all__ = ["NAME", "BuildError", "build", "location", "main", "supported"]
+
+_SOURCE = Path(__file__).with_name("native.cpp")
+_SOURCES = (*sorted(_SOURCE.parent.glob("*.h")), _SOURCE)
+NAME = "tdev_mlx_native"
+_LINES_OF_LOG = 20
+# Python's own flags ask for debug information, which takes most of the file and of the time.
+_OPTIONS = [] if sys.platform == "win32" else ["-g0"]
+_SETUP = f"""
+from setuptools import setup
+from torch.utils.cpp_extension import BuildExtension, CppExtension
+
+setup(
+    name={NAME!r},
+    py_modules=[],
+    ext_modules=[CppExtension({NAME!r}, [{_SOURCE.name!r}], extra_compile_args={_OPTIONS!r})],
+    cmdclass={{"build_ext": BuildExtension.with_options(use_ninja=False)}},
+)
+"""
+
+_USAGE = """usage: python -m tdev native [--force]
+
+Builds the C++ kernels of device mlx for this Python and this torch, once; they are used from then on.
+TDEV_NATIVE=0 leaves them out. TDEV_CACHE_DIR says where they are kept.
+"""
+
+
+class BuildError(TdevError):
+    """The native kernels could not be built; the message says what is missing."""
+
+
+def location() -> Path:
+    """Say where the library for this Python, this torch and this source is, or would be.
+
+    Raises:
+        BuildError: there is no directory for caches.
+    """
+    import torch  # `python -m tdev native --help` answers without it
+
+    folder = caches.directory("native")
+    if folder is None:
+        raise BuildError(
+            "there is no directory to keep the native kernels in: set TDEV_CACHE_DIR to one, "
+            "or run: pip install platformdirs"
+        )
+    # Whatever the library depends on, because it is looked for by its name alone.
+    made_for = (
+        torch.__version__,
+        torch.version.git_version,
+        sysconfig.get_platform(),
+        sys.implementation.cache_tag,
+    )
+    text = repr(made_for) + _SETUP + "".join(s.read_text(encoding="utf-8") for s in _SOURCES)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    return folder / f"{NAME}-{digest}{EXTENSION_SUFFIXES[0]}"
+
+
+def supported() -> bool:
+    """Tell whether this Python can have native kernels."""
+    # Their counters rely on the GIL, and THPStorage_Wrap on CPython.
+    return platform.python_implementation() == "CPython" and not sysconfig.get_config_var(
+        "Py_GIL_DISABLED"
+    )
+
+
+def build(*, force: bool = False) -> Path:
+    """Compile the library where that has not been done; returns its path.
+
+    Two processes may build at once: each has a directory of its own, and the last one's library stays.
+
+    Raises:
+        BuildError: this Python cannot have it, the compiler is missing or fails, or the directory cannot be written.
+    """
+    if not supported():
+        raise BuildError("native kernels need CPython with its global interpreter lock")
+    target = location()
+    if target.exists() and not force:
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as scratch:
+            made = _compile(Path(scratch))
+            os.replace(made, target)
+    except OSError as error:
+        raise BuildError(
+            f"{target.parent} cannot be written ({error.strerror or error}): set TDEV_CACHE_DIR to a directory that can"
+        ) from error
+    return target
+
+
+def _compile(scratch: Path) -> Path:
+    """Make the library by setuptools in a process of its own: setuptools changes the one that it runs in."""
+    for source in _SOURCES:
+        shutil.copy(source, scratch)
+    (scratch / "setup.py").write_text(_SETUP, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        cwd=scratch,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    made = list(scratch.glob(f"{NAME}*{EXTENSION_SUFFIXES[0]}"))
+    if ran.returncode or not made:
+        said = "\n".join(ran.stdout.strip().splitlines()[-_LINES_OF_LOG:])
+        raise BuildError(
+            f"the native kernels could not be built. Is there a C++ compiler (macOS: xcode-select --install; "
+            f"Debian and Ubuntu: apt install g++)? It said:\n{said}"
+        )
+    return made[0]
+
+
+def main(argv: list[str]) -> int:
+    """Run the command ``python -m tdev native``; returns the exit status."""
+    if argv not in ([], ["--force"]):
+        asked = argv[0] in ("-h", "--help")
+        print(_USAGE, end="", file=sys.stdout if asked else sys.stderr)
+        return 0 if asked else 2
+    began = time.monotonic()
+    try:
+        path = location()
+        if path.exists() and not argv:
+            print(f"built before: {path}")
+            return 0
+        print("building the native kernels of device mlx, which takes about a minute …", flush=True)
+        build(force=bool(argv))
+    except BuildError as error:
+        print(f"tdev: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("tdev: stopped; nothing has been built", file=sys.stderr)
+        return 130
+    print(f"built in {time.monotonic() - began:.0f} s: {path}")
+    if not settings.flag("TDEV_NATIVE"):
+        print("TDEV_NATIVE=0 is set: they are not used until it is unset.")
+    return 0
