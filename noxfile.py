@@ -86,7 +86,11 @@ def opdb(session: nox.Session) -> None:
 @nox.session
 def fuzz(session: nox.Session) -> None:
     """The codemod over 2,000 real files of the installed torch, in every style."""
-    tests = ("tests/codemod/test_engine_corpus.py", "tests/codemod/test_engine_properties.py")
+    tests = (
+        "tests/codemod/engine/test_engine_corpus.py",
+        "tests/codemod/engine/test_engine_properties.py",
+        "tests/codemod/engine/test_slicing.py",
+    )
     session.env["TDEV_FUZZ_FILES"] = "2000"
     python(session, "-m", "pytest", "-q", *tests)
 

@@ -1,4 +1,4 @@
-"""Settings of a run, and ``[tool.tdev]`` of the nearest ``pyproject.toml`` where they come from.
+"""Reads the settings of a run, and ``[tool.tdev]`` of the nearest ``pyproject.toml`` where they come from.
 
 Keys (all optional): ``style``, ``target``, ``annotate``, ``docs``, ``include``, ``exclude``,
 ``jobs``, ``max-file-size``. The command line wins over the file. A key that is not in this list, or
@@ -24,7 +24,7 @@ MAX_FILE_SIZE = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Settings:
-    """What to do; ``base`` is the directory that ``include`` and ``exclude`` patterns start from."""
+    """The settings of a run; ``base`` is the directory that ``include`` and ``exclude`` patterns start from."""
 
     base: Path
     style: str = "explicit"

@@ -1,4 +1,4 @@
-"""Errors of the codemod's command line; every one is meant to be read by the user."""
+"""Defines the errors of the codemod's command line; every one is meant to be read by the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known about a file after the codemod looked at it.
+"""Records what is known about a file after the codemod looked at it.
 
 Everything here is frozen and picklable: the records are made in worker processes and read in the
 main one. Lines and columns are counted from 1, columns in code points, as editors count them.
@@ -14,7 +14,7 @@ SEVERITIES = ("error", "warning", "note")
 
 
 class Kind(str, Enum):
-    """How the bytes of a file are to be understood."""
+    """The kinds of files, by how their bytes are to be understood."""
 
     PYTHON = "python"
     NOTEBOOK = "notebook"
@@ -22,7 +22,7 @@ class Kind(str, Enum):
 
 
 class Status(str, Enum):
-    """What happened, or would happen, to a file."""
+    """The ways in which a file can come out of a run."""
 
     UNCHANGED = "unchanged"
     CHANGED = "changed"
@@ -78,7 +78,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What rewriting one file's bytes came to; ``new`` is what a changed file is to hold."""
+    """The result of rewriting one file's bytes; ``new`` is what a changed file is to hold."""
 
     status: Status
     message: str = ""
@@ -109,7 +109,7 @@ class FileResult:
         return FileResult(self.path, replace(self.outcome, new=None))
 
     def items(self, *, changes: bool = True) -> list[Change | Remark]:
-        """What is to be said about the file, in the order of its lines."""
+        """List what is to be said about the file, in the order of its lines."""
         said: list[Change | Remark] = [*self.outcome.remarks]
         if changes:
             said += self.outcome.changes

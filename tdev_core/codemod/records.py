@@ -1,4 +1,4 @@
-"""The engine's edits and findings as the records that are shown and reported."""
+"""Turns the engine's edits and findings into the records that are shown and reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes to text and back without losing one of them, and edits applied by position."""
+"""Turns bytes into text and back without losing one of them, and edits applied by position."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def lines(code: str) -> list[str]:
 
 
 class Offsets:
-    """Where each line of a text starts, to turn a line and a column (both from 1) into an offset."""
+    """The starts of the lines of a text, to turn a line and a column (both from 1) into an offset."""
 
     def __init__(self, code: str) -> None:
         self._starts = [0]

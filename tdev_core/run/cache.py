@@ -1,4 +1,4 @@
-"""Code objects on disk, so that a second start needs neither the rules nor the compiler.
+"""Keeps code objects on disk, so that a second start needs neither the rules nor the compiler.
 
 One entry per source file, Python and set of rules. An entry holds digests of the source that it was
 made from and of itself: a stale or damaged one is simply no entry. A cache that cannot be read or
@@ -73,7 +73,7 @@ class CodeCache:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """What compiled code depends on besides its source: the Python, its options, and our own files.
+    """Digest what compiled code depends on besides its source: the Python, its options, and our own files.
 
     The files are told by size and time, as ``make`` does: cheaper than reading them, and right for
     an installed version as for a checkout that is being edited.

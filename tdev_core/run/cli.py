@@ -1,4 +1,4 @@
-"""The command line of ``python -m tdev run``, and the run itself."""
+"""Reads the command line of ``python -m tdev run``, and runs the program."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ that of the modules beside it, is rewritten as it is imported; no file is change
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for; ``target`` is a module's name or a script's path."""
+    """The run that the command line asks for; ``target`` is a module's name or a script's path."""
 
     target: str
     is_module: bool
@@ -115,7 +115,7 @@ def _run(request: Request) -> int:
 
 
 def _of_script(request: Request) -> tuple[str, ...]:
-    """Where the script lies that a debugger, a profiler or a launcher is given to run."""
+    """The directory of the script that a debugger, a profiler or a launcher is given to run."""
     given = (word for word in request.arguments if word.endswith(".py") and os.path.isfile(word))
     return tuple(mainmodule.first_path_entry(script) for script in islice(given, 1))
 

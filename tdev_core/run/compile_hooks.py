@@ -1,4 +1,4 @@
-"""Files of the program that are not imported: compiled or loaded by path, by some other module.
+"""Hooks ``compile`` for files of the program that some other module compiles or loads by path.
 
 A debugger, a profiler, ``coverage`` and ``runpy.run_path`` read the script and call ``compile``
 themselves; plug-in systems make a loader for a path. Both end in one of two places, and there the

@@ -1,4 +1,4 @@
-"""A program's exception, shown as if Python had run the program itself."""
+"""Shows a program's exception as if Python had run the program itself."""
 
 from __future__ import annotations
 

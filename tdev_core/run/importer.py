@@ -1,4 +1,4 @@
-"""The finder and the loader that rewrite modules as they are imported.
+"""Rewrites modules as they are imported: the finder and the loader.
 
 Rewritten are modules with Python source below one of the given directories, unless they lie in
 ``site-packages`` or the standard library, or are tdev itself. Whichever finder finds such a module,

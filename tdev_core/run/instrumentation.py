@@ -87,7 +87,7 @@ def _replace(tree: ast.Module, by: Callable[[Any], Any]) -> bool:
 
 
 def _judged(node: ast.AST) -> Iterator[ast.AST]:
-    """What lies below the condition of an assertion, or of an ``if`` that raises."""
+    """The nodes below the condition of an assertion, or of an ``if`` that raises."""
     if isinstance(node, ast.Assert) or isinstance(node, ast.If) and _raises(node):
         yield from ast.walk(node.test)
 
@@ -168,7 +168,7 @@ def _is_type(node: ast.expr) -> bool:
 
 
 def _last_name(node: ast.expr) -> str:
-    """What an expression calls its value: ``x.device``, ``get_device()``, ``state["device"]``."""
+    """The name by which an expression calls its value: ``x.device``, ``get_device()``, ``state["device"]``."""
     if isinstance(node, ast.Subscript):
         key = node.slice
         if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -1,4 +1,4 @@
-"""Python programs that the program starts: launchers, and scripts that lie beside it.
+"""Sends Python programs that the program starts through the runner: launchers, and scripts that lie beside it.
 
 ``torchrun``, ``accelerate launch`` and the like start ``[sys.executable, "-u", "train.py", …]`` by
 ``subprocess``. Such a command goes through the runner too, if what it names is the program's own.

@@ -1,4 +1,4 @@
-"""The module that is run as ``__main__``: found, compiled, and given what Python gives such a module."""
+"""Finds and compiles the module that is run as ``__main__``, and gives it what Python gives such a module."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _attributes(path: str, spec: ModuleSpec | None, loader: object) -> dict[str,
 
 
 def first_path_entry(main: str | None) -> str:
-    """What ``sys.path[0]`` is for a script (its directory, links resolved) or, with None, a module."""
+    """The ``sys.path[0]`` of a script (its directory, links resolved) or, with None, a module."""
     if main is None:
         return os.getcwd()
     real = os.path.realpath(main)

@@ -1,4 +1,4 @@
-"""From places in rewritten text back to places in the source.
+"""Translates places in rewritten text back to places in the source.
 
 A rewrite may make lines longer, shorter, more or fewer. Code compiled from it still has to name the
 lines and columns of the file on disk: tracebacks, debuggers, coverage and ``inspect`` read that file.
@@ -55,7 +55,7 @@ class _Columns:
 
 
 class Origin:
-    """Where each place of ``rewritten`` comes from in ``source``, given the edits between them."""
+    """The origin of each place of ``rewritten`` in ``source``, given the edits between them."""
 
     def __init__(self, source: str, rewritten: str, edits: Sequence[Edit]) -> None:
         self._source, self._rewritten = _Columns(source), _Columns(rewritten)

@@ -49,7 +49,7 @@ def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, P
 
 
 def _unknown(source: str, result: Result) -> Places:
-    """Where the source asks ``is_cuda`` of what may be a tensor."""
+    """The places where the source asks ``is_cuda`` of what may be a tensor."""
     found = [finding for finding in result.findings if finding.unknown]
     texts = lines(source) if found else []
     return frozenset((f.line, len(texts[f.line - 1][: f.column - 1].encode())) for f in found)

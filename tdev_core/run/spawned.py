@@ -1,4 +1,4 @@
-"""The main module of a spawned child: sets the child up, then is the program's main module.
+"""Sets a spawned child up, as its main module, and then is the program's main module.
 
 ``multiprocessing`` runs this module under the name ``__mp_main__`` and gives what it defines to the
 child's ``__main__``; so the program is executed in this very namespace. See :func:`.state.hand_on`.

@@ -1,4 +1,4 @@
-"""What a process has to know to rewrite as its parent does, handed on in the environment.
+"""Hands on, in the environment, what a child has to know to rewrite as its parent does.
 
 Only a child that ``multiprocessing`` starts reads it (:mod:`.spawned`); one that is started by
 ``subprocess`` is told by its command line (:mod:`.launching`).
@@ -37,7 +37,7 @@ class State:
         return Compiler(CodeCache(caches.directory("run") if self.cached else None))
 
     def runner(self) -> list[str]:
-        """What has to stand before a script for another Python to run it as this one does."""
+        """The words that have to stand before a script for another Python to run it as this one does."""
         module = ["tdev", "run"] if self.mirror else ["tdev_core.run"]
         roots = [word for root in self.roots for word in ("--root", root)]
         return ["-m", *module, *roots, *([] if self.cached else ["--no-cache"])]

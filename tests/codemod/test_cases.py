@@ -16,6 +16,7 @@ from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, may_
 from tdev_core.codemod.engine.registry import RULES
 
 CASES = Path(__file__).parent / "cases"
+CHANGED = sorted(CASES.glob("*/*/*.in.py"))
 INPUTS = sorted([*CASES.glob("*/*/*.in.py"), *CASES.glob("*/*/*.same.py")])
 
 
@@ -40,45 +41,37 @@ def _expected(path: Path) -> str:
     return _read(path.with_name(name + ".out.py")) if name != path.name else _read(path)
 
 
+def _listed(path: Path) -> list[str]:
+    base = path.name.removesuffix(".in.py").removesuffix(".same.py")
+    listed = path.with_name(base + ".finds")
+    return _read(listed).splitlines() if listed.exists() else []
+
+
 @pytest.mark.parametrize("path", INPUTS, ids=_id)
 def test_result(path: Path) -> None:
+    """What comes out, what is reported, and that the look at its bytes lets it through."""
     source = _read(path)
     result = _run(path, source)
     assert result.code == _expected(path)
     assert bool(result.edits) == path.name.endswith(".in.py")
     ast.parse(result.code)
-
-
-@pytest.mark.parametrize("path", INPUTS, ids=_id)
-def test_findings(path: Path) -> None:
-    base = path.name.removesuffix(".in.py").removesuffix(".same.py")
-    listed = path.with_name(base + ".finds")
-    expected = _read(listed).splitlines() if listed.exists() else []
-    result = _run(path, _read(path))
     assert [
         f"{f.line}:{f.column} {f.severity} {f.rule} {f.message}" for f in result.findings
-    ] == expected
-
-
-@pytest.mark.parametrize("path", INPUTS, ids=_id)
-def test_second_run_changes_nothing(path: Path) -> None:
-    again = _expected(path)
-    assert _run(path, again).code == again
-
-
-@pytest.mark.parametrize("path", INPUTS, ids=_id)
-def test_prefilter_lets_through_what_matters(path: Path) -> None:
-    source = _read(path)
-    result = _run(path, source)
+    ] == _listed(path)
     if result.edits or result.findings:
         assert may_concern(source.encode())
 
 
+@pytest.mark.parametrize("path", CHANGED, ids=_id)
+def test_second_run_changes_nothing(path: Path) -> None:
+    """Of the cases that do not change, :func:`test_result` says so."""
+    again = _expected(path)
+    assert _run(path, again).code == again
+
+
 def test_there_are_enough_cases() -> None:
-    changed = [p for p in INPUTS if p.name.endswith(".in.py")]
-    same = [p for p in INPUTS if p.name.endswith(".same.py")]
-    assert len(changed) >= 150
-    assert len(same) >= len(changed)
+    assert len(CHANGED) >= 150
+    assert len(INPUTS) >= 2 * len(CHANGED)
     assert {p.parts[-3] for p in INPUTS} == set(STYLES)
 
 
@@ -93,8 +86,7 @@ def test_no_stray_files() -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    shown = {p.parent.name for p in INPUTS}
-    for path in INPUTS:
-        result = _run(path, _read(path))
-        shown |= {e.rule for e in result.edits} | {f.rule for f in result.findings}
+    """In a folder of its own, or in a list of findings, which :func:`test_result` compares."""
+    shown = {path.parent.name for path in INPUTS}
+    shown |= {finding.split()[2] for path in INPUTS for finding in _listed(path)}
     assert {rule.id for rule in RULES} <= shown

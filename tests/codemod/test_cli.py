@@ -73,7 +73,7 @@ def test_the_diff_is_a_patch(place: Path, codemod: Codemod, git: Callable[..., N
 def test_a_name_with_spaces_ends_in_a_tab_as_git_has_it() -> None:
     diff = unified("a b.py", b"1\n2", b"1\n3\n")
     assert diff == (
-        b"--- a/a b.py\t\n+++ b/a b.py\t\ntdev_core.codemod. -1,2 +1,2 tdev_core.codemod.\n 1\n"
+        b"--- a/a b.py\t\n+++ b/a b.py\t\n@@ -1,2 +1,2 @@\n 1\n"
         b"-2\n\\ No newline at end of file\n+3\n"
     )
     assert unified("/x/a.py", b"", b"1\n").startswith(b"--- a/x/a.py\n+++ b/x/a.py\n")

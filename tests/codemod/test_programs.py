@@ -8,77 +8,72 @@ and runs unchanged under ``tdev run``.
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tdev_core.codemod.engine import Names, Options, Style, rewrite
+from tdev_core.codemod.engine import STYLES, Names, Options, rewrite
+from tests.codemod import forked
 
 pytest.importorskip("tdev")
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-PROGRAMS = sorted(path.parent for path in HERE.glob("programs/*/main.py"))
-NAMES = [path.name for path in PROGRAMS]
+NAMES = sorted(path.parent.name for path in HERE.glob("programs/*/main.py"))
+WAYS = ["explicit", "alias", "run"]
+RUNS = [
+    *((way, backend, name) for way in WAYS[:2] for backend in ("cpu", "sim") for name in NAMES),
+    *(("run", "sim", name) for name in NAMES),
+]
+
+pytestmark = pytest.mark.xdist_group("codemod programs")  # one process runs them all
 
 
-def _environment(backend: str, home: Path) -> dict[str, str]:
-    paths = [str(ROOT), str(ROOT / "generated"), os.environ.get("PYTHONPATH", "")]
-    return {
-        **os.environ,
-        "TDEV_BACKEND": backend,
-        "TDEV_CACHE_DIR": str(home / "cache"),
-        "PYTHONPATH": os.pathsep.join(paths),
-        "PYTHONWARNINGS": "ignore",
-    }
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str, str], Any]:
+    """What each program came to, by way, backend and name."""
+    homes = {way: tmp_path_factory.mktemp(way) for way in WAYS}
+    for way, home in homes.items():
+        shutil.copytree(HERE / "programs", home / "programs")
+        for style in STYLES:
+            for path in home.rglob("*.py") if style == way else ():
+                code = rewrite(path.read_text(), Names.load(), Options(style=style)).code
+                path.write_text(code)
+    jobs = []
+    for way, backend, name in RUNS:
+        program = str(homes[way] / "programs" / name / "main.py")
+        jobs.append(
+            {
+                "arguments": ["-m", "tdev", "run", program] if way == "run" else [program],
+                "cwd": str(homes[way]),
+                "variables": {"TDEV_BACKEND": backend, "TDEV_CACHE_DIR": str(homes[way] / "cache")},
+            }
+        )
+    return dict(zip(RUNS, forked.outcomes(jobs), strict=True))
 
 
-def _python(arguments: list[str], backend: str, home: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, *arguments],
-        env=_environment(backend, home),
-        cwd=home,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
-
-
-@pytest.fixture(scope="module", params=["explicit", "alias"])
-def rewritten(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All programs, rewritten in one style."""
-    home = tmp_path_factory.mktemp(request.param)
-    shutil.copytree(HERE / "programs", home / "programs")
-    style: Style = request.param
-    for path in home.rglob("*.py"):
-        result = rewrite(path.read_text(), Names.load(), Options(style=style), filename=path.name)
-        path.write_text(result.code)
-    return home
-
-
-@pytest.fixture(scope="module", params=["cpu", "sim"])
-def outputs(request: pytest.FixtureRequest, rewritten: Path) -> dict[str, str]:
-    directories = [str(rewritten / "programs" / name) for name in NAMES]
-    said = _python([str(HERE / "run_programs.py"), *directories], request.param, rewritten)
-    found: dict[str, str] = json.loads(said.splitlines()[-1])
-    return found
+def _said(outcome: dict[str, Any]) -> str:
+    assert outcome["status"] == 0, outcome["err"]
+    said: str = outcome["out"]
+    return said
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_rewritten(name: str, outputs: dict[str, str]) -> None:
-    assert outputs[name] == (HERE / "programs" / name / "expected.txt").read_text()
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+def test_rewritten(
+    style: str, backend: str, name: str, outcomes: dict[tuple[str, str, str], Any]
+) -> None:
+    expected = (HERE / "programs" / name / "expected.txt").read_text()
+    assert _said(outcomes[style, backend, name]) == expected
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_under_tdev_run(name: str, tmp_path: Path) -> None:
-    program = tmp_path / "programs" / name
-    shutil.copytree(HERE / "programs" / name, program)
-    said = _python(["-m", "tdev", "run", str(program / "main.py")], "sim", tmp_path)
-    assert said == (program / "expected.txt").read_text()
+def test_under_tdev_run(name: str, outcomes: dict[tuple[str, str, str], Any]) -> None:
+    expected = (HERE / "programs" / name / "expected.txt").read_text()
+    assert _said(outcomes["run", "sim", name]) == expected
+
+
+def test_there_are_programs() -> None:
+    assert len(NAMES) >= 5

@@ -1,4 +1,4 @@
-"""Python in Markdown and reStructuredText: fences, ``code-block`` directives and doctests.
+"""Rewrites Python in Markdown and reStructuredText: fences, ``code-block`` directives and doctests.
 
 A document's blocks are read in order. One that imports torch itself stands for itself; one that does
 not goes on where the block before it stopped, as examples do. Blocks that are no Python by themselves
@@ -45,7 +45,7 @@ _Block = list[_Piece]
 
 
 def rewrite_document(raw: bytes, rewrite: Rewrite) -> Outcome:
-    """What the codemod makes of the Python in the document ``raw``; raises ``Unreadable``."""
+    """Rewrite the Python in the document ``raw``; raises ``Unreadable``."""
     text = decode_utf8(raw)
     rows = lines(text.code)
     changes: list[Change] = []

@@ -1,4 +1,4 @@
-"""Where in a notebook's JSON text the source lines of its cells stand.
+"""Finds where in a notebook's JSON text the source lines of its cells stand.
 
 The text is read once by position, so that single lines can be replaced in it while everything else
 (outputs, metadata, indentation, key order, escapes) stays as it is, byte for byte.

@@ -1,4 +1,4 @@
-"""IPython's additions to Python in a cell: found, masked, and put back as they were.
+"""Finds and masks IPython's additions to Python in a cell, to be put back as they were.
 
 Known: ``%magic`` and ``!shell`` lines, ``?name`` and ``name?`` help lines, assignments from either
 (``files = !ls``, ``t = %timeit -o f()``), lines continued with a backslash, and ``%%magic`` cells.

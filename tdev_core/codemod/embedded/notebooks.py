@@ -1,4 +1,4 @@
-"""Notebooks: every Python cell is rewritten, everything else keeps its bytes.
+"""Rewrites notebooks: every Python cell; everything else keeps its bytes.
 
 The cells of a notebook are one program: an import in one is known in the later ones. A cell that is
 not Python by itself is left alone and named in a remark; magics stay as they are.
@@ -21,7 +21,7 @@ from tdev_core.codemod.text import decode_utf8
 
 
 def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
-    """What the codemod makes of the notebook ``raw``; raises :class:`Unreadable` where it is none."""
+    """Rewrite the notebook ``raw``; raises :class:`Unreadable` where it is none."""
     text = decode_utf8(raw)
     try:
         spans = read_spans(text.code)
@@ -141,7 +141,7 @@ def _lines(cell: CellSource, code: str) -> list[str]:
 
 
 def _literal(text: str) -> Any:
-    """How this notebook writes strings: characters beyond ASCII as they are, or escaped."""
+    """Tell how this notebook writes strings: characters beyond ASCII as they are, or escaped."""
     plain = not text.isascii()
 
     def literal(value: str, escaped: bool) -> str:

@@ -1,4 +1,4 @@
-"""Several pieces of Python as one module: cells of a notebook, fences of a document.
+"""Rewrites several pieces of Python as one module: cells of a notebook, fences of a document.
 
 The pieces are joined with a comment line of our own between them, the whole is rewritten once, so
 that an import in one piece is known in the later ones, and the result is cut at those lines again.

@@ -1,4 +1,4 @@
-"""``--annotate``: a comment above each statement that a person has to look at."""
+"""Writes a comment above each statement that a person has to look at (``--annotate``)."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ STYLES: tuple[Style, ...] = ("explicit", "alias", "accelerator")
 
 @dataclass(frozen=True)
 class Options:
-    """How to rewrite: the style of the result, and whether findings leave comments.
+    """The way to rewrite: the style of the result, and whether findings leave comments.
 
     ``style="accelerator"`` is ``--target accelerator``: upstream's generic APIs, no tdev.
     ``annotate`` adds ``# tdev: <rule>: <message>`` after each line that has an error or a

@@ -1,4 +1,4 @@
-"""One file under work: its analysis, and the edits and findings that the rules hand in."""
+"""Holds one file under work: its analysis, and the edits and findings that the rules hand in."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.flow import Flow
+from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.resolve import Reference, Resolver
 from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
-from tdev_core.codemod.engine.analysis.tree import Span, Tree
+from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
 
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
@@ -32,11 +33,11 @@ class Change:
 
 
 class File:
-    """What a rule works on.
+    """The file that a rule works on.
 
     ``uses`` holds the imports that rules need to come from tdev; ``shims`` the nodes that only
     need tdev to be imported somewhere (methods that its shims answer). Unless ``whole``, statements
-    that no rule can see are left out of the tree (:mod:`.thin`).
+    that no rule can see are left out of the tree (:mod:`.slicing`).
     """
 
     def __init__(
@@ -68,7 +69,7 @@ class File:
 
     @cached_property
     def scripted(self) -> Scripted:
-        """What of this file TorchScript compiles."""
+        """The part of this file that TorchScript compiles."""
         return Scripted(self.resolver, self.flow)
 
     # -- `# tdev: keep` -------------------------------------------------------------------
@@ -135,7 +136,7 @@ class File:
         return "tdev__"
 
     def here(self, node: cst.CSTNode) -> str:
-        """How tdev is spelled at ``node`` in this style, noting that it is needed there."""
+        """Spell tdev as at ``node`` in this style, noting that it is needed there."""
         scope = self.scopes.of(node)
         for name in (self.tdev, "torch", "th"):
             found = self.resolver.imported(scope, name)

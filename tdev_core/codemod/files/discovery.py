@@ -1,4 +1,4 @@
-"""Which files a run looks at.
+"""Finds the files that a run looks at.
 
 Invariants:
 

@@ -1,4 +1,4 @@
-"""Whether what would be rewritten can be taken back with git."""
+"""Asks git whether what would be rewritten can be taken back."""
 
 from __future__ import annotations
 

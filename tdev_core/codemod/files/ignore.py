@@ -1,4 +1,4 @@
-"""What a walk leaves out: what git ignores, what nobody wants rewritten, and the user's patterns.
+"""Decides what a walk leaves out: what git ignores, what nobody wants rewritten, and the user's patterns.
 
 git's own rule is followed: the last matching line of the deepest ``.gitignore`` decides, then its
 parents', then ``.git/info/exclude``; what lies in an ignored directory cannot be taken back in.

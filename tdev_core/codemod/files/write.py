@@ -1,4 +1,4 @@
-"""Replacing a file so that it is always either the old one or the new one, never half of one."""
+"""Replaces a file so that it is always either the old one or the new one, never half of one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a place of the old text lies in the new one, after changes before it were made."""
+"""Finds where a place of the old text lies in the new one, after changes before it were made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worker processes, and results in the order of the jobs.
+"""Starts worker processes, and yields results in the order of the jobs.
 
 Workers are plain subprocesses rather than ``multiprocessing`` ones for two reasons. A spawned
 ``multiprocessing`` child imports the parent's main module again, which is ``tdev.codemod`` and with
@@ -137,7 +137,7 @@ class Pool:
 
 
 def _search_path() -> list[str]:
-    """Where this process finds modules, without the working directory; tdev_core's place first."""
+    """List where this process finds modules, without the working directory; tdev_core's place first."""
     home = str(Path(__file__).resolve().parents[3])
     here = os.getcwd()
     return [home, *(path for path in sys.path if path not in ("", here, home))]

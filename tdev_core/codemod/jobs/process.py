@@ -25,7 +25,7 @@ ENGINE = "tdev_core.codemod.engine"
 
 
 class Engine(Protocol):
-    """What is used of the engine's module."""
+    """The part of the engine's module that is used."""
 
     def may_concern(self, raw: bytes) -> bool:
         """False when no rule could change or report a file of these bytes."""
@@ -81,7 +81,7 @@ def process(job: Job, engine: Engine, names: Names) -> Outcome:
 
 
 def _in_words(job: Job, error: SyntaxError_) -> str:
-    """Where and why a file does not parse, in Python's words where it finds the same fault.
+    """Say where and why a file does not parse, in Python's words where it finds the same fault.
 
     The parser's own words are a list of every token that could have come instead.
     """

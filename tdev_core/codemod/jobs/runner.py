@@ -1,4 +1,4 @@
-"""A run over many files: read, turn away, rewrite in workers, write, in the order of the files.
+"""Runs over many files: read, turn away, rewrite in workers, write, in the order of the files.
 
 Only this process reads and writes files, one at a time and in order; workers compute. A file that
 cannot be handled becomes a result with an error and the run goes on.
@@ -29,7 +29,7 @@ _UNCHANGED = Outcome(Status.UNCHANGED)
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run is to do with its files; ``write`` replaces them, else they are only looked at."""
+    """The task of a run over its files; ``write`` replaces them, else they are only looked at."""
 
     settings: Settings
     write: bool

@@ -1,4 +1,4 @@
-"""The worker process: jobs in on standard input, outcomes out on standard output.
+"""Answers jobs as a worker process: jobs in on standard input, outcomes out on standard output.
 
 Started by :mod:`tdev_core.codemod.jobs.pool` and by nothing else. It ends when its input does, so that no
 worker outlives a run, however that ended.

@@ -1,4 +1,4 @@
-"""The version of this tool and the addresses of its pages, from the installed distribution."""
+"""Reads the version of this tool and the addresses of its pages, from the installed distribution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run's words go: results to standard output, everything else to standard error."""
+"""Sends a run's words where they go: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def progress(total: int, quiet: bool) -> Iterator[Callable[[], None]]:
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return
+    # Only a terminal gets a bar, and rich takes longer to import than most runs take.
     from rich.console import Console
     from rich.progress import (
         BarColumn,

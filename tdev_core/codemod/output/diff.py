@@ -1,4 +1,4 @@
-"""Unified diffs that ``git apply`` and ``patch -p1`` take, byte for byte."""
+"""Writes unified diffs that ``git apply`` and ``patch -p1`` take, byte for byte."""
 
 from __future__ import annotations
 

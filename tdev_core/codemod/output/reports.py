@@ -1,4 +1,4 @@
-"""What a run found, for people and for programs: text, JSON and Markdown (SARIF: :mod:`.sarif`)."""
+"""Reports what a run found, to people and to programs: text, JSON and Markdown (SARIF: :mod:`.sarif`)."""
 
 from __future__ import annotations
 

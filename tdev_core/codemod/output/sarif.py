@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, which code hosts show beside the lines.
+"""Writes SARIF 2.1.0, which code hosts show beside the lines.
 
 https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html. Columns count code points, which the
 log says (``columnKind``). Changes that a run would make carry the fix.

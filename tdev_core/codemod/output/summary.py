@@ -1,4 +1,4 @@
-"""What a run came to, in numbers, and the exit status that follows."""
+"""Counts what a run came to, and decides the exit status."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Summary:
             self.remarks.setdefault(remark.rule, Counter())[remark.severity] += 1
 
     def remarked(self, rule: str) -> list[int]:
-        """How many remarks a rule made, by severity from worst to mildest."""
+        """Count the remarks of a rule, by severity from worst to mildest."""
         counts = self.remarks.get(rule, Counter())
         return [counts[name] for name in SEVERITIES]
 
     def severity(self, name: str) -> int:
-        """How many remarks have this severity."""
+        """Count the remarks of this severity."""
         return sum(counter[name] for counter in self.remarks.values())
 
     @property

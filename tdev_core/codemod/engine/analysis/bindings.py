@@ -1,4 +1,4 @@
-"""What gives a name its meaning, and the scopes in which names have one.
+"""Defines what gives a name its meaning, and the scopes in which names have one.
 
 A scope holds, for every name it binds, all the bindings in source order. Looking a name up
 follows Python: the enclosing functions and the module, never an enclosing class, and in the

@@ -1,4 +1,4 @@
-"""What an expression may be, as far as one file tells: a CUDA name, a real device, a tensor.
+"""Follows what an expression may be, as far as one file tells: a CUDA name, a real device, a tensor.
 
 The answer is a set of :class:`Kind`. It is deliberately coarse: the rules only ask "may this
 be the string ``"cuda"`` or an index when it reaches torch?" and "is this certainly a tensor?".
@@ -27,8 +27,8 @@ from tdev_core.codemod.engine.analysis.literals import (
     is_typed_device,
     names_cuda,
 )
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.analysis.tree import dotted, string_value
 
 
 class Flow:
@@ -44,7 +44,7 @@ class Flow:
         self._attributes: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] | None = None
 
     def kinds(self, node: cst.CSTNode) -> Kinds:
-        """What ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
+        """The kinds of thing that ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
         found = self._memo.get(node)
         if found is None:
             if node in self._busy:
@@ -151,7 +151,7 @@ class Flow:
         return default | (said if said is not None else UNKNOWN)
 
     def annotation(self, node: cst.BaseExpression) -> Kinds | None:
-        """What an annotation promises: a real device, a tensor, None; None if it says neither."""
+        """The kinds that an annotation promises: a real device, a tensor, None; None if it says neither."""
         text = self.tree.text(node).strip("\"'")
         if "str" in text or "int" in text or "Union" in text and "device" not in text:
             return None

@@ -1,4 +1,4 @@
-"""What a value may be, as far as one file tells, and the tables that say it of torch's names."""
+"""Names what a value may be, and lists which of torch's names give a tensor."""
 
 from __future__ import annotations
 

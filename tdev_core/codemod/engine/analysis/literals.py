@@ -1,4 +1,4 @@
-"""What an expression says by its own text: a CUDA name, a device's name, a place in a default."""
+"""Reads what an expression says by its own text: a CUDA name, a device's name, a place in a default."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.tree import Tree, string_value
+from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.vocabulary import SETTINGS
 
 CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")

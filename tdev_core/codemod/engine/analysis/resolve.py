@@ -1,4 +1,4 @@
-"""Which torch name an expression stands for: ``th.cuda.synchronize`` → ``torch.cuda.synchronize``."""
+"""Resolves expressions to names of torch: ``th.cuda.synchronize`` → ``torch.cuda.synchronize``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.analysis.scopes import Scopes
-from tdev_core.codemod.engine.analysis.tree import Tree, dotted
+from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Names
 
 
@@ -60,7 +61,7 @@ class Resolver:
         return Reference(node, name, root, bindings, target, package)
 
     def imported(self, scope: Scope, name: str) -> tuple[str, tuple[Binding, ...]] | None:
-        """What ``name`` imports from torch or tdev, if all its bindings agree on one target.
+        """The target that ``name`` imports from torch or tdev, if all its bindings agree on one target.
 
         A fallback of ``None`` or a stub class beside a failed import does not disturb.
         """

@@ -1,4 +1,4 @@
-"""Names and what they are bound to: Python's scoping rules over libcst's tree.
+"""Binds names to what gives them their meaning: Python's scoping rules over libcst's tree.
 
 What a binding means (an import, a value, a parameter) is the business of :mod:`.resolve` and
 :mod:`.flow`.
@@ -13,7 +13,8 @@ from typing import Any
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, BindingKind, Scope
-from tdev_core.codemod.engine.analysis.tree import Tree, children, dotted
+from tdev_core.codemod.engine.analysis.nodes import children, dotted
+from tdev_core.codemod.engine.analysis.tree import Tree
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Which of a file's functions TorchScript compiles, as far as the file itself tells.
+"""Finds which of a file's functions TorchScript compiles, as far as the file itself tells.
 
 ``torch.jit.script`` takes a function's source and compiles it with all that it calls: functions of
 the file, methods of its class, the ``forward`` of submodules. What stands behind
@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.flow import Flow
+from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.analysis.tree import descendants
 
 COMPILERS = frozenset({"torch.jit.script", "torch.jit.script_if_tracing"})
 _MARKS = frozenset({"torch.jit.script_method", "torch.jit.export"})
@@ -74,7 +74,7 @@ class Scripted:
         return None
 
     def _scripting(self, test: cst.BaseExpression) -> bool | None:
-        """What a test comes to inside a script, where the compiler knows it already.
+        """Evaluate a test inside a script, where the compiler knows it already.
 
         Both operands of ``and`` are compiled even so, unlike the arm that is not taken.
         """
@@ -154,7 +154,7 @@ class Scripted:
         return _all(given)
 
     def _entries(self, owner: cst.ClassDef) -> _Nodes:
-        """What is compiled of a module: its ``forward``, and what is marked for it."""
+        """The functions that are compiled of a module: its ``forward``, and what is marked for it."""
         forward = self._method(owner, "forward")
         marked = [m for m in _methods(owner) if self._is_marked(m, _MARKS)]
         return [owner, *marked] if forward is None else [owner, forward, *marked]
@@ -192,7 +192,7 @@ class Scripted:
                         yield method
 
     def _submodules(self, owner: cst.ClassDef) -> Iterator[cst.CSTNode]:
-        """What is compiled of the modules that a class of modules may put into itself."""
+        """The functions that are compiled of the modules that a class of modules may put into itself."""
         for node in descendants(owner.body):
             made = self._class_named(node) if isinstance(node, cst.Name) else None
             if made is not None and made is not owner and self._method(made, "forward"):

@@ -1,4 +1,4 @@
-"""How a rule module states its rule: an id, a title and the words of its documentation page."""
+"""Makes the statement of a rule: an id, a title and the words of its documentation page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arguments of a call: which one is the device, and whether it may be CUDA."""
+"""Reads the arguments of a call: which one is the device, and whether it may be CUDA."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
-from tdev_core.codemod.engine.analysis.tree import descendants, string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
 
 
@@ -44,7 +44,7 @@ Answer = Literal["absent", "may be cuda", "not cuda"]
 
 
 def device_argument(file: File, call: Call, name: str) -> Answer:
-    """What the device parameters of the torch function ``name`` get in this call.
+    """Tell what the device parameters of the torch function ``name`` get in this call.
 
     Page-locked memory counts as CUDA: stock torch makes none without it.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
-from tdev_core.codemod.engine.analysis.tree import string_value
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (

@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.tree import Span
+from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 
@@ -40,7 +40,7 @@ _SAID = re.compile(r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b", re.IGNOREC
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
-    """What is decided by asking whether there is CUDA, if that is written for CUDA alone."""
+    """Name what is decided by asking whether there is CUDA, if that is written for CUDA alone."""
     if guards_cuda_only(file, node, _EXTENSION):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
@@ -104,7 +104,7 @@ _BODY = re.compile(r"[)\s]*:[ \t]*(?:#.*)?(.*)")
 
 
 def after_early_exit(file: File, node: cst.If) -> Span | None:
-    """Where the block goes on after an ``if`` whose body leaves it: its test decides about that.
+    """Find where the block goes on after an ``if`` whose body leaves it: its test decides about that.
 
     Read from the lines, since a ``return`` of no concern is not in the tree.
     """
@@ -158,7 +158,7 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
 
 
 def _block_text(file: File, node: cst.If) -> str:
-    """What an ``if`` asks for besides, and what stands in its arms."""
+    """The text of what an ``if`` asks for besides, and of what stands in its arms."""
     text = file.tree.text(node.test) + file.tree.text(node.body)
     if isinstance(node.orelse, cst.Else):
         text += file.tree.text(node.orelse.body)

@@ -1,4 +1,4 @@
-"""CUDA literals that are handed to functions the engine cannot see."""
+"""Reports CUDA literals that are handed to functions the engine cannot see."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import is_device_word
-from tdev_core.codemod.engine.analysis.tree import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_places import STDLIB

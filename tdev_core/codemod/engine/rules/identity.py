@@ -1,4 +1,4 @@
-"""``type(x) is torch.device``, once ``torch`` is tdev: a stand-in is equal to torch's type, not the same."""
+"""Compares types by value where ``type(x) is torch.device`` stood: a stand-in equals torch's type only."""
 
 from __future__ import annotations
 

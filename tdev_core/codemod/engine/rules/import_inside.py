@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding
-from tdev_core.codemod.engine.analysis.tree import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
 

@@ -1,4 +1,4 @@
-"""Where an import of tdev is put, and what is known of the imports a file has."""
+"""Finds where an import of tdev is put, and what the imports of a file bring in."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
-from tdev_core.codemod.engine.analysis.tree import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.moves import MOVES

@@ -1,4 +1,4 @@
-"""Imports: where tdev comes from, once the other rules have said what they need of it."""
+"""Changes imports: where tdev comes from, once the other rules have said what they need of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
-from tdev_core.codemod.engine.analysis.tree import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_places import (

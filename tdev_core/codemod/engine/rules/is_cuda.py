@@ -1,4 +1,4 @@
-"""``x.is_cuda``, of tensors and of objects that the file does not know."""
+"""Rewrites ``x.is_cuda`` of tensors, and reports that of objects that the file does not know."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What no backend but CUDA can do, reported."""
+"""Reports what no backend but CUDA can do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.tree import dotted, string_value
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 

@@ -1,4 +1,4 @@
-"""What a comparison with CUDA's name asks about: a device, or some other business."""
+"""Tells what a comparison with CUDA's name asks about: a device, or some other business."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import is_device_word
-from tdev_core.codemod.engine.analysis.tree import string_value
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 
 

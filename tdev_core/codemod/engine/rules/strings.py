@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.tree import children, dotted, string_value
+from tdev_core.codemod.engine.analysis.nodes import children, dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 

@@ -1,4 +1,4 @@
-"""Code that TorchScript compiles: what may be rewritten there, and who has to compile it."""
+"""Decides what may be rewritten in code that TorchScript compiles, and who has to compile it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def scripts(file: File) -> None:
 
 
 def _device_arguments(file: File) -> list[cst.CSTNode]:
-    """What a script is given as a device and hands on: ``x.to(device)``."""
+    """The arguments that a script is given as a device and hands on: ``x.to(device)``."""
     return [
         arg.value
         for arg in (file.tree.of(cst.Arg) if file.scripted.functions else ())

@@ -1,27 +1,30 @@
-"""The statements of a file as Python's parser finds them: where each stands, and what it binds."""
+"""Indexes the statements of a file as Python's parser finds them: where each stands, what it defines.
+
+Each waits, under the names that it defines, for text that stays to mention one of them.
+"""
 
 from __future__ import annotations
 
 import ast
 import bisect
 import re
-from collections.abc import Iterator
 
-Span = tuple[int, int]
-_NAME = re.compile(r"\w+")
-_GLOBAL = re.compile(r"global\b([\w\s,\\]+)")
-
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-TRIES = (ast.Try, getattr(ast, "TryStar", ast.Try))
-LOOPS = (ast.For, ast.AsyncFor)
-WITHS = (ast.With, ast.AsyncWith)
-BLOCKS = (*FUNCTIONS, *TRIES, *LOOPS, *WITHS, ast.ClassDef, ast.If, ast.While)
-_BLOCKS = frozenset(BLOCKS)
-LEAVES = (
-    *(ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Return, ast.Raise, ast.Assert),
-    *(ast.Delete, ast.Pass, ast.Break, ast.Continue),
+from tdev_core.codemod.engine.slicing.syntax import (
+    BLOCKS,
+    FUNCTIONS,
+    LOOPS,
+    WITHS,
+    add_names,
+    names_from_torch,
+    own_attribute,
+    parameters,
+    targets,
 )
 
+Span = tuple[int, int]
+_BLOCKS = frozenset(BLOCKS)
+_NAME = re.compile(r"\w+")
+_GLOBAL = re.compile(r"global\b([\w\s,\\]+)")
 
 # Statements and headers that bind names, besides those with `:=` in them.
 _BINDS = frozenset(
@@ -31,13 +34,13 @@ _BINDS = frozenset(
 
 
 class Scope:
-    """The names that remaining text mentions, and who waits for one to be mentioned."""
+    """The names that the slice mentions so far, and the definitions that no mention has asked for."""
 
-    __slots__ = ("live", "waiting")
+    __slots__ = ("live", "pending")
 
     def __init__(self) -> None:
         self.live: set[str] = set()
-        self.waiting: dict[str, list[Unit]] = {}
+        self.pending: dict[str, list[Unit]] = {}
 
 
 class Unit:
@@ -70,7 +73,7 @@ class Unit:
 
 
 class Layout:
-    """The units of a file, in source order, each waiting for a mention of what it binds."""
+    """The units of a file in source order, each pending under the names that it defines."""
 
     def __init__(self, source: str, tree: ast.Module) -> None:
         self.source = source
@@ -91,6 +94,11 @@ class Layout:
         self._globals = set(_NAME.findall(" ".join(_GLOBAL.findall(source))))
         self._block(tree.body, None, self.file, None)
         self.units.sort(key=lambda unit: unit.start)
+
+    def forget(self) -> None:
+        """Drop the pending definitions: a cycle, which would stay until the collector comes."""
+        for scope in (self.file, *self.functions):
+            scope.pending.clear()
 
     def names_inside(self, unit: Unit) -> bool:
         """Whether a statement may have ``:=`` in it."""
@@ -204,7 +212,7 @@ class Layout:
         unit = Unit(node, span, (span,), parent, parent.scope, parent.function)
         self.units.append(unit)
         self.unit_of[node] = unit
-        inner.waiting.setdefault(node.arg, []).append(unit)
+        inner.pending.setdefault(node.arg, []).append(unit)
 
     def _add(self, unit: Unit) -> Unit:
         self.units.append(unit)
@@ -213,18 +221,18 @@ class Layout:
         kind = type(node)
         walrus = bool(self._named) and self.names_inside(unit)
         if walrus or kind in _BINDS:
-            waiting = unit.scope.waiting
+            pending = unit.scope.pending
             for name in self._bound(node, walrus):
-                waiting.setdefault(name, []).append(unit)
+                pending.setdefault(name, []).append(unit)
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             for name in _own_attributes(unit, node):
-                self.attributes.waiting.setdefault(name, []).append(unit)
+                self.attributes.pending.setdefault(name, []).append(unit)
         elif isinstance(node, ast.Return):
             if unit.function is not None:
-                self.calls.waiting.setdefault(unit.function, []).append(unit)
+                self.calls.pending.setdefault(unit.function, []).append(unit)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             unit.texts = ()
-            self.imported.update(_from_torch(node))
+            self.imported.update(names_from_torch(node))
         return unit
 
     def _bound(self, node: ast.stmt | ast.ExceptHandler | ast.arg, walrus: bool) -> set[str]:
@@ -236,79 +244,13 @@ class Layout:
             return found
         if isinstance(node, ast.ExceptHandler):
             return {node.name} if node.name else found
-        for target in _targets(node):
-            _names_in(target, found)
+        for target in targets(node):
+            add_names(target, found)
         if walrus:
             for part in ast.walk(node):
                 if isinstance(part, ast.NamedExpr):
-                    _names_in(part.target, found)
+                    add_names(part.target, found)
         return found
-
-
-def only_if(body: list[ast.stmt]) -> bool:
-    """Whether this is an ``elif``, or an ``else`` with nothing but an ``if``."""
-    return len(body) == 1 and isinstance(body[0], ast.If)
-
-
-def is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, (ast.Constant, ast.JoinedStr))
-
-
-def below(*nodes: ast.AST) -> Iterator[ast.AST]:
-    """The nodes and all below them, parents first; three times as fast as :func:`ast.walk`."""
-    stack = [*nodes]
-    while stack:
-        node = stack.pop()
-        yield node
-        for value in node.__dict__.values():
-            if isinstance(value, list):
-                stack += [part for part in value if isinstance(part, ast.AST)]
-            elif isinstance(value, ast.AST):
-                stack.append(value)
-
-
-def _from_torch(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The names that an import binds to something of torch's or tdev's."""
-    for alias in node.names:
-        package = alias.name if isinstance(node, ast.Import) else node.module or ""
-        if package.partition(".")[0] in ("torch", "tdev"):
-            yield alias.asname or alias.name.partition(".")[0]
-
-
-def is_prose(node: ast.AST) -> bool:
-    """Whether a statement is a string, in which no rule looks for anything."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _targets(node: ast.stmt) -> list[ast.expr]:
-    if isinstance(node, ast.Assign):
-        return node.targets
-    if isinstance(node, (ast.AugAssign, ast.AnnAssign, *LOOPS)):
-        return [node.target]
-    if isinstance(node, WITHS):
-        return [item.optional_vars for item in node.items if item.optional_vars is not None]
-    return []
-
-
-def _names_in(target: ast.expr, found: set[str]) -> None:
-    if isinstance(target, ast.Name):
-        found.add(target.id)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for part in target.elts:
-            _names_in(part, found)
-    elif isinstance(target, ast.Starred):
-        _names_in(target.value, found)
-
-
-def chain_root(node: ast.expr) -> str | None:
-    """The name with which ``a.b.c`` starts; None for anything but such a chain."""
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else None
 
 
 def in_class(unit: Unit) -> bool:
@@ -319,30 +261,12 @@ def in_class(unit: Unit) -> bool:
     return home is not None and isinstance(home.node, ast.ClassDef)
 
 
-def own_attribute(node: ast.Attribute) -> bool:
-    """Whether this is an attribute of ``self`` or ``cls``."""
-    return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-
-
 def _own_attributes(unit: Unit, node: ast.Assign | ast.AnnAssign) -> list[str]:
     """The attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
     found = []
-    for target in _targets(node):
+    for target in targets(node):
         if isinstance(target, ast.Name) and in_class(unit):
             found.append(target.id)
         elif isinstance(target, ast.Attribute) and own_attribute(target):
             found.append(target.attr)
-    return found
-
-
-def parameters(node: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
-    """The parameters in order, each with its default."""
-    plain = [*node.posonlyargs, *node.args]
-    defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
-    found = list(zip(plain, defaults, strict=True))
-    if node.vararg is not None:
-        found.append((node.vararg, None))
-    found += zip(node.kwonlyargs, node.kw_defaults, strict=True)
-    if node.kwarg is not None:
-        found.append((node.kwarg, None))
     return found

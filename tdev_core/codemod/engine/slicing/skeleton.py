@@ -1,7 +1,7 @@
-"""What of a statement can go although the statement stays for what it binds.
+"""Finds what of a statement can go although the statement stays for what it binds.
 
 Where no rule starts from a statement, rules look at it for one thing: of which kind a name is that
-it binds (:mod:`.flow`). ``x = model(batch, mask=a + b)`` says as much without the arguments, and a
+it binds (:mod:`..analysis.flow`). ``x = model(batch, mask=a + b)`` says as much without the arguments, and a
 test or a loop's iterable says nothing. What goes are *holes*; what stands in for one has the same
 kind.
 """
@@ -13,7 +13,8 @@ import re
 from collections.abc import Container, Iterator
 from typing import NamedTuple
 
-from tdev_core.codemod.engine.slicing.layout import FUNCTIONS, LOOPS, WITHS, Layout, Span, Unit
+from tdev_core.codemod.engine.slicing.layout import Layout, Span, Unit
+from tdev_core.codemod.engine.slicing.syntax import FUNCTIONS, LOOPS, WITHS
 
 ANYTHING = "..."
 """An expression of which nothing is known, as of the one that it stands for."""
@@ -142,7 +143,7 @@ def _hole(node: ast.expr, text: str, layout: Layout) -> Hole:
 
 
 def _between(span: Span, holes: list[Hole]) -> list[Span]:
-    """What is left of a span."""
+    """The parts of a span between its holes."""
     spans, at = [], span[0]
     for hole in holes:
         spans.append((at, hole.start))

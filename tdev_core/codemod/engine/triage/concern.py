@@ -1,11 +1,11 @@
-"""A second, cheaper look at a file: does its code, not only its prose, concern a rule?
+"""Takes a second, cheap look at a file: does its code, not only its prose, concern a rule?
 
-A file that mentions CUDA in comments and docstrings alone does not. One that does not mention it
-at all matters only where it makes a device out of what a person typed (``torch.device(name)``,
-``device=args.device``, ``device=0``), loads a checkpoint, or gives torch a device that came in from
-elsewhere (:mod:`.arrivals`), or has TorchScript compile something. One pass of a regular expression answers that in a
-hundredth of the time that a concrete syntax tree takes. It may only say no where the rules would
-find nothing; where it is about to say no of a file that does say CUDA, Python's own parser has
+A file that mentions CUDA in comments and docstrings alone does not. One that does not mention it at
+all matters only where it makes a device out of what a person typed (``torch.device(name)``,
+``device=args.device``, ``device=0``), loads a checkpoint, gives torch a device of unknown provenance
+(:mod:`.provenance`), or has TorchScript compile something. One pass of a regular expression answers
+that in a hundredth of the time that a concrete syntax tree takes. It may only say no where the rules
+would find nothing; where it is about to say no of a file that does say CUDA, Python's own parser has
 the last word.
 """
 
@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
-from tdev_core.codemod.engine.triage.provenance import arrives
+from tdev_core.codemod.engine.triage.provenance import gives_unknown_device
 from tdev_core.codemod.engine.vocabulary import SETTINGS, mentions, signs
 
 Concern = Literal["no", "device", "cuda"]
@@ -41,7 +41,7 @@ _FROM = re.compile(
 )
 _NAME = re.compile(r"\w+")
 _REACH = 80
-"""How many characters before a name are looked at for what it belongs to."""
+"""The number of characters before a name that are looked at for what it belongs to."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _PROSE = re.compile(
     r"#[^\n\r]*"
@@ -58,7 +58,7 @@ _COMMENTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*")
 
 
 def concern(source: str, style: Style = "explicit") -> Concern:
-    """What the rules of this style could change or report in this file."""
+    """Tell what the rules of this style could change or report in this file."""
     mentioned = mentions(source)
     # The accelerator target knows generic spellings only for what names CUDA.
     if not mentioned and style == "accelerator":
@@ -83,7 +83,7 @@ def _makes_a_device(text: str) -> bool:
     ours = _ours(frozenset(roots))
     if _PINNED.search(text) or _of_settings(text):
         return True
-    if arrives(text, ours):
+    if gives_unknown_device(text, ours):
         return True
     for word, pattern in _MAKER.items():
         for found in pattern.finditer(text):

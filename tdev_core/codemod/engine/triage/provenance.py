@@ -1,7 +1,7 @@
-"""Whether a device that came in from elsewhere is given to something, by a file's text alone.
+"""Asks where a device comes from that a file gives to torch, by the file's text alone.
 
-Part of :mod:`.triage`, for files that never name CUDA. A name is harmless only where everything in
-the file that may bind it makes a real device of it (``device = x.device``, ``device:
+For files that never name CUDA (:mod:`.concern`). The provenance of a name is known only where
+everything in the file that may bind it makes a real device of it (``device = x.device``, ``device:
 torch.device``) or a constant other than CUDA; a file with anything else goes on to the rules.
 """
 
@@ -13,7 +13,7 @@ from bisect import bisect_right
 from tdev_core.codemod.engine.vocabulary import SETTINGS
 
 # A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
-_GIVEN = re.compile(
+_DEVICE_GIVEN = re.compile(
     r"""device(?<!\wdevice)(?:_type)?(?:[ \t]*=(?!=)|["'][ \t]*:)[ \t\r\n]*([^\s,)}](?:[^(),}\r\n]|\([^()\r\n]*\))*)"""
 )
 _PLAIN = re.compile(r"""(?:None|True|False|["'](?:cpu|meta|mps|xpu)["'])\Z""")
@@ -41,24 +41,24 @@ _FUNCTION = re.compile(r"def(?<!\wdef)[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(")
 # In a string, as the key `"lambda"`, it starts no signature.
 _LAMBDA = re.compile(r"lambda(?<!\wlambda)\b(?=[ \t*][^\r\n:]{0,500}:)")
 _BODY = re.compile(r"\s*(?:->|:)")
-_TAKES_ANY = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
+_PASSES_ON = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
 _REACH = 2000
 _BRACKET = re.compile(r"[()]")
 
 
-class _Text:
-    """A file's text, and where the signatures in it are."""
+class _Bindings:
+    """Reads what binds a name, and where the signatures are, out of a file's text."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._known: dict[str, bool] = {}
+        self._answers: dict[str, bool] = {}
         heads = [f.span() for pattern in (_FUNCTION, _LAMBDA) for f in pattern.finditer(text)]
         heads.sort()
         self._starts = [start for start, _ in heads]
         self._ends = [self._end(end) for _, end in heads]
 
     def _end(self, at: int) -> int:
-        """Where the signature ends that starts before ``at``; there, if it is none."""
+        """The offset at which the signature ends that starts before ``at``; that, if it is none."""
         if self.text[at - 1] != "(":
             return at + max(0, self.text[at:].find(":"))
         depth = 1
@@ -73,7 +73,7 @@ class _Text:
         return index >= 0 and at < self._ends[index]
 
     def called(self, at: int) -> str:
-        """What stands before the parenthesis that is open at ``at``; some text before it."""
+        """The text, or the end of it, before the parenthesis that is open at ``at``."""
         depth, start = 0, max(0, at - _REACH)
         for index in range(at - 1, start, -1):
             letter = self.text[index]
@@ -86,7 +86,7 @@ class _Text:
                 return before if not before.endswith("partial") else "dict"
         return "dict"
 
-    def harmless(self, value: str, deep: int = 4) -> bool:
+    def is_known(self, value: str, deep: int = 4) -> bool:
         """Whether an expression is a real device, or a constant other than CUDA."""
         if not deep or len(value) > _REACH:
             return False
@@ -95,18 +95,18 @@ class _Text:
             return True
         choice = _CHOICE.match(value)
         if choice is not None:
-            return all(self.harmless(arm.strip(), deep - 1) for arm in choice.groups())
+            return all(self.is_known(arm.strip(), deep - 1) for arm in choice.groups())
         if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
             return not _OF_SETTING.search(value)
         if not _NAME.match(value):
             return False
-        known = self._known.get(value)
+        known = self._answers.get(value)
         if known is None:
-            self._known[value] = True  # while what it is bound to is looked at
-            known = self._known[value] = self._name(value, deep - 1)
+            self._answers[value] = True  # while what it is bound to is looked at
+            known = self._answers[value] = self._is_known_name(value, deep - 1)
         return known
 
-    def _name(self, name: str, deep: int) -> bool:
+    def _is_known_name(self, name: str, deep: int) -> bool:
         text = self.text
         bound = _OF_SELF.match(name) is not None
         for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", text):
@@ -123,7 +123,7 @@ class _Text:
             given = _ASSIGNED.match(text, end)
             if given is not None and before.strip()[-1:] in ("", ":", ";"):
                 value = given[2].split("  #")[0].strip().rstrip(",")
-                if not self.harmless(value, deep):
+                if not self.is_known(value, deep):
                     return False
                 bound = True
             elif _NAMED.match(text, end) or (_BINDER.search(before) and _TARGETS.match(text, end)):
@@ -131,23 +131,23 @@ class _Text:
         return bound
 
 
-def arrives(text: str, ours: re.Pattern[str]) -> bool:
+def gives_unknown_device(text: str, ours: re.Pattern[str]) -> bool:
     """Whether ``text`` (comments and docstrings left out) gives torch a device of unknown origin.
 
     ``ours`` matches text that ends in a name of torch.
     """
-    whole: _Text | None = None
-    for found in _GIVEN.finditer(text):
+    bindings: _Bindings | None = None
+    for found in _DEVICE_GIVEN.finditer(text):
         value = found[1].strip()
         if _PLAIN.match(value):
             continue
-        whole = whole or _Text(text)
+        bindings = bindings or _Bindings(text)
         start = found.start()
-        if whole.in_signature(start) or whole.harmless(value):
+        if bindings.in_signature(start) or bindings.is_known(value):
             continue
         if text[start - 1] in "\"'":
             if "**" in text:
                 return True
-        elif _TAKES_ANY.search(called := whole.called(start)) or ours.search(called):
+        elif _PASSES_ON.search(called := bindings.called(start)) or ours.search(called):
             return True
     return False

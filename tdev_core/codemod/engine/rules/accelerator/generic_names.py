@@ -1,4 +1,4 @@
-"""``--target accelerator``: upstream's generic APIs, as far as this torch has them."""
+"""Rewrites names of ``torch.cuda`` to upstream's generic ones, as far as this torch has them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.analysis.resolve import Reference
-from tdev_core.codemod.engine.analysis.tree import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import (
     ADVICE,

@@ -1,4 +1,4 @@
-"""``--target accelerator``: what has to stay CUDA's because something around it does."""
+"""Decides what has to stay CUDA's, because something around it does."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.tree import descendants, dotted, string_value
+from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit, availability_guards
 
 
 class Stay:
-    """What of a file stays CUDA's: questions whether it is there, and strings that name it."""
+    """The part of a file that stays CUDA's: questions whether it is there, and strings that name it."""
 
     def __init__(self, file: File, chosen: dict[cst.CSTNode, str]) -> None:
         self.file = file

@@ -1,4 +1,4 @@
-"""``--target accelerator``: device literals, moves, and what a guard says about them."""
+"""Rewrites device literals and moves to generic APIs, as a guard around them allows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import in_default
-from tdev_core.codemod.engine.analysis.tree import string_value
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import Stay
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report

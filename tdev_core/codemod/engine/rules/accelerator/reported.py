@@ -1,4 +1,4 @@
-"""``--target accelerator``: what is listed because no generic spelling says the same."""
+"""Reports what no generic spelling says the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import NAMES_DEVICE, TENSOR_TYPE, is_device_word
-from tdev_core.codemod.engine.analysis.tree import dotted, string_value
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 

@@ -1,4 +1,4 @@
-"""The two rules of ``--target accelerator``: what is rewritten, and what is listed."""
+"""Defines the two rules of ``--target accelerator``: what is rewritten, and what is listed."""
 
 from __future__ import annotations
 

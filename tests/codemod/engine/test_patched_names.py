@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
+from tests.codemod import forked
 
 pytest.importorskip("tdev")
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.xdist_group("codemod patches")  # one process runs them all
 
 CODE = """\
 import torch
@@ -120,31 +118,36 @@ def check(name):
 check(sys.argv[1])
 """
 
+TDEV_STYLES: list[Style] = ["explicit", "alias"]
 NAMES = ["string", "object", "autocast", "creation", "operator", "module"]
 
 
-@pytest.fixture(scope="module", params=["explicit", "alias"])
-def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    style: Style = request.param
-    folder = tmp_path_factory.mktemp(style)
-    for name, source in (("code_under_test", CODE), ("plain", PLAIN), ("tests", TESTS)):
-        code = rewrite(source, Names.load(), Options(style=style)).code
-        (folder / f"{name}.py").write_text(code, encoding="utf-8")
-    assert (folder / "plain.py").read_text(encoding="utf-8") == PLAIN
-    return folder
+Outcomes = dict[tuple[Style, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
+    """What the tests of each name came to in each style."""
+    runs: list[tuple[Style, str]] = [(style, name) for style in TDEV_STYLES for name in NAMES]
+    folders = {style: tmp_path_factory.mktemp(style) for style in TDEV_STYLES}
+    for style, folder in folders.items():
+        for file, source in (("code_under_test", CODE), ("plain", PLAIN), ("tests", TESTS)):
+            code = rewrite(source, Names.load(), Options(style=style)).code
+            (folder / f"{file}.py").write_text(code, encoding="utf-8")
+        assert (folder / "plain.py").read_text(encoding="utf-8") == PLAIN
+    jobs = [
+        {
+            "arguments": ["tests.py", name],
+            "cwd": str(folders[style]),
+            "variables": {"TDEV_BACKEND": "cpu"},
+        }
+        for style, name in runs
+    ]
+    return dict(zip(runs, forked.outcomes(jobs), strict=True))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_patch_reaches_the_code(program: Path, name: str) -> None:
-    environment = dict(os.environ, TDEV_BACKEND="cpu")
-    paths = [str(ROOT), str(ROOT / "generated"), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "tests.py", name],
-        cwd=program,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+@pytest.mark.parametrize("style", TDEV_STYLES)
+def test_patch_reaches_the_code(style: Style, name: str, outcomes: Outcomes) -> None:
+    outcome = outcomes[style, name]
+    assert outcome["status"] == 0, outcome["err"]

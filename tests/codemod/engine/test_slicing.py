@@ -1,6 +1,6 @@
-"""What is left out of a file before it is parsed: nothing that changes the result.
+"""The slice of a file that is parsed: nothing is left out that changes the result.
 
-The same text is given to the rules whole and thinned, and they have to say the same: over every
+The same text is given to the rules whole and in slices, and they have to say the same: over every
 case file, alone and among code that has nothing to do with it, over programs put together from
 statements that depend on each other, and over the sources of the installed torch.
 """
@@ -20,15 +20,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine import STYLES, Names, Options, Style, SyntaxError_, driver
+from tdev_core.codemod.engine import (
+    STYLES,
+    Names,
+    Options,
+    Style,
+    SyntaxError_,
+    driver,
+    rewrite,
+)
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import WholeTextNeeded
-from tdev_core.codemod.engine.slicing.seeds import of_a_method, of_an_object
-from tdev_core.codemod.engine.slicing.slicer import thin
+from tdev_core.codemod.engine.slicing.lexical import is_foreign_method, is_object_device
+from tdev_core.codemod.engine.slicing.slicer import take_slice
 
 NAMES = Names.load()
-CASES = Path(__file__).parent / "cases"
-INPUTS = sorted([*CASES.glob("*/*/*.in.py"), *CASES.glob("*/*/*.same.py")])
+CASES = Path(__file__).parents[1] / "cases"
+# Most inputs stand in several styles, and are taken here in every style.
+INPUTS = sorted(
+    {p.read_bytes(): p for s in ("in", "same") for p in CASES.glob(f"*/*/*.{s}.py")}.values()
+)
 COUNT = int(os.environ.get("TDEV_FUZZ_FILES", "12"))
 
 AROUND = '''
@@ -60,7 +71,7 @@ class Unrelated(dict):
 def _said(source: str, style: Style, whole: bool, annotate: bool = False) -> Any:
     options = Options(style=style, annotate=annotate)
     try:
-        return driver._rules(source, NAMES, options, "program.py", whole=whole)
+        return driver.apply_rules(source, NAMES, options, "program.py", whole=whole)
     except SyntaxError_ as error:
         return error.line
 
@@ -72,7 +83,7 @@ def _agree(source: str, style: Style, annotate: bool = False) -> bool:
     except WholeTextNeeded:
         return False
     assert short == _said(source, style, True, annotate)
-    return thin(source.replace("\r\n", "\n").replace("\r", "\n"), NAMES) is not None
+    return take_slice(source.replace("\r\n", "\n").replace("\r", "\n"), NAMES) is not None
 
 
 @pytest.mark.parametrize("path", INPUTS, ids=lambda p: "/".join(p.parts[-3:]))
@@ -80,12 +91,16 @@ def test_case(path: Path) -> None:
     source = path.read_bytes().decode().removeprefix("\ufeff")
     for style in STYLES:
         _agree(source, style)
-        # No line end of another kind: the seam would be one.
-        around = AROUND.replace("\n", "\r\n" if "\r\n" in source else "\n")
-        if "\r" in source.replace("\r\n", ""):
-            continue
+    # No line end of another kind: the seam would be one.
+    if "\r" in source.replace("\r\n", ""):
+        return
+    around = AROUND.replace("\n", "\r\n" if "\r\n" in source else "\n")
+    above = not any(word in source for word in ("__future__", '"""', "tdev: keep"))
+    # Among other code in one style, which is another one for the next case; all in the fuzz session.
+    turn = INPUTS.index(path) % len(STYLES)
+    for style in STYLES if COUNT > 12 else STYLES[turn : turn + 1]:
         _agree(source + around, style, annotate=True)
-        if not any(word in source for word in ("__future__", '"""', "tdev: keep")):
+        if above:
             _agree(around + source, style)
 
 
@@ -237,9 +252,9 @@ def run(x, n):
 
 
 def test_what_stays() -> None:
-    thinned = thin(SOURCE, NAMES)
-    assert thinned is not None
-    assert thinned.text == (
+    slice_ = take_slice(SOURCE, NAMES)
+    assert slice_ is not None
+    assert slice_.text == (
         "import torch\n\npass\ndef run(x, n):\n"
         '    """Moves it."""\n    pass\n    where = "cuda"\n    return x.to(where)\n'
     )
@@ -271,7 +286,7 @@ def test_places_are_those_of_the_whole_text() -> None:
     ],
 )
 def test_nothing_is_left_out(source: str) -> None:
-    assert thin(source, NAMES) is None
+    assert take_slice(source, NAMES) is None
 
 
 NEEDED = {
@@ -500,9 +515,9 @@ def test_what_only_looks_like_a_word_goes(line: str) -> None:
         "def g(x):\n    LATER = 'cuda'\n    return x.to(LATER)\n\n\nSEEN = 'cuda'\n\n\n"
         "class A:\n    def h(self):\n        self.mine = 'cuda'\n"
     )
-    thinned = thin(source, NAMES)
-    assert thinned is not None and "y = " not in thinned.text
-    assert "LATER = 'cuda'\n    return x.to(LATER)\n" in thinned.text
+    slice_ = take_slice(source, NAMES)
+    assert slice_ is not None and "y = " not in slice_.text
+    assert "LATER = 'cuda'\n    return x.to(LATER)\n" in slice_.text
     assert _agree(source, "explicit")
 
 
@@ -524,7 +539,7 @@ def test_what_only_looks_like_a_word_goes(line: str) -> None:
 )
 def test_the_method_of_an_object(text: str, answer: bool) -> None:
     source = "pass; " + text
-    assert of_a_method(source, source.index("load"), {"torch"}) is answer
+    assert is_foreign_method(source, source.index("load"), {"torch"}) is answer
 
 
 def test_an_import_that_left_out_text_uses_stays() -> None:
@@ -555,9 +570,9 @@ def run(x: Tensor, unused: int = 3, *, n=(2), last: int = 4) -> list[int]:
 
 
 def test_what_stays_of_a_statement() -> None:
-    thinned = thin(SHORT, NAMES)
-    assert thinned is not None
-    assert thinned.text == """import torch
+    slice_ = take_slice(SHORT, NAMES)
+    assert slice_ is not None
+    assert slice_.text == """import torch
 from elsewhere import Other
 from torch import Tensor
 @...
@@ -597,7 +612,7 @@ def run(unused=None, *, last=None) -> ...:
     ],
 )
 def test_the_device_of_an_object(text: str, answer: bool) -> None:
-    assert of_an_object(text, text.index("device"), {"torch"}) is answer
+    assert is_object_device(text, text.index("device"), {"torch"}) is answer
 
 
 def test_docstrings_in_left_out_text_ask_for_nothing() -> None:
@@ -627,9 +642,9 @@ def test_a_tree_goes_without_the_collector() -> None:
 
 def test_where_statements_start_a_line() -> None:
     source = "x = 1; y = 2\nz = 3; \\\nw = 4\n\n# why\n@n\ndef f(a):\n    print(a, a, a, a)\n"
-    thinned = thin(source, NAMES)
-    assert thinned is not None
-    assert thinned.statements == (0, source.index("z"), source.index("@"))
+    slice_ = take_slice(source, NAMES)
+    assert slice_ is not None
+    assert slice_.statements == (0, source.index("z"), source.index("@"))
 
 
 def test_nodes_are_checked_again_after_a_parse() -> None:
@@ -642,11 +657,11 @@ def test_nodes_are_checked_again_after_a_parse() -> None:
 
 def test_a_global_that_a_with_statement_binds() -> None:
     source = "import torch\n\n\ndef f(x):\n    global y\n    with x as y:\n        y.cuda()\n"
-    assert "import tdev" in driver.run(source, NAMES, Options(), "f.py").code
+    assert "import tdev" in rewrite(source, NAMES, Options(), filename="f.py").code
 
 
 def test_strings_in_left_out_text_ask_for_the_whole() -> None:
     source = "import torch\n\n\ndef f(x):\n    print('by torch.relu', x)\n    torch.cuda.init()\n"
     with pytest.raises(WholeTextNeeded):
         _said(source, "explicit", False)
-    assert driver.run(source, NAMES, Options(), "f.py") == _said(source, "explicit", True)
+    assert rewrite(source, NAMES, Options(), filename="f.py") == _said(source, "explicit", True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.codemod import verify as parses
+from tdev_core.codemod import verify
 from tdev_core.codemod.engine import Edit, Names, Options, Result, rewrite
 
 SOURCE = "# first\na = 1\nb = 2\ndef c():\n    return 3\nd = 4\n"
@@ -50,9 +50,9 @@ def test_only_the_statements_with_edits_are_parsed(
     edits: list[tuple[str, str]], asked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    once = parses._parses
-    monkeypatch.setattr(parses, "_parses", lambda code: seen.append(code) or once(code))
-    assert not parses.breaks(SOURCE, result(*edits))
+    once = verify._parses
+    monkeypatch.setattr(verify, "_parses", lambda code: seen.append(code) or once(code))
+    assert not verify.breaks(SOURCE, result(*edits))
     assert seen == asked
 
 
@@ -70,13 +70,13 @@ def test_only_the_statements_with_edits_are_parsed(
     ids=str,
 )
 def test_what_does_not_parse_is_found(edits: list[tuple[str, str]]) -> None:
-    assert parses.breaks(SOURCE, result(*edits))
+    assert verify.breaks(SOURCE, result(*edits))
 
 
 def test_a_text_is_whole_where_its_parts_are_not() -> None:
     joined = result(("1", "(1 +"), ("b = 2", "2)"))
-    assert not parses.breaks(SOURCE, joined)
-    assert not parses.breaks("a = (\n", Result("b = (\n", joined.edits, ()))
+    assert not verify.breaks(SOURCE, joined)
+    assert not verify.breaks("a = (\n", Result("b = (\n", joined.edits, ()))
 
 
 def test_the_engine_says_where_statements_start() -> None:

@@ -163,7 +163,7 @@ def test_a_console_that_does_not_know_every_character(place: Path) -> None:
         "import sys\nfrom tdev_core.codemod.cli import main\n"
         "sys.exit(main(['--check', '.'], engine='tests.codemod.small_engine'))\n"
     )
-    root = str(Path(__file__).resolve().parents[2])
+    root = str(Path(__file__).resolve().parents[3])
     environment = {**os.environ, "PYTHONPATH": root, "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, env=environment)
     assert done.returncode == 1, done.stderr

@@ -22,7 +22,7 @@ from tdev_core.codemod.engine.registry import RULES
 from tdev_core.codemod.engine.triage.concern import Concern, concern
 
 NAMES = Names.load()
-CASES = Path(__file__).parent / "cases"
+CASES = Path(__file__).parents[1] / "cases"
 SOURCE = """\
 import torch
 

@@ -14,8 +14,8 @@ import torch
 from generator.codemod_names import LEFT
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
 
-ROOT = Path(__file__).parents[2]
-CASES = Path(__file__).parent / "cases"
+ROOT = Path(__file__).parents[3]
+CASES = Path(__file__).parents[1] / "cases"
 NAMES = Names.load()
 CUDA = sorted(n for n in NAMES.routed if n.startswith("torch.cuda") and n not in NAMES.modules)
 FORMS = ("{0}()", "{0}(0)", "{0}(device=d)", "x = {0}", "with {0}(s): pass")

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, rewrite
+from tdev_core.codemod.engine.driver import apply_rules
 from tdev_core.codemod.engine.triage.concern import concern
-from tdev_core.codemod.engine.vocabulary import mentions
 
 NAMES = Names.load()
 
@@ -166,19 +166,42 @@ def test_outside_the_edits_nothing_differs(source: str, style: Style) -> None:
     assert set(comments.findall(source)) <= set(comments.findall(result.code))
 
 
-@SLOW
-@given(programs(), STYLE)
-def test_the_cheap_look_agrees_with_the_rules(source: str, style: Style) -> None:
-    """What triage turns away, the rules would not have touched."""
-    from tdev_core.codemod.engine.file import File
-    from tdev_core.codemod.engine.rules import passes
+PROSE = st.sampled_from(
+    [
+        "# torch.cuda.synchronize()",
+        "x = torch.zeros(n)",
+        "x.to(y.device)",
+        "x = torch.ones(2, device=x.device)",
+        "x = torch.zeros(n, device=device)",
+        "model.to(args.device)",
+        "state = torch.load(path)",
+        "where = 'cpu'",
+        "x = torch.zeros(n, device=where)",
+        'x = """of cuda"""',
+        "def f(x):\n    '''Runs on cuda.'''\n    return x.device",
+        "def g(device: torch.device, x=None):\n    return torch.zeros(1, device=device)",
+        "import torch.cuda",
+        "print('cuda')",
+    ]
+)
 
-    if not _parses(source) or concern(source, style) != "no":
+
+@SLOW
+@given(st.lists(PROSE, min_size=1, max_size=3), STYLE)
+def test_the_cheap_look_agrees_with_the_rules(lines: list[str], style: Style) -> None:
+    """What triage turns away, the rules would not have touched."""
+    source = "\n".join(["import torch", *lines, ""])
+    if concern(source, style) != "no":
         return
-    file = File(source, NAMES, Options(style=style), "<program>", cuda=mentions(source))
-    for rule in passes(style):
-        rule(file)
-    assert file.result().code == source
+    result = apply_rules(source, NAMES, Options(style=style), "<program>", whole=True)
+    assert result.code == source and not result.findings
+
+
+def test_the_cheap_look_turns_away_some_and_not_others() -> None:
+    """The programs above are of both kinds."""
+    assert concern("import torch\n# torch.cuda.synchronize()\nx = torch.zeros(n)\n") == "no"
+    assert concern("import torch\nx = torch.zeros(n, device=device)\n") == "device"
+    assert concern("import torch\nprint('cuda')\n") == "cuda"
 
 
 @SLOW
