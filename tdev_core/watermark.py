@@ -7,6 +7,7 @@ not seen: it is a lower bound of the true peak, and never more than it.
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import weakref
@@ -32,14 +33,14 @@ class Tally:
         self.risen = self.fallen = 0
 
     def up(self, amount: int) -> None:
-        """It rises by ``amount``."""
+        """Let it rise by ``amount``."""
         self.now += amount
         self.risen += amount
         if self.now > self.peak:
             self.peak = self.now
 
     def down(self, amount: int) -> None:
-        """It falls by ``amount``."""
+        """Let it fall by ``amount``."""
         self.now -= amount
         self.fallen += amount
 
@@ -67,7 +68,7 @@ class Watermark:
         _watch(self)
 
     def now(self) -> int:
-        """The number now. Counts as a reading."""
+        """Return the number now. Counts as a reading."""
         if _thread is None:
             _watch(self)  # in a forked child, which has no threads yet
         value = self._read()
@@ -79,18 +80,24 @@ class Watermark:
                 self._tally.down(-change)
         return value
 
+    def tally(self) -> Tally:
+        """Read the number and return a copy of its tally."""
+        self.now()
+        with self._lock:
+            return copy.copy(self._tally)
+
     def peak(self) -> int:
-        """The highest reading since the start or the last :meth:`reset_peak`."""
+        """Return the highest reading since the start or the last :meth:`reset_peak`."""
         self.now()
         return self._tally.peak
 
     def risen(self) -> int:
-        """Sum of all rises between readings since the start or :meth:`reset_totals`."""
+        """Return the sum of all rises between readings since the start or :meth:`reset_totals`."""
         self.now()
         return self._tally.risen
 
     def fallen(self) -> int:
-        """Sum of all falls between readings since the start or :meth:`reset_totals`."""
+        """Return the sum of all falls between readings since the start or :meth:`reset_totals`."""
         self.now()
         return self._tally.fallen
 

@@ -1,4 +1,4 @@
-"""What torch.compile has to know of tdev; imports nothing of the compiler before the program does.
+"""Tells torch.compile what tdev's functions are; imports nothing of the compiler before the program does.
 
 Four things can be said of a function that the compiler meets while it traces a program:
 
@@ -22,7 +22,7 @@ from typing import Any
 
 from torch._C._dynamo import eval_frame
 
-from tdev_core.shims.after_import import call_when_imported
+from tdev_core.import_hooks import when_imported
 
 __all__ = ["prepare"]
 
@@ -37,21 +37,20 @@ _CONSTANT = {
         "name",
         "supported_dtypes",
     ),
-    "tdev_core.streams": ("default_stream",),
+    "tdev_core.accelerators.streams": ("default_stream",),
 }
 
 _OPAQUE: dict[str, tuple[str, ...]] = {
     # all functions and methods, where none is named
     "tdev_core.accelerators.cpu.heap": (),
-    "tdev_core.accelerators.cpu.host": (),
-    "tdev_core.events": (),
+    "tdev_core.accelerators.host": (),
+    "tdev_core.accelerators.events": (),
     "tdev_core.cuda.memory.history": (),
     "tdev_core.cuda.memory.usage": (),
     "tdev_core.cuda.nvtx": (),
     "tdev_core.cuda.rng": (),
     "tdev_core.mirror.standins": ("_GeneratorMeta",),
-    "tdev_core.stream_objects": (),
-    "tdev_core.streams": ("set_stream",),
+    "tdev_core.accelerators.streams": ("ExternalStream", "Stream", "set_stream"),
     "tdev_core.watermark": (),
 }
 
@@ -64,8 +63,8 @@ _TAUGHT = tuple(
 @functools.cache  # a program may reload tdev
 def prepare() -> None:
     """Have the compiler take tdev for what it is, once it is used."""
-    call_when_imported({*_CONSTANT, *_OPAQUE}, _mark)
-    call_when_imported({_COMPILER}, _teach)
+    when_imported({*_CONSTANT, *_OPAQUE}, _mark)
+    when_imported({_COMPILER}, _teach)
 
 
 def _teach(compiler: ModuleType) -> None:
@@ -90,7 +89,10 @@ def _mark(module: ModuleType) -> None:
 
 
 def _end_graph_at(function: Any, own: bool) -> None:
-    """``own``: the code is the module's, not that of a decorator (``contextlib``) which others use too."""
+    """Have the graph end where ``function`` is called; it is called for real.
+
+    ``own``: the code is the module's, not that of a decorator (``contextlib``) which others use too.
+    """
     function._torchdynamo_disable = True
     function._torchdynamo_disable_msg = "it reads or changes the process itself"
     if not own:

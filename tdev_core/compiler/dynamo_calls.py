@@ -1,4 +1,4 @@
-"""What torch.compile has to know of the callables that stand for C functions and methods of torch.
+"""Tells torch.compile of the callables that stand for C functions and methods of torch.
 
 It cannot read those in C that stand before tdev's wrappers (see calls.py): a function is the wrapper behind
 it to the compiler. A method that is called through its class, ``torch.Tensor.to(x, "cuda")``, is the method

@@ -1,4 +1,4 @@
-"""Which device is current, in compiled functions, where there are several: compiled again for another one.
+"""Guards the current device in compiled functions, where there are several: compiled again for another one.
 
 A device without an index means the current one. Which one that is is asked while the program is compiled,
 and asked again, as one of the guards, whenever the compiled function is called.
@@ -24,12 +24,12 @@ _translate = devices.translate
 
 
 def current_index() -> int:
-    """The index of the calling thread's current device."""
+    """Return the index of the calling thread's current device."""
     return accelerator().current_device()
 
 
 def translated(spec: Any, index: int) -> Any:
-    """The device that ``spec`` means while device ``index`` is current, as it is now."""
+    """Return the device that ``spec`` means while device ``index`` is current, as it is now."""
     return _translate(spec)
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from tdev_core import streams
+from tdev_core.accelerators import streams
 from tdev_core.backend import Backend, current
 from tdev_core.cuda.memory import usage as memory
 from tdev_core.devices import device_index
@@ -23,7 +23,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def effect(function: Callable[..., None]) -> Callable[..., None]:
-    """``tdev::name``, an operator that calls ``function``, of integers, whenever the graph runs."""
+    """Make ``tdev::name``, an operator that calls ``function``, of integers, whenever the graph runs."""
     made = torch.library.custom_op(f"tdev::{function.__name__}", function, mutates_args=())
     made.register_fake(lambda *args: None)
     called: Callable[..., None] = getattr(torch.ops.tdev, function.__name__).default
@@ -58,7 +58,7 @@ def drain(index: int) -> None:
 
 
 def substitute(function: Any) -> Callable[[Function], Function]:
-    """``torch.compiler.substitute_in_graph``, for a replacement that the compiler can trace."""
+    """Call ``torch.compiler.substitute_in_graph`` for a replacement that the compiler can trace."""
     decorator: Any = torch.compiler.substitute_in_graph(function)
     return cast(Callable[[Function], Function], decorator)
 

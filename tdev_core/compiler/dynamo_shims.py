@@ -1,4 +1,4 @@
-"""What torch.compile answers by itself while it traces, past the mirror and past the shims of methods.
+"""Replaces what torch.compile answers by itself while it traces, past the mirror and past the shims of methods.
 
 Source: ``torch/_dynamo/variables/``: ``builder.py``, ``builtin.py``, ``tensor.py`` and
 ``user_defined.py``, private to torch; the shims are passed over where the installed torch has other ones.
@@ -20,7 +20,7 @@ Method = Callable[..., Any]
 
 
 def new_tensor(original: Method) -> Method:
-    """``TensorVariable.method_new_tensor``, which calls ``torch.tensor`` with the device it is given."""
+    """Replace ``TensorVariable.method_new_tensor``, which calls ``torch.tensor`` with the device it is given."""
 
     def method_new_tensor(self: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
         from torch._dynamo.variables.base import VariableTracker
@@ -35,7 +35,7 @@ def new_tensor(original: Method) -> Method:
 
 
 def type_(original: Method) -> Method:
-    """``TensorVariable.method_type``: a graph holds ``torch.cuda.FloatTensor`` by its name."""
+    """Replace ``TensorVariable.method_type``: a graph holds ``torch.cuda.FloatTensor`` by its name."""
 
     def method_type(self: Any, tx: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
         named = getattr(dtype, "value", None)
@@ -50,7 +50,7 @@ def type_(original: Method) -> Method:
 
 
 def call_class(original: Method) -> Method:
-    """``UserDefinedClassVariable.call_function``: streams, events and tensors that a compiled function
+    """Replace ``UserDefinedClassVariable.call_function``: streams, events and tensors that a compiled function
     makes by the name of a class of tdev's."""
 
     def call_function(self: Any, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -67,7 +67,7 @@ def call_class(original: Method) -> Method:
 
 
 def call_isinstance(original: Method) -> Method:
-    """``BuiltinVariable.call_isinstance``: ``torch.cuda.FloatTensor`` is a dtype on a device."""
+    """Replace ``BuiltinVariable.call_isinstance``: ``torch.cuda.FloatTensor`` is a dtype on a device."""
 
     def call_isinstance(self: Any, tx: Any, arg: Any, kinds: Any) -> Any:
         from torch._dynamo.variables import TensorVariable
@@ -86,7 +86,7 @@ def call_isinstance(original: Method) -> Method:
 
 
 def wrap(original: Method) -> Method:
-    """``VariableBuilder._wrap``: a device's generator ends the graph where torch's own does.
+    """Replace ``VariableBuilder._wrap``: a device's generator ends the graph where torch's own does.
 
     torch asks whether the type is exactly ``torch.Generator``, and fails at its subclasses.
     """

@@ -9,6 +9,9 @@ Events are recorded, and queues drained, by operators of tdev's (torch's ``strea
 moved by passes that Inductor's code for the CPU does not survive). A compiler may move its kernels past
 them: like on CUDA, what lies between two events is measured best outside of a compiled function.
 
+Streams and events cannot be constants of a graph. torch keeps a table of them
+(``graph_bytecode_inputs.py``), and a graph, as the operators here, names one by its index in it.
+
 Source: ``torch/_dynamo/variables/streams.py`` and ``torch/_dynamo/graph_bytecode_inputs.py``, both
 private to torch; the shims are passed over where the installed torch has other ones.
 """
@@ -21,12 +24,12 @@ from typing import Any
 
 import torch
 
-from tdev_core import streams
+from tdev_core.accelerators import streams
+from tdev_core.accelerators.events import Event
+from tdev_core.accelerators.streams import Stream
 from tdev_core.backend import Backend, current
 from tdev_core.compiler.dynamo_effects import effect, substitute, synchronize
 from tdev_core.devices import translate
-from tdev_core.events import Event
-from tdev_core.stream_objects import Stream
 
 __all__ = [
     "MAKERS",
@@ -45,19 +48,6 @@ __all__ = [
 Method = Callable[..., Any]
 
 
-def make_stream(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stream:
-    """Called by compiled functions, for each ``torch.cuda.Stream(…)`` in their source."""
-    return Stream(*args, **kwargs)
-
-
-def make_event(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Event:
-    """Called by compiled functions, for each ``torch.cuda.Event(…)`` in their source."""
-    return Event(*args, **kwargs)
-
-
-MAKERS: dict[type, str] = {Stream: make_stream.__name__, Event: make_event.__name__}
-
-
 def teach() -> None:
     """Have the compiler take tdev's functions for streams as it takes torch's."""
 
@@ -72,12 +62,50 @@ def teach() -> None:
         return contextlib.nullcontext() if stream is None else torch.cuda.stream(stream)
 
 
-def _is_ours(variable: Any) -> bool:
-    return isinstance(getattr(variable, "value", None), (Stream, Event))
+# -- what is put into the graph -------------------------------------------------------------------
+
+
+@effect
+def record_event(event: int, stream: int) -> None:
+    """Record the event on the stream; both by their index in torch's table."""
+    from torch._dynamo.graph_bytecode_inputs import get_external_object_by_index
+
+    get_external_object_by_index(event).record(get_external_object_by_index(stream))
+
+
+def _put(tx: Any, operator: Callable[..., None], *indices: int) -> None:
+    tx.output.create_proxy("call_function", operator, indices, {})
+
+
+def _put_drain(tx: Any, device: int) -> None:
+    if current() is not Backend.CPU:  # where nothing is ever outstanding
+        _put(tx, synchronize, device)
+
+
+def _constant(tx: Any, value: Any) -> Any:
+    from torch._dynamo.variables.base import VariableTracker
+
+    return VariableTracker.build(tx, value)
+
+
+# -- streams and events that a compiled function makes --------------------------------------------
+
+
+def make_stream(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Stream:
+    """Make a stream; called by compiled functions, for each ``torch.cuda.Stream(…)`` in their source."""
+    return Stream(*args, **kwargs)
+
+
+def make_event(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Event:
+    """Make an event; called by compiled functions, for each ``torch.cuda.Event(…)`` in their source."""
+    return Event(*args, **kwargs)
+
+
+MAKERS: dict[type, str] = {Stream: make_stream.__name__, Event: make_event.__name__}
 
 
 def made_in_graph(tx: Any, kind: type, args: list[Any], kwargs: dict[str, Any]) -> tuple[int, Any]:
-    """A stream or event that the compiled function makes: its index in torch's table, its variable."""
+    """Have the compiled function make a stream or event; return its index in torch's table, its variable."""
     from torch._dynamo.bytecode_transformation import create_call_function
     from torch._dynamo.graph_bytecode_inputs import (
         get_external_object_by_index,
@@ -102,78 +130,87 @@ def made_in_graph(tx: Any, kind: type, args: list[Any], kwargs: dict[str, Any]) 
     return index, wrap_fx_proxy(tx=tx, proxy=proxy)
 
 
-@effect
-def record_event(event: int, stream: int) -> None:
-    """Record the event on the stream; both by their index in torch's table of objects."""
-    from torch._dynamo.graph_bytecode_inputs import get_external_object_by_index
+# -- methods --------------------------------------------------------------------------------------
+# Each takes the compiler's state, the variable of the stream or event, and the stream or event that
+# is the method's argument, or None; it gives the variable of what the method returns.
 
-    get_external_object_by_index(event).record(get_external_object_by_index(stream))
+
+def _wait(tx: Any, variable: Any, other: Any) -> Any:
+    return _constant(tx, None)  # one queue waits for itself
+
+
+def _synchronize(tx: Any, variable: Any, other: Any) -> Any:
+    _put_drain(tx, _device_index(variable.value))
+    return _constant(tx, None)
+
+
+def _query(tx: Any, variable: Any, other: Any) -> Any:
+    _put_drain(tx, _device_index(variable.value))
+    return _constant(tx, True)
+
+
+def _record_on_stream(tx: Any, stream: Any, event: Any) -> Any:
+    if event is None:
+        index, event = made_in_graph(tx, Event, [], {})
+    else:
+        index = event.user_object_index
+    _put(tx, record_event, index, stream.user_object_index)
+    return event
+
+
+def _record_event(tx: Any, event: Any, stream: Any) -> Any:
+    if stream is None:
+        stream = tx.symbolic_stream_state.cur_stream()
+    _put(tx, record_event, event.user_object_index, stream.user_object_index)
+    return _constant(tx, None)
+
+
+def _device_index(value: Stream | Event) -> int:
+    return value.device_index if isinstance(value, Stream) else 0
+
+
+_STREAM_METHODS: dict[str, Method] = {
+    "query": _query,
+    "record_event": _record_on_stream,
+    "synchronize": _synchronize,
+    "wait_event": _wait,
+    "wait_stream": _wait,
+}
+_EVENT_METHODS: dict[str, Method] = {
+    "query": _query,
+    "record": _record_event,
+    "synchronize": _synchronize,
+    "wait": _wait,
+}
 
 
 def call_stream_method(original: Method) -> Method:
-    """``StreamVariable.call_method``: what a stream of one queue has to do of it."""
-
-    def call_method(self: Any, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if not _is_ours(self) or name not in _ANSWERED:
-            return original(self, tx, name, args, kwargs)
-        if name != "record_event":
-            return _answered(tx, name, self.value.device_index)
-        given = _objects(args, kwargs)
-        if given:
-            index, event = given[0].user_object_index, given[0]
-        else:
-            index, event = made_in_graph(tx, Event, [], {})
-        _put(tx, record_event, index, self.user_object_index)
-        return event
-
-    return call_method
+    """Replace ``StreamVariable.call_method``, for a stream of ours."""
+    return _calling(_STREAM_METHODS, original)
 
 
 def call_event_method(original: Method) -> Method:
-    """``EventVariable.call_method``: what an event in one queue has to do of it."""
+    """Replace ``EventVariable.call_method``, for an event of ours."""
+    return _calling(_EVENT_METHODS, original)
 
+
+def _calling(methods: dict[str, Method], original: Method) -> Method:
     def call_method(self: Any, tx: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        if not _is_ours(self) or name not in _ANSWERED:
+        if name not in methods or not _is_ours(self):
             return original(self, tx, name, args, kwargs)
-        if name != "record":
-            return _answered(tx, name, 0)
-        given = _objects(args, kwargs)
-        stream = given[0] if given else tx.symbolic_stream_state.cur_stream()
-        _put(tx, record_event, self.user_object_index, stream.user_object_index)
-        return _constant(tx, None)
+        # A None that is given for the default is a variable too, but is in no table.
+        given = [v for v in (*args, *kwargs.values()) if hasattr(v, "user_object_index")]
+        return methods[name](tx, self, given[0] if given else None)
 
     return call_method
 
 
-_ANSWERED = frozenset(
-    ("query", "record", "record_event", "synchronize", "wait", "wait_event", "wait_stream")
-)
-
-
-def _objects(args: list[Any], kwargs: dict[str, Any]) -> list[Any]:
-    """The streams and events among the arguments; None, which stands for the default, is neither."""
-    return [v for v in (*args, *kwargs.values()) if hasattr(v, "user_object_index")]
-
-
-def _answered(tx: Any, name: str, device: int) -> Any:
-    """``wait*`` is true of one queue as it is; for the others the queue has to be drained."""
-    if not name.startswith("wait") and current() is not Backend.CPU:
-        _put(tx, synchronize, device)
-    return _constant(tx, True if name == "query" else None)
-
-
-def _put(tx: Any, operator: Callable[..., None], *indices: int) -> None:
-    tx.output.create_proxy("call_function", operator, indices, {})
-
-
-def _constant(tx: Any, value: Any) -> Any:
-    from torch._dynamo.variables.base import VariableTracker
-
-    return VariableTracker.build(tx, value)
+def _is_ours(variable: Any) -> bool:
+    return isinstance(getattr(variable, "value", None), (Stream, Event))
 
 
 def python_type(original: Method) -> Method:
-    """``python_type`` of streams and events: ``isinstance`` asks for it."""
+    """Replace ``python_type`` of streams and events, which ``isinstance`` asks for."""
 
     def python_type(self: Any) -> type:
         found: type = type(self.value) if _is_ours(self) else original(self)
@@ -182,8 +219,11 @@ def python_type(original: Method) -> Method:
     return python_type
 
 
+# -- which stream is current ----------------------------------------------------------------------
+
+
 def enter_stream(original: Method) -> Method:
-    """``StreamContextVariable.enter``, without marking the operators inside."""
+    """Replace ``StreamContextVariable.enter``: the operators inside are not marked."""
 
     def enter(self: Any, tx: Any, *args: Any) -> Any:
         stream = self.get_stream()
@@ -196,7 +236,7 @@ def enter_stream(original: Method) -> Method:
 
 
 def exit_stream(original: Method) -> Method:
-    """``StreamContextVariable.exit``, which leaves what :func:`enter_stream` entered."""
+    """Replace ``StreamContextVariable.exit``: leave what :func:`enter_stream` entered."""
 
     def exit(self: Any, tx: Any, *args: Any) -> Any:
         if not _is_ours(self.get_stream()):
@@ -208,32 +248,44 @@ def exit_stream(original: Method) -> Method:
 
 
 def current_stream_variable(original: Method) -> Method:
-    """``SymbolicStreamState.cur_stream``: outside of every ``with stream``, tdev's current stream."""
+    """Replace ``SymbolicStreamState.cur_stream``: outside of every ``with stream``, tdev's current stream."""
 
     def cur_stream(self: Any, device: torch.device | None = None) -> Any:
-        from torch._dynamo.variables.streams import StreamVariable
-
-        for variable in reversed(self.cur_stream_stack):
-            known = isinstance(variable, StreamVariable) and _is_ours(variable)
-            if known and (device is None or _same(variable.value.device, device)):
-                return variable
+        entered = _entered(self.cur_stream_stack, device)
+        if entered is not None:
+            return entered
         if device is not None and not _same(streams.current_stream().device, device):
             return original(self, device)  # of another device than the current one
         if not hasattr(self, "_tdev_current"):
-            self._tdev_current = _current()
+            self._tdev_current = _current_when_called()
         return self._tdev_current
 
     return cur_stream
 
 
-def _current() -> Any:
-    """The variable for the stream that is current when the compiled function is called."""
+def _entered(stack: Any, device: torch.device | None) -> Any:
+    """Find the innermost stream of ours that a ``with`` of the program has made current on ``device``."""
+    from torch._dynamo.variables.streams import StreamVariable
+
+    for variable in reversed(stack):
+        # What torch has put at the bottom is not realized yet: nothing may ask for its value.
+        if isinstance(variable, StreamVariable) and _is_ours(variable):
+            if device is None or _same(variable.value.device, device):
+                return variable
+    return None
+
+
+def _current_when_called() -> Any:
+    """Make the variable for the stream that is current when the compiled function is called."""
     from torch._dynamo.graph_bytecode_inputs import register_user_object
     from torch._dynamo.source import AttrSource, CallFunctionNoArgsSource, ImportSource
     from torch._dynamo.variables.lazy import LazyVariableTracker
 
-    module = AttrSource(ImportSource("tdev_core"), "streams")
-    source = CallFunctionNoArgsSource(AttrSource(module, "current_stream"))
+    package, *path = (*streams.__name__.split("."), streams.current_stream.__name__)
+    function: Any = ImportSource(package)
+    for name in path:
+        function = AttrSource(function, name)
+    source = CallFunctionNoArgsSource(function)
     stream = streams.current_stream()
     variable: Any = LazyVariableTracker.create(stream, source=source)
     variable.user_object_index = register_user_object(stream, source)

@@ -14,47 +14,34 @@ from typing import Any, NoReturn
 
 import torch
 
+from tdev_core.accelerators import streams
 from tdev_core.backend import Backend, current, unsupported
+from tdev_core.cuda import properties, rng, sensors
 from tdev_core.devices import device_index
 from tdev_core.errors import UnsupportedError
 
-__all__ = ["NAMES"]
-
-NAMES = {
-    "_cuda_attach_out_of_memory_observer": "tdev_core.cuda.bindings:attach_out_of_memory_observer",
-    "_cuda_canDeviceAccessPeer": "tdev_core.cuda.properties:can_access_peer",
-    "_cuda_emptyCache": "tdev_core.cuda.memory.usage:empty_cache",
-    "_cuda_exchangeDevice": "tdev_core.cuda.bindings:exchange_device",
-    "_cuda_getArchFlags": "tdev_core.cuda.bindings:arch_flags",
-    "_cuda_getCompiledVersion": "tdev_core.cuda.bindings:compiled_version",
-    "_cuda_getCurrentRawStream": "tdev_core.cuda.bindings:current_raw_stream",
-    "_cuda_getCurrentStream": "tdev_core.cuda.bindings:current_stream",
-    "_cuda_getDefaultStream": "tdev_core.cuda.bindings:default_stream",
-    "_cuda_getDevice": "tdev_core.cuda.properties:current_device",
-    "_cuda_getDeviceCount": "tdev_core.cuda.properties:device_count",
-    "_cuda_init": "tdev_core.cuda.cudart:lazy_init",
-    "_cuda_ipc_collect": "tdev_core.cuda.bindings:ipc_collect",
-    "_cuda_isCurrentStreamCapturing": "tdev_core.graphs:is_current_stream_capturing",
-    "_cuda_isInBadFork": "tdev_core.cuda.cudart:is_in_bad_fork",
-    "_cuda_maybeExchangeDevice": "tdev_core.cuda.bindings:exchange_device",
-    "_cuda_setDevice": "tdev_core.cuda.properties:set_device",
-    "_cuda_memoryStats": "tdev_core.cuda.memory.usage:stats_nested",
-    "_cuda_resetAccumulatedMemoryStats": "tdev_core.cuda.memory.usage:reset_accumulated",
-    "_cuda_resetPeakMemoryStats": "tdev_core.cuda.memory.usage:reset_peak",
-    "_cuda_setStream": "tdev_core.cuda.bindings:set_stream",
-    "_cuda_sleep": "tdev_core.cuda.bindings:sleep",
-    "_cuda_synchronize": "tdev_core.streams:synchronize",
-}
-"""Name in ``torch._C`` to ``module:attribute`` of what answers for it."""
-
+__all__ = [
+    "arch_flags",
+    "attach_out_of_memory_observer",
+    "compiled_version",
+    "current_raw_stream",
+    "current_stream",
+    "default_stream",
+    "exchange_device",
+    "get_device_index",
+    "get_generator",
+    "get_rng_state_offset",
+    "ipc_collect",
+    "set_rng_state_offset",
+    "set_stream",
+    "sleep",
+]
 
 _CPU = torch.device("cpu")
 
 
 def exchange_device(device: int) -> int:
     """Make ``device`` the current one, unless it is negative; returns the one that was."""
-    from tdev_core.cuda import properties
-
     before = properties.current_device()
     if device >= 0:
         properties.set_device(device)
@@ -62,23 +49,17 @@ def exchange_device(device: int) -> int:
 
 
 def current_raw_stream(device: int) -> int:
-    """The number of the current stream of ``device``, in the place of a ``cudaStream_t``."""
-    from tdev_core import streams
-
+    """Return the number of the current stream of ``device``, in the place of a ``cudaStream_t``."""
     return streams.current_stream(device).cuda_stream
 
 
 def current_stream(device: int) -> tuple[int, int, int]:
-    """Stream id, device index and device type of the current stream of ``device``."""
-    from tdev_core import streams
-
+    """Return the stream id, device index and device type of the current stream of ``device``."""
     return _facts(streams.current_stream(device))
 
 
 def default_stream(device: int) -> tuple[int, int, int]:
-    """Stream id, device index and device type of the default stream of ``device``."""
-    from tdev_core import streams
-
+    """Return the stream id, device index and device type of the default stream of ``device``."""
     return _facts(streams.default_stream(device))
 
 
@@ -91,8 +72,6 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 
     ``torch.cuda._set_stream_by_id`` too, which calls it with the same names.
     """
-    from tdev_core import streams
-
     default = streams.default_stream(device_index)
     known = default.stream_id == stream_id
     streams.set_stream(
@@ -101,13 +80,11 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 
 
 def sleep(cycles: int) -> None:
-    """``torch.cuda._sleep``: wait for ``cycles`` of the clock, taken as 1 GHz where the system tells none.
+    """Wait (``torch.cuda._sleep``) for ``cycles`` of the clock, taken as 1 GHz where the system tells none.
 
     Programs use it for work of a known length, to see what overlaps with it. Nothing here overlaps, so it
     takes its time before it returns.
     """
-    from tdev_core.cuda import sensors
-
     try:
         megahertz = sensors.clock_rate()
     except UnsupportedError:
@@ -116,7 +93,7 @@ def sleep(cycles: int) -> None:
 
 
 def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:
-    """``torch.cuda._get_device_index``: the accelerator's index that ``device`` means.
+    """Return the accelerator's index that ``device`` means, as ``torch.cuda._get_device_index`` does.
 
     Args:
         device: an int, which is handed back; a device or its string; ``torch.cuda.device(i)``; or None.
@@ -142,19 +119,17 @@ def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = Fals
 
 
 def get_generator(device: Any) -> torch.Generator:
-    """``torch.cuda._get_generator``: the default generator of ``device``."""
-    from tdev_core.cuda import rng
-
+    """Return the default generator of ``device``: ``torch.cuda._get_generator``."""
     return rng.default_generators[device_index(device)]
 
 
 def get_rng_state_offset(device: Any = "cuda") -> int:
-    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    """Raise UnsupportedError: only CUDA's generator counts in steps that can be set."""
     _no_offset("_get_rng_state_offset")
 
 
 def set_rng_state_offset(offset: int, device: Any = "cuda") -> None:
-    """Only CUDA's generator counts in steps that can be set: UnsupportedError."""
+    """Raise UnsupportedError: only CUDA's generator counts in steps that can be set."""
     _no_offset("_set_rng_state_offset")
 
 
@@ -167,20 +142,20 @@ def _no_offset(name: str) -> NoReturn:
 
 
 def ipc_collect() -> None:
-    """Nothing: there are no CUDA IPC handles."""
+    """Do nothing: there are no CUDA IPC handles."""
 
 
 def arch_flags() -> None:
-    """None: no CUDA kernels are compiled in."""
+    """Return None: no CUDA kernels are compiled in."""
 
 
 def compiled_version() -> int:
-    """0: torch was compiled with no CUDA. A number, because programs compare it."""
+    """Return 0: torch was compiled with no CUDA. A number, because programs compare it."""
     return 0
 
 
 def attach_out_of_memory_observer(observer: Any) -> None:
-    """No allocator here calls back before it fails: UnsupportedError."""
+    """Raise UnsupportedError: no allocator here calls back before it fails."""
     unsupported(
         "torch._C._cuda_attach_out_of_memory_observer",
         "no allocator here calls back before it fails",

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
+from tdev_core.accelerators.queues import device_of_index
 from tdev_core.devices import device_index, translate
-from tdev_core.queues import device_of_index
 
 __all__ = [
     "broadcast",

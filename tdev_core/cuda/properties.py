@@ -18,10 +18,10 @@ from typing import Any, Literal
 import torch
 
 from tdev_core.accelerator import accelerator
-from tdev_core.accelerators.cpu import host
+from tdev_core.accelerators import host
+from tdev_core.accelerators.queues import device_of_index, select_device
 from tdev_core.backend import Backend, availability, current
 from tdev_core.devices import device_index
-from tdev_core.queues import device_of_index, select_device
 
 __all__ = [
     "CUDA_VERSION",

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from tdev_core.accelerators.cpu import host
+from tdev_core.accelerators import host
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.devices import device_index
 

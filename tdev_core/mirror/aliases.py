@@ -12,7 +12,7 @@ from types import ModuleType
 
 from tdev_core.backend import Backend, current
 from tdev_core.compiler import dynamo
-from tdev_core.cuda import bindings
+from tdev_core.cuda import binding_names
 from tdev_core.mirror import versions
 from tdev_core.mirror.module import STATE, MirrorModule, State
 
@@ -51,7 +51,7 @@ class AliasFinder(MetaPathFinder):
         lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
         own: Mapping[str, str] = {}
         if module.__name__ == "torch._C" and current() is not Backend.CUDA:
-            own = bindings.NAMES
+            own = binding_names.NAMES
         if not lost and not own:
             return module
         stand_in = MirrorModule(self.prefix + module.__name__[len("torch.") :], module.__doc__)

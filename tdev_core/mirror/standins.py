@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import accelerator
+from tdev_core.accelerators.queues import device_of_index, device_type_number
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index, translate
-from tdev_core.queues import device_type_number
 
 __all__ = ["Event", "Generator", "Stream", "device"]
 
@@ -66,7 +66,7 @@ def _made(device: Any, args: tuple[Any, ...]) -> torch.device:
 
 
 def _device_arguments(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
-    """``device("cuda")``, ``device(device=…)``, ``device(type=…, index=…)`` as positional arguments."""
+    """Read ``device("cuda")``, ``device(device=…)``, ``device(type=…, index=…)`` as positional arguments."""
     if "device" in kwargs and not args and len(kwargs) == 1:
         return (kwargs["device"],)
     if set(kwargs) <= {"type", "index"} and len(args) + len(kwargs) <= 2:
@@ -97,12 +97,10 @@ class device(metaclass=_DeviceMeta):
 
 
 def _emulated(given: Any) -> Any:
-    """The translated device if its streams and events are tdev's own; None if torch has them."""
+    """Return the translated device if its streams and events are tdev's own; None if torch has them."""
     if current() in (Backend.CUDA, Backend.MPS):
         return None
     if given is None:
-        from tdev_core.queues import device_of_index
-
         return device_of_index(device_index(None))
     where = translate(given)
     asked = str(given).partition(":")[0]
@@ -112,7 +110,7 @@ def _emulated(given: Any) -> Any:
 
 
 def _real(cls: _StandIn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch's own object on the translated device, the first argument."""
+    """Make torch's own object on the translated device, the first argument."""
     if args:
         args = (translate(args[0]), *args[1:])
     if "device" in kwargs:
@@ -121,10 +119,10 @@ def _real(cls: _StandIn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 class _StreamMeta(_StandIn):
-    """torch's guard for devices that Python registers tells no streams apart; see ``stream_objects``."""
+    """torch's guard for devices that Python registers tells no streams apart; see ``streams``."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from tdev_core.stream_objects import Stream
+        from tdev_core.accelerators.streams import Stream  # `import tdev` does without
 
         if "stream_id" in kwargs:
             if (
@@ -146,7 +144,7 @@ class _EventMeta(_StandIn):
     """torch's guard for such devices has no events at all: recording one raises."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        from tdev_core.events import Event
+        from tdev_core.accelerators.events import Event  # `import tdev` does without
 
         where = _emulated(args[0] if args else kwargs.get("device"))
         if where is not None and len(args) <= 1 and kwargs.keys() <= _EVENT_OPTIONS | {"device"}:

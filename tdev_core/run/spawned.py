@@ -4,6 +4,7 @@
 child's ``__main__``; so the program is executed in this very namespace. See :func:`.state.hand_on`.
 """
 
+import importlib as _importlib
 import sys as _sys
 
 from tdev_core.run import mainmodule as _mainmodule
@@ -13,7 +14,7 @@ if __name__ == "__mp_main__":
     _inherited = _state.inherited()
     _compiler = _state.set_up(_inherited)
     if _inherited.mirror:
-        import tdev  # noqa: F401  (its shims belong to the set-up)
+        _importlib.import_module("tdev")  # its shims belong to the set-up
     _main = _mainmodule.of(_inherited, _compiler)
     if _main is not None:
         _sys.argv[0] = _main.path

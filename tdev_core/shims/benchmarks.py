@@ -12,9 +12,9 @@ import timeit
 from collections.abc import Callable
 from typing import Any
 
+from tdev_core.accelerators.queues import drain
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
-from tdev_core.queues import drain
 
 __all__ = ["timer_waiting"]
 

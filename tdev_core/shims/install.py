@@ -18,7 +18,8 @@ from typing import Any
 
 from tdev_core import counters, settings
 from tdev_core.backend import Backend, current
-from tdev_core.shims import after_import, calls, safetensors_files
+from tdev_core.import_hooks import when_imported
+from tdev_core.shims import calls, safetensors_files
 from tdev_core.shims.generic import translating
 
 __all__ = ["Shim", "add", "install", "installed", "replaced_descriptors", "uninstall", "wanted"]
@@ -106,7 +107,7 @@ def install(shims: Iterable[Shim]) -> None:
                 _waiting.setdefault(shim.module, []).append(shim)
             elif shim.dotted not in present:
                 _replace(shim, module)
-        after_import.watch(_waiting.keys(), _arrived)
+        when_imported([*_waiting], _imported)
         safetensors_files.install()
 
 
@@ -117,7 +118,8 @@ def add(shim: Shim) -> None:
             _replace(shim, sys.modules[shim.module])
 
 
-def _arrived(module: ModuleType) -> None:
+def _imported(module: ModuleType) -> None:
+    """Replace what waited for ``module``; nothing where the shims have been uninstalled since."""
     with _lock:
         for shim in _waiting.pop(module.__name__, ()):
             _replace(shim, module)
@@ -141,7 +143,6 @@ def uninstall() -> None:
     """
     with _lock:
         _waiting.clear()
-        after_import.watch((), _arrived)
         safetensors_files.uninstall()
         while _installed:
             entry = _installed.pop()

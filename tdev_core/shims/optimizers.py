@@ -1,7 +1,7 @@
 """Shims for optimizers: ``capturable=True`` makes a step fit for a CUDA graph.
 
 torch refuses it for parameters on the CPU and on MPS. There the graphs that a program captures are
-replayed by running them again (:mod:`tdev_core.graphed`), for which every step is fit as it is.
+replayed by running them again (:mod:`tdev_core.cuda.graphs.callables`), for which every step is fit as it is.
 """
 
 from __future__ import annotations

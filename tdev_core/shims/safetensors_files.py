@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from tdev_core.devices import translate
-from tdev_core.shims.after_import import call_when_imported
+from tdev_core.import_hooks import when_imported
 
 __all__ = ["install", "uninstall"]
 
@@ -30,7 +30,7 @@ def install() -> None:
     global _active
     if not _active:
         _active = True
-        call_when_imported(_MODULES, _arrived)
+        when_imported(_MODULES, _arrived)
 
 
 def uninstall() -> None:

@@ -16,9 +16,9 @@ from typing import Any
 
 import torch
 
+from tdev_core.accelerators.queues import device_of_index
 from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index
-from tdev_core.queues import device_of_index
 from tdev_core.shims import install as shims
 
 __all__ = ["SparseTensorType", "StorageType", "TensorType", "set_default_tensor_type"]

@@ -14,8 +14,13 @@ importlib.import_module(f"tdev_core.accelerators.{kind}").activate()
 import torch  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
-from tdev_core import events, graphs, streams  # noqa: E402
-from tdev_core.cuda import comm, properties, rng  # noqa: E402
+from tdev_core.accelerators import events, streams  # noqa: E402
+from tdev_core.cuda import (  # noqa: E402
+    comm,
+    graphs,  # noqa: E402
+    properties,
+    rng,
+)
 from tdev_core.cuda.memory import history  # noqa: E402
 from tdev_core.cuda.memory import usage as memory  # noqa: E402
 from tdev_core.mirror import standins  # noqa: E402

@@ -11,7 +11,7 @@ import sys
 import pytest
 import torch
 
-from tdev_core import streams
+from tdev_core.accelerators import streams
 from tdev_core.cuda.memory import allocator, history, pools, usage
 
 

@@ -55,9 +55,7 @@ def test_gloo_is_told_of_mps(monkeypatch: pytest.MonkeyPatch) -> None:
     """MPS has no collectives of its own: kernels are registered with its dispatch key."""
     told: list[tuple[str, str]] = []
     monkeypatch.setattr(backend_names, "current", lambda: Backend.MPS)
-    monkeypatch.setattr(
-        host_copies, "serve", lambda kind, key: told.append((kind, key)) or "gloo"
-    )
+    monkeypatch.setattr(host_copies, "serve", lambda kind, key: told.append((kind, key)) or "gloo")
     assert backend_names.host_name("nccl") == "gloo"
     assert backend_names.host_name("gloo") == "gloo"
     assert told == [("mps", "MPS")] * 2

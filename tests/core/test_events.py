@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from multiprocessing import get_context
 from unittest import mock
@@ -11,8 +9,9 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import events, streams
+from tdev_core.accelerators import events, streams
 from tdev_core.backend import Backend
+from tests.forkserver import python
 
 
 def _timed() -> events.Event:
@@ -185,9 +184,9 @@ def test_a_handle_works_in_a_spawned_process():
 def test_importing_events_starts_no_thread_and_no_device():
     code = (
         "import threading, torch\n"
-        "from tdev_core import events, streams\n"
+        "from tdev_core.accelerators import events, streams\n"
         "events.Event(); streams.Stream()\n"
         "assert threading.active_count() == 1 and not torch.cuda.is_initialized()\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tdev_core import graphs, streams
+from tdev_core.accelerators import streams
+from tdev_core.cuda import graphs
 from tdev_core.errors import UnsupportedError
 
 

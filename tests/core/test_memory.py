@@ -12,24 +12,20 @@ import time
 import pytest
 import torch
 
-from tdev_core.accelerators.cpu import heap, host
+from tdev_core.accelerators import host
+from tdev_core.accelerators.cpu import heap
 from tdev_core.accelerators.cpu.accelerator import used_mark
 from tdev_core.cuda.memory import statistics as memory_stats
 from tdev_core.cuda.memory import usage as memory
 from tdev_core.errors import DeviceWarning
 from tdev_core.watermark import Watermark
+from tests.forkserver import environment, python
 
 MIB = 1 << 20
 
 
-def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return python("-c", code, env=environment(**settings))
 
 
 @pytest.mark.parametrize("size", [300_000, 4 * MIB, 64 * MIB], ids=str)
@@ -107,7 +103,7 @@ def test_without_mallinfo_the_kernels_count_is_used():
     code = (
         "from tdev_core.accelerators.cpu import heap\n"
         "heap._glibc = lambda: None\n"
-        "from tdev_core import memory\n"
+        "from tdev_core.cuda.memory import usage as memory\n"
         "import torch\n"
         "a = memory.allocated(); x = torch.ones(1 << 25, dtype=torch.uint8)\n"
         "print(heap.source(), memory.allocated() - a > 30_000_000)\n"

@@ -10,8 +10,8 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import queues, streams
 from tdev_core.accelerator import Counted
+from tdev_core.accelerators import queues, streams
 from tdev_core.backend import Backend
 from tdev_core.cuda.memory import allocator
 from tdev_core.cuda.memory import statistics as memory_stats
@@ -80,7 +80,7 @@ def test_mps_answers_through_torch(on):
 
 def test_a_stream_on_mps_is_asked_through_an_event(monkeypatch):
     stream = streams.Stream()
-    monkeypatch.setattr("tdev_core.stream_objects.current", lambda: Backend.MPS)
+    monkeypatch.setattr("tdev_core.accelerators.streams.current", lambda: Backend.MPS)
     with mock.patch.object(torch.mps, "Event", autospec=True) as event:
         event.return_value.query.return_value = False
         assert stream.query() is False

@@ -14,8 +14,7 @@ from unittest import mock
 import pytest
 import torch
 
-from tdev_core import queues
-from tdev_core.accelerators.cpu import host
+from tdev_core.accelerators import host, queues
 from tdev_core.backend import Backend
 from tdev_core.cuda import properties, sensors
 from tdev_core.errors import DeviceWarning, UnsupportedError
@@ -33,7 +32,7 @@ def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 _ASK = (
-    "from tdev_core import properties as p\n"
+    "from tdev_core.cuda import properties as p\n"
     "print(p.is_available(), p.device_count(), p.current_accelerator(), p.current_device())"
 )
 
@@ -49,7 +48,7 @@ def test_availability_and_count_go_together(wish, answer):
 
 def test_torch_itself_goes_on_telling_the_truth():
     code = (
-        "import torch\nfrom tdev_core import properties as p\n"
+        "import torch\nfrom tdev_core.cuda import properties as p\n"
         "assert p.is_available()\nprint(torch.cuda.is_available(), torch.accelerator.is_available())"
     )
     done = _run(code, TDEV_BACKEND="cpu", TDEV_CUDA_AVAILABLE="true")

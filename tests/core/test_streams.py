@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 
 import pytest
 import torch
 
-from tdev_core import events, queues, streams
-from tdev_core.builds import has_cuda_classes
+from tdev_core.accelerators import events, queues, streams
+from tdev_core.accelerators.instances import has_cuda_classes
 from tdev_core.errors import DeviceWarning
+from tests.forkserver import environment, python
 
 
 @pytest.fixture(autouse=True)
@@ -220,7 +218,8 @@ def test_an_index_that_is_not_there_is_folded_with_a_warning():
 _CUDA_BUILD = """
 import torch
 torch._C._has_cuda = True  # what a CUDA build says of itself, also where there is no GPU
-from tdev_core import events, graphs, streams
+from tdev_core.accelerators import events, streams
+from tdev_core.cuda import graphs
 from tdev_core.cuda.memory import pools
 s = streams.Stream()
 assert not isinstance(type(s), torch.cuda.Stream) and isinstance(s, torch.cuda.Stream)
@@ -245,11 +244,5 @@ print("as in a CUDA build")
 
 
 def test_where_torchs_classes_are_real_ours_stand_beside_them():
-    done = subprocess.run(
-        [sys.executable, "-c", _CUDA_BUILD],
-        env={**os.environ, "TDEV_BACKEND": "cpu", "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", _CUDA_BUILD, env=environment(TDEV_BACKEND="cpu"))
     assert (done.returncode, done.stdout.strip()) == (0, "as in a CUDA build"), done.stderr

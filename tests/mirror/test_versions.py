@@ -145,11 +145,11 @@ def test_an_alias_that_is_not_generated_blames_no_other_torch() -> None:
     """``tdev._C`` answers some names itself; what goes wrong with one is told as it is."""
     code = """
         import tdev
-        from tdev_core.cuda import bindings
+        from tdev_core.cuda import binding_names
         from tdev_core.mirror import versions
         assert not versions.differs("")
-        name = next(iter(bindings.NAMES))
-        module, _, attribute = bindings.NAMES[name].partition(":")
+        name = next(iter(binding_names.NAMES))
+        module, _, attribute = binding_names.NAMES[name].partition(":")
         import importlib
         delattr(importlib.import_module(module), attribute)
         try:

@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
-ROOT = Path(__file__).parents[2]
+from tests.forkserver import environment, python, start
+
 WORKER = Path(__file__).parent / "worker.py"
 ACTIVATE = "import torch, tdev_core.accelerators.sim\ntdev_core.accelerators.sim.activate()\n"
 
 
-def environment(**extra: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith("TDEV_")}
-    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
-    return {**kept, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", **extra}
-
-
-def run(code: str, **extra: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment(**extra),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def run(code: str, fresh: bool = False, **extra: str) -> str:
+    done = python("-c", code, env=environment(**extra), fresh=fresh, timeout=120)
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
 
@@ -49,7 +35,8 @@ def test_importing_registers_nothing() -> None:
         "import sys, tdev_core.accelerators.sim, tdev_core.accelerators.privateuse\n"
         "assert 'torch' not in sys.modules\n"
         "import torch\n"
-        "print(torch._C._get_privateuse1_backend_name())\n"
+        "print(torch._C._get_privateuse1_backend_name())\n",
+        fresh=True,
     )
     assert out == "privateuseone\n"
 
@@ -92,7 +79,7 @@ def test_capacity_from_the_environment() -> None:
         TDEV_SIM_MEMORY="1MiB",
     )
     assert out.startswith("(1048576, 1048576)\n")
-    assert "Tried to allocate 4.00 MiB" in out and "capacity of 1.00 MiB" in out
+    assert "Tried to allocate 4.00 MiB" in out and "capacity of 1024.00 KiB" in out
 
 
 def distribute(tmp_path: Path, backend: str, device: str) -> list[list[torch.Tensor]]:
@@ -100,17 +87,12 @@ def distribute(tmp_path: Path, backend: str, device: str) -> list[list[torch.Ten
     store = tmp_path / f"store-{device}"
     outs = [tmp_path / f"{device}-{rank}.pt" for rank in range(2)]
     workers = [
-        subprocess.Popen(
-            [sys.executable, str(WORKER), str(rank), str(store), backend, device, str(out)],
-            env=environment(),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        start(str(WORKER), str(rank), str(store), backend, device, str(out), env=environment())
         for rank, out in enumerate(outs)
     ]
     for worker in workers:
-        _, stderr = worker.communicate(timeout=180)
-        assert worker.returncode == 0, stderr[-3000:]
+        done = worker.wait(timeout=180)
+        assert done.returncode == 0, done.stderr[-3000:]
     return [torch.load(out) for out in outs]
 
 
@@ -168,13 +150,7 @@ if __name__ == "__main__":
 def test_spawned_processes_share_memory(tmp_path: Path) -> None:
     script = tmp_path / "spawn.py"
     script.write_text(SPAWN)
-    done = subprocess.run(
-        [sys.executable, str(script)],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = python(str(script), env=environment(), timeout=120)
     assert done.returncode == 0 and done.stdout == "shared\n", done.stderr[-3000:]
 
 

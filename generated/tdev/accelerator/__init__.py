@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tdev_core import streams as _streams
+from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.cuda import properties as _properties

@@ -7,8 +7,8 @@ and on CUDA these are too.
 
 from __future__ import annotations
 
-from tdev_core import graphs as _graphs
 from tdev_core.backend import Backend as _Backend
+from tdev_core.cuda import graphs as _graphs
 from tdev_core.mirror import adoption as _adoption
 
 Graph = _graphs.AcceleratorGraph

@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from tdev_core import graphs as _graphs
 from tdev_core.backend import Backend as _Backend
+from tdev_core.cuda import graphs as _graphs
 from tdev_core.mirror import adoption as _adoption
 
 CUDAGraph = _graphs.CUDAGraph

@@ -7,8 +7,8 @@ and on CUDA these are too.
 
 from __future__ import annotations
 
-from tdev_core import events as _events
-from tdev_core import streams as _streams
+from tdev_core.accelerators import events as _events
+from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.mirror import adoption as _adoption
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import streams as _streams
+from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_mps as _instead_of_mps
 from tdev_core.backend import unsupported as _unsupported

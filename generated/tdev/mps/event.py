@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tdev_core import events as _events
+from tdev_core.accelerators import events as _events
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_mps as _instead_of_mps
 from tdev_core.mirror import adoption as _adoption

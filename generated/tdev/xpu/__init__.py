@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from tdev_core import devices as _devices
-from tdev_core import streams as _streams
+from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.backend import unsupported as _unsupported

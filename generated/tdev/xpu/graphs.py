@@ -10,10 +10,10 @@ from typing import Any
 
 import torch
 
-from tdev_core import graphs as _graphs
-from tdev_core import graphs_cuda as _graphs_cuda
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
+from tdev_core.cuda import graphs as _graphs
+from tdev_core.cuda.graphs import native_graphs as _native_graphs
 from tdev_core.mirror import adoption as _adoption
 
 XPUGraph: Any
@@ -21,7 +21,7 @@ graph: Any
 match _current():
     case _Backend.CUDA:
         XPUGraph = torch.cuda.CUDAGraph
-        graph = _graphs_cuda.XpuGraphContext
+        graph = _native_graphs.XpuGraphContext
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         XPUGraph = _graphs.CUDAGraph
         graph = _graphs.XpuGraphContext

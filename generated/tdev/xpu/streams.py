@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from tdev_core import events as _events
-from tdev_core import streams as _streams
+from tdev_core.accelerators import events as _events
+from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.mirror import adoption as _adoption

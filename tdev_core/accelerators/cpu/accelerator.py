@@ -7,7 +7,8 @@ from functools import lru_cache
 import torch
 
 from tdev_core.accelerator import Accelerator
-from tdev_core.accelerators.cpu import heap, host
+from tdev_core.accelerators import host
+from tdev_core.accelerators.cpu import heap
 from tdev_core.watermark import Watermark
 
 __all__ = ["CpuAccelerator", "reserved_mark", "used_mark"]

@@ -17,7 +17,7 @@ import threading
 import weakref
 from typing import Any
 
-from tdev_core.accelerators.cpu import host
+from tdev_core.accelerators import host
 from tdev_core.accelerators.mlx import dtypes
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.errors import UnsupportedError, no_memory

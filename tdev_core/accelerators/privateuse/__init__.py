@@ -18,8 +18,7 @@ How a device is built on it::
                      ``UntypedStorage(n, device=…)``, …) so that pickle, deepcopy, ``torch.save`` and
                      ``torch.load`` are right.
 * ``module``         the module that torch expects as ``torch.<name>`` (``device_count``, ``manual_seed_all``,
-                     memory, streams, RNG state), answered by an ``Accelerator``.
-* ``streams``        ``Stream`` and ``Event`` for a device that runs each operator to its end before it returns.
+                     memory, RNG state), answered by an ``Accelerator``, and by ``tdev_core.accelerators.streams``.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
 * ``compiling``      which compiler serves where TorchInductor is asked for.
 * ``recomputing``    the draws that a compiled backward pass makes once more.

@@ -17,7 +17,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from tdev_core.errors import DeviceWarning, warn_once
-from tdev_core.shims.after_import import call_when_imported
+from tdev_core.import_hooks import when_imported
 
 __all__ = ["install"]
 
@@ -26,7 +26,7 @@ _INDUCTOR = "torch._inductor.compile_fx"
 
 def install(name: str, compiler: str) -> None:
     """Have ``compiler``, a registered backend of ``torch.compile``, take Inductor's graphs on ``name``."""
-    call_when_imported({_INDUCTOR}, lambda module: _route(module, name, compiler))
+    when_imported({_INDUCTOR}, lambda module: _route(module, name, compiler))
 
 
 def _route(module: ModuleType, name: str, compiler: str) -> None:
@@ -50,7 +50,7 @@ def _route(module: ModuleType, name: str, compiler: str) -> None:
 
 
 def _touches(model: Any, inputs: Any, name: str) -> bool:
-    """Whether an input, a parameter or a value of the graph ``model`` is on the device."""
+    """Tell whether an input, a parameter or a value of the graph ``model`` is on the device."""
     values = list(tree_leaves(inputs))
     if isinstance(model, torch.nn.Module):
         values += [*model.parameters(), *model.buffers()]

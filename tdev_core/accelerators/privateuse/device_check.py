@@ -1,4 +1,4 @@
-"""Which tensors an operator may mix, as CUDA decides it.
+"""Decides which tensors an operator may mix, as CUDA does.
 
 CUDA's wrappers refuse tensors on different devices, except where ``native_functions.yaml`` says
 ``device_check: NoCheck``: there TensorIterator lets zero-dimensional *CPU* tensors through, or the
@@ -67,7 +67,7 @@ def _base(facts: Facts) -> str:
 
 
 def cpu_scalars(facts: Facts) -> bool:
-    """Whether zero-dimensional CPU tensors may be mixed in."""
+    """Tell whether zero-dimensional CPU tensors may be mixed in."""
     base = _base(facts)
     if base.startswith("_foreach_"):
         return True
@@ -75,12 +75,12 @@ def cpu_scalars(facts: Facts) -> bool:
 
 
 def any_device(facts: Facts) -> frozenset[str]:
-    """Names of the arguments that may be on another device than the rest."""
+    """Return the names of the arguments that may be on another device than the rest."""
     return frozenset(_ANY.get(_base(facts), ()))
 
 
 def mixed_devices(facts: Facts, devices: Sequence[object], argument: str) -> RuntimeError:
-    """torch's error for tensors on ``devices`` (two of them), found at ``argument``."""
+    """Word torch's error for tensors on ``devices`` (two of them), found at ``argument``."""
     first, second = devices
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {first} and "

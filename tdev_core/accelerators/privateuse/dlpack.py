@@ -46,12 +46,12 @@ _new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 def capsule(address: int, name: Any = NAME) -> Any:
-    """A capsule of the ``ManagedTensor`` at ``address``; ``name`` must live as long as it does."""
+    """Make a capsule of the ``ManagedTensor`` at ``address``; ``name`` must live as long as it does."""
     return _new(address, name, None)
 
 
 def empty_bytes(index: int) -> Any:
-    """A DLPack capsule of no bytes on ``PrivateUse1`` device ``index``."""
+    """Make a DLPack capsule of no bytes on ``PrivateUse1`` device ``index``."""
     shape, strides = (ctypes.c_int64 * 1)(0), (ctypes.c_int64 * 1)(1)
     managed = ManagedTensor(
         device_type=EXTENSION_DEVICE,

@@ -35,7 +35,7 @@ class DeviceGenerator(torch.Generator):
         return self._device
 
     def clone_state(self) -> DeviceGenerator:
-        """A new generator for the same device with the same state."""
+        """Make a new generator for the same device with the same state."""
         return _rebuild(str(self._device), self.get_state())
 
     def __reduce__(self) -> Any:
@@ -43,7 +43,7 @@ class DeviceGenerator(torch.Generator):
 
 
 def find(generator: torch.Generator) -> DeviceGenerator | None:
-    """The ``DeviceGenerator`` that ``generator`` is or wraps; None for any other generator."""
+    """Return the ``DeviceGenerator`` that ``generator`` is or wraps; None for any other generator."""
     return _by_address.get(generator._cdata)  # type: ignore[attr-defined]
 
 

@@ -14,44 +14,70 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import Accelerator
-from tdev_core.accelerators.privateuse import streams
+from tdev_core.accelerators import streams
+from tdev_core.accelerators.events import Event
 
 __all__ = ["DeviceModule"]
+
+
+def _index(accelerator: Accelerator, device: Any) -> int:
+    """Return the index that ``device`` (None, int, str or ``torch.device``) names, as torch would: exactly.
+
+    Raises:
+        TypeError: a bool.
+        ValueError: a device of another type.
+        RuntimeError: an index that does not exist.
+    """
+    if device is None:
+        return accelerator.current_device()
+    if isinstance(device, bool):
+        raise TypeError("a device must be None, an int, a str or a torch.device, not a bool")
+    if isinstance(device, int):
+        index = accelerator.current_device() if device < 0 else device
+    else:
+        wanted = torch.device(device)
+        if wanted.type != accelerator.type:
+            raise ValueError(f"Expected a {accelerator.type} device, but got: {wanted}")
+        index = accelerator.current_device() if wanted.index is None else wanted.index
+    if index >= accelerator.device_count():
+        raise RuntimeError(
+            f"{accelerator.type} error: invalid device ordinal ({accelerator.type}:{index} was asked "
+            f"for and there are {accelerator.device_count()})"
+        )
+    return index
 
 
 class device:
     """Makes a device current for the block. ``device`` is an index, a string or a ``torch.device``."""
 
+    accelerator: Accelerator
+
     def __init__(self, device: Any) -> None:
-        self.idx = streams.device_index(device) if device is not None else None
+        self.idx = _index(self.accelerator, device) if device is not None else None
         self.prev_idx: int | None = None
 
     def __enter__(self) -> None:
         if self.idx is not None:
-            accelerator = streams._owner["accelerator"]
-            self.prev_idx = accelerator.current_device()
-            accelerator.set_device(self.idx)
+            self.prev_idx = self.accelerator.current_device()
+            self.accelerator.set_device(self.idx)
 
     def __exit__(self, *exc_info: object) -> None:
         if self.prev_idx is not None:
-            streams._owner["accelerator"].set_device(self.prev_idx)
+            self.accelerator.set_device(self.prev_idx)
 
 
 class device_of(device):
     """Makes the device of a tensor current for the block; tensors elsewhere change nothing."""
 
     def __init__(self, tensor: torch.Tensor) -> None:
-        accelerator = streams._owner["accelerator"]
-        super().__init__(tensor.device if tensor.device.type == accelerator.type else None)
+        super().__init__(tensor.device if tensor.device.type == self.accelerator.type else None)
 
 
 class DeviceModule(types.ModuleType):
     """``torch.<name>``: what ``torch.cuda`` is for CUDA, answered by an ``Accelerator``."""
 
-    device = device
-    device_of = device_of
     Stream = streams.Stream
-    Event = streams.Event
+    Event = Event
     StreamContext = streams.StreamContext
     stream = streams.StreamContext
     OutOfMemoryError = torch.OutOfMemoryError
@@ -63,7 +89,9 @@ class DeviceModule(types.ModuleType):
         super().__init__(f"torch.{name}", f"The '{name}' device of tdev.")
         self._accelerator = accelerator
         self._amp_dtypes = amp_dtypes
-        streams.bind(accelerator)
+        here = {"accelerator": accelerator}
+        self.device = type("device", (device,), here)
+        self.device_of = type("device_of", (device_of,), here)
         self.random = types.ModuleType(f"torch.{name}.random")
         for function in (
             "get_rng_state",
@@ -75,18 +103,21 @@ class DeviceModule(types.ModuleType):
             setattr(self.random, function, getattr(self, function))
         sys.modules[f"torch.{name}.random"] = self.random
 
+    def _index(self, device: Any) -> int:
+        return _index(self._accelerator, device)
+
     # devices
 
     def is_available(self) -> bool:
-        """True: the device type is registered only where it can be used."""
+        """Return True: the device type is registered only where it can be used."""
         return True
 
     def is_initialized(self) -> bool:
-        """True: there is nothing to set up later."""
+        """Return True: there is nothing to set up later."""
         return True
 
     def init(self) -> None:
-        """Nothing to do; see :meth:`is_initialized`."""
+        """Do nothing; see :meth:`is_initialized`."""
 
     _lazy_init = init
 
@@ -94,18 +125,18 @@ class DeviceModule(types.ModuleType):
         return bool(getattr(self._accelerator, "in_bad_fork", lambda: False)())
 
     def device_count(self) -> int:
-        """How many devices there are."""
+        """Count the devices."""
         return self._accelerator.device_count()
 
     def current_device(self) -> int:
-        """Index of the calling thread's current device."""
+        """Return the index of the calling thread's current device."""
         return self._accelerator.current_device()
 
     def set_device(self, device: Any) -> None:
         """Make ``device`` current; a negative index changes nothing, as with CUDA."""
         if isinstance(device, int) and not isinstance(device, bool) and device < 0:
             return
-        self._accelerator.set_device(streams.device_index(device))
+        self._accelerator.set_device(self._index(device))
 
     def _exchange_device(self, index: int) -> int:
         before = self._accelerator.current_device()
@@ -116,22 +147,22 @@ class DeviceModule(types.ModuleType):
     _maybe_exchange_device = _exchange_device
 
     def get_device_name(self, device: Any = None) -> str:
-        """A name for the device; it is the type and the index."""
-        return f"{self._accelerator.type}:{streams.device_index(device)}"
+        """Return a name for the device: the type and the index."""
+        return f"{self._accelerator.type}:{self._index(device)}"
 
     def synchronize(self, device: Any = None) -> None:
         """Return when all work on ``device`` is done."""
-        self._accelerator.synchronize(streams.device_index(device))
+        self._accelerator.synchronize(self._index(device))
 
     # streams
 
     def current_stream(self, device: Any = None) -> streams.Stream:
-        """The calling thread's current stream."""
-        return streams.current_stream(device)
+        """Return the calling thread's current stream."""
+        return streams.current_stream(self._index(device))
 
     def default_stream(self, device: Any = None) -> streams.Stream:
-        """The device's default stream."""
-        return streams.default_stream(device)
+        """Return the device's default stream."""
+        return streams.default_stream(self._index(device))
 
     def set_stream(self, stream: streams.Stream | None) -> None:
         """Make ``stream`` current; None changes nothing."""
@@ -157,19 +188,19 @@ class DeviceModule(types.ModuleType):
         self.manual_seed_all(self._accelerator.seed(0))
 
     def initial_seed(self) -> int:
-        """The seed of the current device's generator."""
+        """Return the seed of the current device's generator."""
         return self._accelerator.initial_seed(self._accelerator.current_device())
 
     def get_rng_state(self, device: Any = None) -> torch.Tensor:
-        """The state of the device's generator, a uint8 CPU tensor."""
-        return self._accelerator.get_rng_state(streams.device_index(device))
+        """Return the state of the device's generator, a uint8 CPU tensor."""
+        return self._accelerator.get_rng_state(self._index(device))
 
     def set_rng_state(self, new_state: torch.Tensor, device: Any = None) -> None:
         """Restore what :meth:`get_rng_state` gave."""
-        self._accelerator.set_rng_state(new_state, streams.device_index(device))
+        self._accelerator.set_rng_state(new_state, self._index(device))
 
     def get_rng_state_all(self) -> list[torch.Tensor]:
-        """The states of all devices' generators."""
+        """Return the states of all devices' generators."""
         return [self.get_rng_state(index) for index in range(self.device_count())]
 
     def set_rng_state_all(self, new_states: list[torch.Tensor]) -> None:
@@ -179,45 +210,45 @@ class DeviceModule(types.ModuleType):
 
     @property
     def default_generators(self) -> tuple[torch.Generator, ...]:
-        """One generator for each device."""
+        """Return one generator for each device."""
         return tuple(self._accelerator.generator(i) for i in range(self.device_count()))
 
     # memory, in bytes
 
     def memory_allocated(self, device: Any = None) -> int:
-        """Bytes that live tensors hold."""
-        return self._accelerator.allocated(streams.device_index(device))
+        """Return the bytes that live tensors hold."""
+        return self._accelerator.allocated(self._index(device))
 
     def max_memory_allocated(self, device: Any = None) -> int:
-        """The most bytes that were held since the start or the last reset."""
-        return self._accelerator.peak(streams.device_index(device))
+        """Return the most bytes that were held since the start or the last reset."""
+        return self._accelerator.peak(self._index(device))
 
     def reset_peak_memory_stats(self, device: Any = None) -> None:
         """Let the peak start again from what is held now."""
-        self._accelerator.reset_peak(streams.device_index(device))
+        self._accelerator.reset_peak(self._index(device))
 
     def memory_reserved(self, device: Any = None) -> int:
-        """The same as :meth:`memory_allocated`: nothing is cached."""
+        """Return the same as :meth:`memory_allocated`: nothing is cached."""
         return self.memory_allocated(device)
 
     def max_memory_reserved(self, device: Any = None) -> int:
-        """The same as :meth:`max_memory_allocated`: nothing is cached."""
+        """Return the same as :meth:`max_memory_allocated`: nothing is cached."""
         return self.max_memory_allocated(device)
 
     def mem_get_info(self, device: Any = None) -> tuple[int, int]:
         """Free and total bytes."""
-        index = streams.device_index(device)
+        index = self._index(device)
         return self._accelerator.free(index), self._accelerator.total(index)
 
     def empty_cache(self) -> None:
-        """Nothing to do: freed memory goes back at once."""
+        """Do nothing: freed memory goes back at once."""
 
     # mixed precision
 
     def get_amp_supported_dtype(self) -> list[torch.dtype]:
-        """What ``torch.autocast`` may use."""
+        """List the types that ``torch.autocast`` may use."""
         return list(self._amp_dtypes)
 
     def is_bf16_supported(self, including_emulation: bool = True) -> bool:
-        """Whether bfloat16 may be used."""
+        """Tell whether bfloat16 may be used."""
         return torch.bfloat16 in self._amp_dtypes

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from tdev_core.shims.after_import import call_when_imported
+from tdev_core.import_hooks import when_imported
 
 __all__ = ["install"]
 
@@ -27,7 +27,7 @@ _Key: Any = torch._C.DispatchKey
 
 def install(name: str) -> None:
     """Have both operators work on the device type ``name``, once torch's compiler is imported."""
-    call_when_imported({_MODULE}, lambda module: _extend(module, name))
+    when_imported({_MODULE}, lambda module: _extend(module, name))
 
 
 def _extend(module: ModuleType, name: str) -> None:
@@ -50,7 +50,7 @@ def _extend(module: ModuleType, name: str) -> None:
 
 
 def _add(operator: Any, ours: Callable[..., Any], name: str, first: int) -> None:
-    """``first``: where the arguments of the random operator begin."""
+    """Give ``operator`` a kernel of ours; ``first`` is where the arguments of the random operator begin."""
     operator.py_impl(_Key.PrivateUse1)(ours)
     theirs = operator.py_kernels[_Key.BackendSelect]
 
@@ -68,7 +68,7 @@ def _add(operator: Any, ours: Callable[..., Any], name: str, first: int) -> None
 
 
 def _index(name: str, args: Any, kwargs: Any) -> int | None:
-    """Index of the device ``name`` that a call draws on; None where it draws elsewhere."""
+    """Return the index of the device ``name`` that a call draws on; None where it draws elsewhere."""
     named = kwargs.get("device")
     tensors = (x for x in tree_leaves((args, kwargs)) if isinstance(x, torch.Tensor))
     where = next((x.device for x in tensors), None) if named is None else torch.device(named)

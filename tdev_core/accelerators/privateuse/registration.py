@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 
 from tdev_core.accelerator import Accelerator
+from tdev_core.accelerators import streams
 from tdev_core.accelerators.privateuse import (
     autocast,
     compiling,
     recomputing,
     serialization,
     storages,
-    streams,
     torch_api,
 )
 from tdev_core.accelerators.privateuse.module import DeviceModule
@@ -24,7 +24,7 @@ __all__ = ["DeviceSpec", "register", "registered"]
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """What makes a device type.
+    """Describes a device type.
 
     ``accelerator`` answers counts, current device, memory and random numbers; ``storages`` makes and
     moves storages; ``amp_dtypes`` are the types that ``torch.autocast(name, dtype=…)`` may use;
@@ -42,7 +42,7 @@ _registered: DeviceSpec | None = None
 
 
 def registered() -> DeviceSpec | None:
-    """The device type that this process has registered, or None."""
+    """Return the device type that this process has registered, or None."""
     return _registered
 
 

@@ -1,4 +1,4 @@
-"""What a boxed kernel must know of an operator, read from its schema once."""
+"""Reads from an operator's schema, once, what a boxed kernel must know of it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Facts:
 
 @cache
 def facts(op: OpOverload) -> Facts:
-    """The facts of ``op``; computed once."""
+    """Read the facts of ``op``; once."""
     schema = op._schema
     written, lists, by_label = set(), set(), {}
     device = None

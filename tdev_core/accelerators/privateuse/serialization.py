@@ -1,4 +1,4 @@
-"""Moving tensors of a Python device to other processes.
+"""Moves tensors of a Python device to other processes.
 
 ``torch.save``, ``torch.load``, ``pickle`` and ``deepcopy`` need nothing here: they go through the
 storage methods (``tdev_core.accelerators.privateuse.storages``) and torch's own package for ``PrivateUse1``. A file

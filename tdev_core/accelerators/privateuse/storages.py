@@ -18,18 +18,18 @@ _UntypedStorage: Any = torch.UntypedStorage
 
 
 class Storages(Protocol):
-    """How a device makes, reads, writes and resizes its storages. Sizes are in bytes."""
+    """Makes, reads, writes and resizes the storages of a device. Sizes are in bytes."""
 
     def new(self, nbytes: int, index: int | None) -> torch.UntypedStorage:
-        """A storage with undefined contents; None means the current device."""
+        """Make a storage with undefined contents; None means the current device."""
         ...
 
     def nbytes(self, storage: torch.UntypedStorage) -> int:
-        """Its size now."""
+        """Return its size now."""
         ...
 
     def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
-        """A CPU storage with the same bytes, to be read only: shared memory where that is possible."""
+        """Return a CPU storage with the same bytes, to be read only: shared memory where that is possible."""
         ...
 
     def write(self, storage: torch.UntypedStorage, source: torch.UntypedStorage) -> None:

@@ -57,13 +57,13 @@ a kernel's own calls are not seen (or given a default device) by the user's mode
 
 
 def backend_name() -> str:
-    """The name that ``PrivateUse1`` has now; ``privateuseone`` while nobody has taken it."""
+    """Return the name that ``PrivateUse1`` has now; ``privateuseone`` while nobody has taken it."""
     name: str = _C._get_privateuse1_backend_name()
     return name
 
 
 def device_type_code() -> int:
-    """The integer torch uses for the device type, as ``torch.Stream(device_type=…)`` wants it."""
+    """Return the integer torch uses for the device type, as ``torch.Stream(device_type=…)`` wants it."""
     return int(_C._autograd.DeviceType.PrivateUse1.value)
 
 
@@ -129,12 +129,12 @@ def implement(
 
 
 def has_kernel(operator: str, key: str) -> bool:
-    """Whether ``operator`` has a kernel registered for exactly the dispatch (alias) key ``key``."""
+    """Tell whether ``operator`` has a kernel registered for exactly the dispatch (alias) key ``key``."""
     return bool(_C._dispatch_has_kernel_for_dispatch_key(operator, key))
 
 
 def operator_names() -> list[str]:
-    """The qualified names (``aten::add.Tensor``) of all operators torch's dispatcher knows."""
+    """List the qualified names (``aten::add.Tensor``) of all operators torch's dispatcher knows."""
     return sorted(_C._dispatch_get_all_op_names())
 
 
@@ -157,7 +157,7 @@ def run_backward_on_caller() -> None:
 
 
 def storage_over(address: int, nbytes: int, device: torch.device) -> torch.UntypedStorage:
-    """A storage of ``nbytes`` bytes on ``device`` over ``address``, which it does not own.
+    """Make a storage of ``nbytes`` bytes on ``device`` over ``address``, which it does not own.
 
     Keep the owner as an attribute of the returned object: torch keeps a storage's Python object as
     long as the storage lives, whichever tensor holds it.
@@ -200,7 +200,7 @@ def _byte_prototype(index: int, inference: bool) -> torch.Tensor:
 
 @functools.cache
 def prototype(index: int, dtype: torch.dtype, inference: bool = False) -> torch.Tensor:
-    """An empty one-dimensional tensor of ``dtype`` on device ``index``, to derive others from.
+    """Return an empty one-dimensional tensor of ``dtype`` on device ``index``, to derive others from.
 
     Never hand it out: it is shared. All are made by :func:`make_prototypes`, while ``view(dtype)`` is
     torch's own. ``inference`` gives one made in inference mode, from which inference tensors derive.
@@ -226,7 +226,7 @@ def tensor_over(
     stride: Sequence[int],
     offset: int | torch.SymInt,
 ) -> torch.Tensor:
-    """A tensor on device ``index`` over ``storage``; size, stride and offset count elements."""
+    """Make a tensor on device ``index`` over ``storage``; size, stride and offset count elements."""
     base = prototype(index, dtype, True) if _is_inference() else prototype(index, dtype)
     tensor = _as_strided(_CPU, base, (0,), (1,), 0)
     result: torch.Tensor = _set_(_CPU, tensor, storage, offset, size, stride)
@@ -236,13 +236,13 @@ def tensor_over(
 def view_over(
     base: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | torch.SymInt
 ) -> torch.Tensor:
-    """A tensor over the storage of the device tensor ``base``, of its dtype; offset is absolute."""
+    """Make a tensor over the storage of the device tensor ``base``, of its dtype; offset is absolute."""
     result: torch.Tensor = _as_strided(_CPU, base, size, stride, offset)
     return result
 
 
 def alias_on(tensor: torch.Tensor) -> torch.Tensor:
-    """A second tensor over the same storage with the same metadata, without autograd."""
+    """Make a second tensor over the same storage with the same metadata, without autograd."""
     return view_over(tensor, tensor.size(), tensor.stride(), tensor.storage_offset())
 
 
@@ -279,17 +279,17 @@ def set_fallthrough(key: str) -> None:
 
 
 def without_key(key: str) -> Any:
-    """Context manager: operators called inside skip dispatch key ``key``."""
+    """Make a context manager inside which operators skip dispatch key ``key``."""
     return _C._ExcludeDispatchKeyGuard(_C.DispatchKeySet(getattr(_C.DispatchKey, key)))
 
 
 def functorch_active() -> bool:
-    """Whether this call happens inside ``torch.func`` (vmap, grad, jvp)."""
+    """Tell whether this call happens inside ``torch.func`` (vmap, grad, jvp)."""
     return bool(_C._functorch.peek_interpreter_stack() is not None)
 
 
 def being_traced(values: Sequence[Any]) -> bool:
-    """Whether a dispatch mode or a tensor subclass is to see the operators that this call consists of."""
+    """Tell whether a dispatch mode or a tensor subclass is to see the operators that this call consists of."""
     return _C._len_torch_dispatch_stack() > 0 or any(
         isinstance(value, torch.Tensor)
         and type(value).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__

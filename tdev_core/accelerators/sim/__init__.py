@@ -16,6 +16,7 @@ def activate() -> None:
         ConfigError: ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY`` or ``TDEV_SIM_RNG`` is not usable, or
             another backend already has torch's ``PrivateUse1``.
     """
+    # Importing the package costs nothing.
     from tdev_core.accelerators.sim.registration import activate as register
 
     register()

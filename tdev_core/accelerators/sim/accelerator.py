@@ -17,11 +17,11 @@ class SimAccelerator(Accelerator):
     type = "sim"
 
     def device_count(self) -> int:
-        """``TDEV_SIM_DEVICES``."""
+        """Return ``TDEV_SIM_DEVICES``."""
         return memory.device_count()
 
     def current_device(self) -> int:
-        """Index of the calling thread's current device."""
+        """Return the index of the calling thread's current device."""
         return memory.current_device()
 
     def set_device(self, index: int) -> None:
@@ -33,11 +33,11 @@ class SimAccelerator(Accelerator):
         memory.pool(index)
 
     def allocated(self, index: int) -> int:
-        """Bytes of live storages."""
+        """Return the bytes of live storages."""
         return memory.pool(index).allocated
 
     def peak(self, index: int) -> int:
-        """Most bytes of live storages at once."""
+        """Return the most bytes of live storages at once."""
         return memory.pool(index).bytes.peak
 
     def reset_peak(self, index: int) -> None:
@@ -45,7 +45,7 @@ class SimAccelerator(Accelerator):
         memory.pool(index).reset_peak()
 
     def counted(self, index: int) -> Counted:
-        """Bytes, storages and refusals of the device's pool."""
+        """Return bytes, storages and refusals of the device's pool."""
         pool = memory.pool(index)
         return Counted(pool.bytes, pool.blocks, pool.ooms)
 
@@ -54,11 +54,11 @@ class SimAccelerator(Accelerator):
         memory.pool(index).reset_totals()
 
     def total(self, index: int) -> int:
-        """``TDEV_SIM_MEMORY``, or this device's share of half of the host's memory."""
+        """Return ``TDEV_SIM_MEMORY``, or this device's share of half of the host's memory."""
         return memory.pool(index).total
 
     def free(self, index: int) -> int:
-        """Capacity that is not held."""
+        """Return the capacity that is not held."""
         pool = memory.pool(index)
         return max(pool.total - pool.allocated, 0)
 
@@ -73,12 +73,12 @@ class SimAccelerator(Accelerator):
         return rng.default_generator(index).seed()
 
     def initial_seed(self, index: int) -> int:
-        """The seed the device's numbers started from."""
+        """Return the seed the device's numbers started from."""
         memory.pool(index)
         return rng.default_generator(index).initial_seed()
 
     def get_rng_state(self, index: int) -> torch.Tensor:
-        """The generator's state, uint8 on the CPU."""
+        """Return the generator's state, uint8 on the CPU."""
         memory.pool(index)
         return rng.default_generator(index).get_state()
 
@@ -88,15 +88,15 @@ class SimAccelerator(Accelerator):
         rng.default_generator(index).set_state(state)
 
     def generator(self, index: int) -> torch.Generator:
-        """The device's default generator, always the same object."""
+        """Return the device's default generator, always the same object."""
         memory.pool(index)
         return rng.default_generator(index)
 
     def new_generator(self, index: int) -> torch.Generator:
-        """What ``torch.Generator("cuda")`` means here: a new generator for draws on the device."""
+        """Make a new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
         memory.pool(index)
         return DeviceGenerator(torch.device("sim", index))
 
     def in_bad_fork(self) -> bool:
-        """Whether this process was forked from one that had used the device."""
+        """Tell whether this process was forked from one that had used the device."""
         return sharing.in_bad_fork()

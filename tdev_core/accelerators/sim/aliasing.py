@@ -22,7 +22,7 @@ _nbytes = torch_api.storage_nbytes
 
 
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:
-    """A CPU tensor over the memory of the sim tensor ``tensor``."""
+    """Make a CPU tensor over the memory of the sim tensor ``tensor``."""
     if tensor.layout is not torch.strided:
         return sparse.rebuilt(tensor, dense_alias, torch.device("cpu"))
     if tensor.is_nested:
@@ -32,7 +32,7 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def dense_alias(tensor: torch.Tensor) -> torch.Tensor:
-    """:func:`host_alias` for a tensor that is known to be dense."""
+    """Make the :func:`host_alias` of a tensor that is known to be dense."""
     host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
     size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
     dtype = tensor.dtype
@@ -50,7 +50,7 @@ def dense_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
-    """A sim tensor on device ``index`` over the memory of the CPU tensor ``tensor``.
+    """Make a sim tensor on device ``index`` over the memory of the CPU tensor ``tensor``.
 
     Raises:
         UnsupportedError: it is quantized or of a layout for one library alone.

@@ -76,7 +76,7 @@ def _lift(value: Any, index: int, inputs: list[torch.Tensor]) -> Any:
 
 
 def _on_host(op: OpOverload) -> Callable[..., Any]:
-    """``op`` for the autograd key: forward on the CPU, differentiable."""
+    """Make the kernel of ``op`` for the autograd key: forward on the CPU, differentiable."""
 
     guards_inputs = op is not torch.ops.aten.dropout.default  # its gradient reads the mask alone
 
@@ -111,7 +111,7 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
 
 
 def _decomposed(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What torch does on every device but the CPU; transforms, dispatch modes and compilers see each step.
+    """Do what torch does on every device but the CPU; transforms, dispatch modes and compilers see each step.
 
     Values are right but rounded differently from the CPU's fused kernels.
     """

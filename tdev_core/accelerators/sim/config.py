@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 
-from tdev_core.accelerators.cpu import host
+from tdev_core.accelerators import host
 from tdev_core.errors import ConfigError
 
 __all__ = ["SimConfig", "parse_size", "read"]
@@ -26,7 +26,7 @@ class SimConfig:
 
 
 def read() -> SimConfig:
-    """The configuration from ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY`` and ``TDEV_SIM_RNG``.
+    """Read the configuration from ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY`` and ``TDEV_SIM_RNG``.
 
     Raises:
         ConfigError: a variable has a value that means nothing.
@@ -36,7 +36,7 @@ def read() -> SimConfig:
 
 
 def parse_size(text: str) -> int:
-    """Bytes for ``"512"``, ``"8GiB"``, ``"1.5 GB"``, ``"200M"``; one-letter units are powers of 1024.
+    """Return the bytes for ``"512"``, ``"8GiB"``, ``"1.5 GB"``, ``"200M"``; one-letter units are powers of 1024.
 
     Raises:
         ValueError: the text is not a positive size.

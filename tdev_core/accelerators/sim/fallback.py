@@ -1,4 +1,4 @@
-"""How every operator runs on ``sim``: as the CPU's operator, over the same memory.
+"""Runs every operator on ``sim``: as the CPU's operator, over the same memory.
 
 One call, :func:`run`: each sim tensor among the arguments is replaced by a CPU tensor over its host
 memory with the same shape, strides, offset and conj/neg bits; the operator is called again and so
@@ -87,7 +87,7 @@ def _call(op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any])
 
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """The index of the one sim device that the arguments are on; raises as :func:`run` does."""
+    """Return the index of the one sim device that the arguments are on; raises as :func:`run` does."""
     known, scalars, any_of = _rules(op)
     call = Call(known, scalars, any_of)
     for value, name in zip(args, known.arguments, strict=False):
@@ -99,7 +99,7 @@ def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 
 def _place(known: Facts, call: Call, lowered: list[Any], named: dict[str, Any]) -> int:
-    """The device index that new results belong on (-1: they stay where they are)."""
+    """Return the device index that new results belong on (-1: they stay where they are)."""
     index = call.index
     if known.device is None:
         return index
@@ -162,7 +162,7 @@ def _results(
 
 
 def _each(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A ``_foreach_`` operator whose lists span devices: one call for each position, as CUDA does."""
+    """Run a ``_foreach_`` operator whose lists span devices: one call for each position, as CUDA does."""
     length = len(args[0])
     if length == 1:
         raise mixed_devices(facts(op), _two_devices(args), "other")
@@ -185,7 +185,7 @@ def _two_devices(args: tuple[Any, ...]) -> tuple[object, object]:
 
 
 def kernel(op: OpOverload) -> Callable[..., Any]:
-    """:func:`run` for one operator, as ``torch.library`` wants to be given it."""
+    """Make a kernel that calls :func:`run` for one operator, as ``torch.library`` wants to be given it."""
 
     def boxed(*args: Any, **kwargs: Any) -> Any:
         return run(op, *args, **kwargs)

@@ -51,7 +51,7 @@ class Call:
         self.foreign: list[tuple[str, torch.Tensor]] = []
 
     def lower(self, value: Any, name: str) -> Any:
-        """``value`` for the CPU's operator; lists are walked."""
+        """Return ``value`` for the CPU's operator; lists are walked."""
         if isinstance(value, _Tensor):
             if value.is_cpu:
                 if name not in self.any_of:
@@ -99,7 +99,7 @@ class Call:
         return alias
 
     def _unread(self, value: torch.Tensor) -> torch.Tensor:
-        """For a tensor that is given other memory: its own may have been freed, as FSDP does."""
+        """Return an empty tensor, for one that is given other memory: its own may have been freed, as FSDP does."""
         alias: torch.Tensor = torch.empty(0, dtype=value.dtype)
         self.aliases.append((value, alias))
         return alias
@@ -159,7 +159,7 @@ class Call:
             sparse.assign(tensor, self._lift_sparse(alias, tensor.device.index))
 
     def lift(self, value: Any, index: int) -> Any:
-        """A result of the CPU's operator for the caller; ``index`` is the device it belongs on."""
+        """Turn a result of the CPU's operator into the caller's; ``index`` is the device it belongs on."""
         if isinstance(value, _Tensor):
             if not value.is_cpu:
                 return value

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, cast
+from typing import Any
 
 import torch
 
@@ -26,7 +26,6 @@ from tdev_core.watermark import Tally
 __all__ = [
     "Block",
     "Pool",
-    "SimStorages",
     "adopt",
     "configure",
     "current_device",
@@ -35,11 +34,11 @@ __all__ = [
     "follow",
     "host_of",
     "pool",
+    "reseat",
     "set_device",
 ]
 
 
-_UntypedStorage: Any = torch.UntypedStorage
 _nbytes = torch_api.storage_nbytes
 
 
@@ -58,16 +57,21 @@ class Pool:
 
     @property
     def allocated(self) -> int:
-        """Bytes held now."""
+        """Return the bytes held now."""
         return self.bytes.now
 
+    @property
+    def limit(self) -> int:
+        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it."""
+        return int(self.total * self.fraction)
+
     def check(self, more: int) -> None:
-        """Whether ``more`` bytes fit.
+        """Refuse ``more`` bytes where they do not fit.
 
         Raises:
             torch.OutOfMemoryError: they exceed the capacity, or the part of it that the process may use.
         """
-        if more > 0 and self.bytes.now + more > self.total * self.fraction:
+        if more > 0 and self.bytes.now + more > self.limit:
             with self.lock:
                 self.ooms += 1
             raise torch.OutOfMemoryError(self._out_of_memory(more))
@@ -105,7 +109,7 @@ class Pool:
         free = self.total - self.allocated
         allowed = ""
         if self.fraction < 1:
-            allowed = f"{_human(int(self.total * self.fraction))} allowed to this process; "
+            allowed = f"{_human(self.limit)} allowed to this process; "
         return no_memory(
             f"sim:{self.index}",
             f"Tried to allocate {_human(nbytes)}. GPU {self.index} has a total capacity of "
@@ -116,8 +120,12 @@ class Pool:
 
 
 def _human(nbytes: int) -> str:
+    """Word a size as torch's allocator does: the greatest unit that the size exceeds, two decimals.
+
+    Source: ``format_size`` in ``c10/cuda/CUDACachingAllocator.cpp``.
+    """
     for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if nbytes >= size:
+        if nbytes > size:
             return f"{nbytes / size:.2f} {unit}"
     return f"{nbytes} bytes"
 
@@ -149,7 +157,7 @@ def configure(devices: int, total: int) -> None:
 
 
 def pool(index: int) -> Pool:
-    """The pool of device ``index``.
+    """Return the pool of device ``index``.
 
     Raises:
         RuntimeError: there is no such device, worded as CUDA does.
@@ -163,12 +171,12 @@ def pool(index: int) -> Pool:
 
 
 def device_count() -> int:
-    """How many devices are configured."""
+    """Count the devices that are configured."""
     return len(_pools)
 
 
 def current_device() -> int:
-    """Index of the calling thread's current device."""
+    """Return the index of the calling thread's current device."""
     index: int = getattr(_current, "index", 0)
     return index
 
@@ -180,7 +188,7 @@ def set_device(index: int) -> None:
 
 
 def device(index: int) -> torch.device:
-    """``torch.device("sim", index)``."""
+    """Return ``torch.device("sim", index)``, always the same object."""
     while len(_devices) <= index:
         _devices.append(torch.device("sim", len(_devices)))
     return _devices[index]
@@ -188,7 +196,7 @@ def device(index: int) -> torch.device:
 
 # Attributes that mypy cannot know on torch's class.
 def host_of(storage: Any) -> torch.UntypedStorage:
-    """The CPU storage that holds the bytes of the sim storage ``storage``.
+    """Return the CPU storage that holds the bytes of the sim storage ``storage``.
 
     Raises:
         RuntimeError: the storage was made by something else than the sim device.
@@ -203,7 +211,7 @@ def host_of(storage: Any) -> torch.UntypedStorage:
 
 
 def adopt(host: Any, index: int) -> torch.UntypedStorage:
-    """The sim storage over ``host``; a host that is new is counted on device ``index``.
+    """Return the sim storage over ``host``; a host that is new is counted on device ``index``.
 
     Raises:
         torch.OutOfMemoryError: the device's capacity would be exceeded.
@@ -227,7 +235,7 @@ def _storage_over(host: Any, block: Block) -> torch.UntypedStorage:
 
 
 def follow(host: Any) -> bool:
-    """Move the sim storage and the count along if ``host`` has been resized; whether it had been.
+    """Move the sim storage and the count along if ``host`` has been resized; tell whether it had been.
 
     Raises:
         torch.OutOfMemoryError: it grew beyond the capacity; it is given its old size back.
@@ -240,54 +248,16 @@ def follow(host: Any) -> bool:
         block.pool.change(block.nbytes, nbytes)
     except torch.OutOfMemoryError:
         host.resize_(block.nbytes)
-        _reseat(host, block)
+        reseat(host)
         raise
     block.nbytes = nbytes
-    _reseat(host, block)
+    reseat(host)
     return True
 
 
-def _reseat(host: torch.UntypedStorage, block: Block) -> None:
+def reseat(host: Any) -> None:
+    """Point the sim storage over ``host`` at the host's bytes where they are now."""
+    block: Block = host._tdev_block
     storage = block.storage() if block.storage is not None else None
     if storage is not None:
         torch_api.reseat_storage(storage, host.data_ptr(), _nbytes(host))
-
-
-class SimStorages:
-    """The device's answers for ``torch.UntypedStorage``; see ``tdev_core.accelerators.privateuse.storages``."""
-
-    def new(self, nbytes: int, index: int | None) -> torch.UntypedStorage:
-        where = current_device() if index is None else index
-        pool(where).check(nbytes)  # before the host is asked for the memory
-        return adopt(_UntypedStorage(nbytes), where)
-
-    def nbytes(self, storage: torch.UntypedStorage) -> int:
-        return _nbytes(host_of(storage))
-
-    def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
-        return host_of(storage)
-
-    def write(self, storage: torch.UntypedStorage, source: torch.UntypedStorage) -> None:
-        host_of(storage).copy_(source)
-
-    def share_memory(self, storage: torch.UntypedStorage) -> None:
-        """Move the bytes to shared memory, where processes that are sent the storage see them."""
-        host: Any = host_of(storage)
-        if not host.is_shared():
-            host.share_memory_()
-            _reseat(host, host._tdev_block)
-
-    def is_shared(self, storage: torch.UntypedStorage) -> bool:
-        """Whether they are there."""
-        return bool(cast("Any", host_of(storage)).is_shared())
-
-    def share(self, tensor: torch.Tensor) -> tuple[Any, Any]:
-        """How ``torch.multiprocessing`` rebuilds ``tensor`` over the same memory elsewhere."""
-        from tdev_core.accelerators.sim import sharing
-
-        return sharing.reduce(tensor)
-
-    def resize(self, storage: torch.UntypedStorage, nbytes: int) -> None:
-        host = host_of(storage)
-        host.resize_(nbytes)
-        follow(host)

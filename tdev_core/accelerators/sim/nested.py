@@ -23,14 +23,14 @@ METADATA = ("_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_sto
 
 
 def buffer(tensor: torch.Tensor, storage: torch.UntypedStorage) -> torch.Tensor:
-    """A CPU tensor over all of ``storage``, of the dtype of ``tensor``."""
+    """Make a CPU tensor over all of ``storage``, of the dtype of ``tensor``."""
     made: Any = torch.empty(0, dtype=tensor.dtype)
     whole: torch.Tensor = made.set_(storage)
     return whole
 
 
 def rebuilt(tensor: torch.Tensor, whole: torch.Tensor) -> torch.Tensor:
-    """The parts of the nested ``tensor`` again, in the buffer ``whole`` and on its device."""
+    """Put the parts of the nested ``tensor`` together again, in the buffer ``whole`` and on its device."""
     made = _aten._nested_view_from_buffer.default
     result: torch.Tensor = torch_api.call_at(
         made, "CPU", whole, *(_read(name, tensor) for name in METADATA)

@@ -1,9 +1,10 @@
-"""Registering ``sim`` with torch: the device type, its kernels, and what depends on the device's name."""
+"""Registers ``sim`` with torch: the device type, its kernels, and what depends on the device's name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import torch
 from torch._ops import OpOverload
@@ -20,6 +21,7 @@ from tdev_core.accelerators.sim import (
     sharing,
     sparse,
     special,
+    storages,
 )
 from tdev_core.accelerators.sim.accelerator import SimAccelerator
 
@@ -37,7 +39,7 @@ def activate() -> None:
     """Register everything; see ``tdev_core.accelerators.sim.activate``."""
     settings = config.read()
     memory.configure(settings.devices, settings.memory)
-    register(DeviceSpec("sim", SimAccelerator(), memory.SimStorages()))
+    register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
     rng.configure(settings.devices, settings.rng)
     torch_api.set_fallback(fallback.run)
     _implement_kernels()
@@ -48,6 +50,12 @@ def activate() -> None:
     special.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
+
+
+def _rebuild(*parts: Any) -> Any:
+    """Make a tensor that another process has sent here; pickles name this function."""
+    activate()
+    return sharing.rebuilt(*parts)
 
 
 def _operators() -> Iterator[tuple[str, OpOverload]]:
@@ -76,7 +84,7 @@ def _implement_kernels() -> None:
 
 
 def _implement_layout(ours: str, cpus: str) -> None:
-    """The same for the dispatch key ``ours`` of sparse or nested tensors; ``cpus`` is the CPU's."""
+    """Do the same for the dispatch key ``ours`` of sparse or nested tensors; ``cpus`` is the CPU's."""
     torch_api.set_fallback(fallback.run, ours)
     for name, op in _operators():
         if torch_api.has_kernel(name, cpus):
@@ -85,5 +93,5 @@ def _implement_layout(ours: str, cpus: str) -> None:
 
 
 def _same_layout(tensor: torch.Tensor, source: torch.Tensor) -> bool:
-    """Whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
+    """Tell whether ``tensor.data = source`` may be: both of one layout, wherever they are."""
     return tensor.layout == source.layout and tensor.is_nested == source.is_nested

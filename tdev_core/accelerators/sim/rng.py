@@ -57,13 +57,13 @@ class DefaultGenerator(DeviceGenerator):
         return super().seed()
 
     def initial_seed(self) -> int:
-        """The seed this device's numbers started from."""
+        """Return the seed this device's numbers started from."""
         if self.linked:
             return torch.default_generator.initial_seed()
         return super().initial_seed()
 
     def get_state(self) -> torch.Tensor:
-        """The state as a uint8 CPU tensor."""
+        """Return the state as a uint8 CPU tensor."""
         return torch.default_generator.get_state() if self.linked else super().get_state()
 
     def set_state(self, new_state: torch.Tensor) -> DefaultGenerator:
@@ -73,7 +73,7 @@ class DefaultGenerator(DeviceGenerator):
         return self
 
     def own_state(self) -> torch.Tensor:
-        """The state of this device's own sequence, linked or not."""
+        """Return the state of this device's own sequence, linked or not."""
         return super().get_state()
 
     def set_own_state(self, state: torch.Tensor) -> None:
@@ -81,7 +81,7 @@ class DefaultGenerator(DeviceGenerator):
         super().set_state(state)
 
     def seeded_by_torch(self, seed: int) -> None:
-        """``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
+        """Follow ``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
         super().manual_seed(seed)
         self.linked = self.can_link
 
@@ -96,7 +96,7 @@ def configure(devices: int, rng: str) -> None:
 
 
 def default_generator(index: int) -> DefaultGenerator:
-    """The default generator of device ``index``."""
+    """Return the default generator of device ``index``."""
     return _generators[index]
 
 
@@ -116,7 +116,7 @@ def manual_seed(seed: int, index: int) -> None:
 
 @contextlib.contextmanager
 def drawing(index: int) -> Iterator[None]:
-    """Within, CPU kernels draw from device ``index``'s generator where none is passed to them."""
+    """Make a context in which CPU kernels draw from device ``index``'s generator where none is passed to them."""
     generator = _generators[index]
     if generator.linked:
         yield

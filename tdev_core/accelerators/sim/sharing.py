@@ -13,22 +13,20 @@ import torch
 
 from tdev_core.accelerators.sim import aliasing, fallback, memory
 
-__all__ = ["in_bad_fork", "reduce", "watch_forks"]
+__all__ = ["in_bad_fork", "parts", "rebuilt", "watch_forks"]
 
 
-def reduce(tensor: torch.Tensor) -> tuple[Any, Any]:
-    """Rebuild arguments for ``tensor``: a CPU tensor in shared memory, and what makes it this one."""
+def parts(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Take ``tensor`` apart for :func:`rebuilt`: a CPU tensor in shared memory, and what it was."""
     storage: Any = tensor.untyped_storage()
     storage.share_memory_()
     alias = aliasing.host_alias(tensor.detach())
     is_parameter = isinstance(tensor, torch.nn.Parameter)
-    return _rebuild, (alias, tensor.device.index, tensor.requires_grad, is_parameter)
+    return alias, tensor.device.index, tensor.requires_grad, is_parameter
 
 
-def _rebuild(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter: bool) -> Any:
-    from tdev_core.accelerators.sim import activate
-
-    activate()
+def rebuilt(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter: bool) -> Any:
+    """Make a tensor of its :func:`parts`, over the same memory."""
     tensor = aliasing.adopt_tensor(alias, index)
     if is_parameter:
         return torch.nn.Parameter(tensor, requires_grad)
@@ -46,5 +44,5 @@ def watch_forks() -> None:
 
 
 def in_bad_fork() -> bool:
-    """Whether this process was forked from one that had used the device."""
+    """Tell whether this process was forked from one that had used the device."""
     return fallback.forked

@@ -28,7 +28,7 @@ reads past an empty tensor and crashes."""
 
 
 def has(tensor: torch.Tensor) -> bool:
-    """Whether ``tensor`` is of a sparse layout, COO or compressed."""
+    """Tell whether ``tensor`` is of a sparse layout, COO or compressed."""
     return tensor.layout is torch.sparse_coo or tensor.layout in _COMPRESSED
 
 
@@ -37,7 +37,7 @@ def rebuilt(
     component: Callable[[torch.Tensor], torch.Tensor],
     device: torch.device,
 ) -> torch.Tensor:
-    """The sparse ``tensor`` around ``component(indices)`` and ``component(values)``, on ``device``.
+    """Make the sparse ``tensor`` anew around ``component(indices)`` and ``component(values)``, on ``device``.
 
     Raises:
         UnsupportedError: a COO tensor on another sim device than the first.
@@ -76,7 +76,7 @@ def _read(name: str, tensor: torch.Tensor) -> Any:
 
 
 def _parts(tensor: torch.Tensor) -> tuple[str, str, str]:
-    """Names of the components of a compressed ``tensor``."""
+    """Return the name the components of a compressed ``tensor``."""
     if tensor.layout in _BY_ROWS:
         return ("crow_indices", "col_indices", "values")
     return ("ccol_indices", "row_indices", "values")

@@ -48,7 +48,7 @@ _REFUSAL = re.compile(r"not (?:implemented|supported) for|[Uu]nsupported")
 def retry(
     op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any], error: RuntimeError
 ) -> Any:
-    """The result of ``op``, which ended with ``error``, computed in a wider type.
+    """Compute the result of ``op``, which ended with ``error``, in a wider type.
 
     Raises:
         RuntimeError: ``error``, where this is not one of the cases.

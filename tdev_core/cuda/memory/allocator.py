@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
+from tdev_core.accelerators.queues import device_of_index
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.devices import device_index
-from tdev_core.queues import device_of_index
 
 __all__ = [
     "CUDAPluggableAllocator",
@@ -102,7 +102,7 @@ def enable(value: bool = True) -> None:
 
 @contextlib.contextmanager
 def disabled() -> Iterator[None]:
-    """Context in which the allocator's cache is off; what was set before comes back."""
+    """Make a context in which the allocator's cache is off; what was set before comes back."""
     before = _enabled
     enable(False)
     try:

@@ -34,7 +34,7 @@ Frames = list[dict[str, Any]]
 
 
 class _History:
-    """What was recorded. Sizes are bytes, times microseconds since the epoch."""
+    """Holds what was recorded. Sizes are bytes, times microseconds since the epoch."""
 
     def __init__(self, max_entries: int, traces: bool, stacks: bool) -> None:
         self.lock = threading.RLock()
@@ -208,7 +208,7 @@ def _segment(storage: torch.UntypedStorage, frames: Frames, index: int) -> dict[
 
 
 def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """The storages on the active device, largest first. A pool of its own holds none."""
+    """List the storages on the active device, largest first. A pool of its own holds none."""
     if mempool_id is not None and tuple(mempool_id) != (0, 0):
         return []
     kind = device_type()
@@ -227,7 +227,7 @@ def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[s
 
 
 def snapshot(device: Any = None) -> dict[str, Any]:
-    """Segments and the recorded events, as ``torch.cuda.memory._snapshot`` gives them."""
+    """Return segments and the recorded events, as ``torch.cuda.memory._snapshot`` gives them."""
     traces = list(_current.traces) if _current is not None else []
     return {
         "segments": segments(),

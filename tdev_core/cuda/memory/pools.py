@@ -1,4 +1,4 @@
-"""``torch.cuda.MemPool`` where one heap serves everybody."""
+"""Memory pools (``torch.cuda.MemPool``) where one heap serves everybody."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core.builds import has_cuda_classes
+from tdev_core.accelerators import instances
 from tdev_core.devices import device_index
 
 if TYPE_CHECKING:
@@ -20,20 +20,10 @@ __all__ = ["MemPool", "use_mem_pool"]
 _numbers = itertools.count(1)
 
 
-class _Detached:
-    """Base of :class:`MemPool` where torch has real pools; see ``streams._Detached``."""
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return torch.cuda.MemPool
-
-
 if TYPE_CHECKING:
     _Base = torch.cuda.MemPool
-elif has_cuda_classes():
-    _Base = _Detached
 else:
-    _Base = torch.cuda.MemPool
+    _Base = instances.base(torch.cuda.MemPool)
 
 
 class MemPool(_Base):
@@ -73,17 +63,17 @@ class MemPool(_Base):
         return self._allocator
 
     def use_count(self) -> int:
-        """1 for the object itself, and 1 for each :func:`use_mem_pool` that is open."""
+        """Count 1 for the object itself, and 1 for each :func:`use_mem_pool` that is open."""
         return self._users
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
-        """Empty: no memory belongs to the pool itself."""
+        """Return nothing: no memory belongs to the pool itself."""
         return []
 
 
 @contextlib.contextmanager
 def use_mem_pool(pool: Any, device: Any = None) -> Iterator[None]:
-    """Context in which ``pool`` is in use on ``device``.
+    """Make a context in which ``pool`` is in use on ``device``.
 
     Raises:
         TypeError: ``pool`` is not a memory pool.

@@ -1,4 +1,4 @@
-"""The statistics of ``torch.cuda.memory_stats`` in their full key set, and the table made of them.
+"""Arranges what was counted as ``torch.cuda.memory_stats`` in its full key set, and as a table.
 
 Every key that torch documents is there, so that programs can index the dictionary. A number that the
 backend does not count is 0, which is also how torch reports what its ``cudaMallocAsync`` allocator
@@ -22,11 +22,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from tdev_core.accelerator import accelerator
-from tdev_core.backend import Backend, current
+from tdev_core.accelerator import Counted
+from tdev_core.accelerators.cpu.heap import Reading
 from tdev_core.watermark import Tally
 
-__all__ = ["flatten", "host_nested", "nested", "table"]
+__all__ = ["flatten", "host_nested", "of_device", "of_dotted", "of_heap", "table"]
 
 _POOLS = ("all", "small_pool", "large_pool")
 _COUNTERS = (
@@ -61,7 +61,7 @@ def _of(tally: Tally) -> dict[str, int]:
 
 
 def _pools(whole: dict[str, int], large: int = 0) -> dict[str, dict[str, int]]:
-    """A statistic by pool. Peaks and totals are known for the whole only."""
+    """Split a statistic by pool. Peaks and totals are known for the whole only."""
     return {
         "all": whole,
         "small_pool": _stat(max(whole["current"] - large, 0)),
@@ -78,39 +78,50 @@ def _empty() -> dict[str, Any]:
     return result
 
 
-def nested(index: int) -> dict[str, Any]:
-    """Statistics of device ``index``, nested as ``memory_stats_as_nested_dict`` nests them."""
+def of_heap(used: Tally, reserved: Tally, look: Reading) -> dict[str, Any]:
+    """Nest the statistics of the ``cpu`` backend.
+
+    Args:
+        used: bytes in use on the heap.
+        reserved: bytes that the heap has from the system.
+        look: the heap's reading now.
+    """
     result = _empty()
-    if current() is Backend.CPU:
-        from tdev_core.accelerators.cpu import heap
-        from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
+    for name in _BYTES:
+        result[name] = _pools(_of(used), look.large)
+    result["reserved_bytes"] = _pools(_of(reserved), look.large)
+    result["inactive_split_bytes"] = _pools(_stat(max(look.reserved - look.in_use, 0)))
+    result["segment"] = _pools(_stat(look.large_blocks), look.large_blocks)
+    result["inactive_split"] = _pools(_stat(look.free_blocks))
+    return result
 
-        used, reserved, look = used_mark(), reserved_mark(), heap.read()
-        held = _stat(used.now(), used.peak(), used.risen(), used.fallen())
-        for name in _BYTES:
-            result[name] = _pools(dict(held), look.large)
-        result["reserved_bytes"] = _pools(
-            _stat(reserved.now(), reserved.peak(), reserved.risen(), reserved.fallen()), look.large
-        )
-        idle = max(look.reserved - look.in_use, 0)
-        result["inactive_split_bytes"] = _pools(_stat(idle))
-        result["segment"] = _pools(_stat(look.large_blocks), look.large_blocks)
-        result["inactive_split"] = _pools(_stat(look.free_blocks))
-        return result
-    from tdev_core.cuda.memory import usage as memory
 
-    counted = accelerator().counted(index)
+def of_device(counted: Counted, reserved: int, peak_reserved: int) -> dict[str, Any]:
+    """Nest the statistics of a device whose allocator has ``counted``, and reserved so many bytes."""
+    result = _empty()
     for name in _BYTES:
         result[name] = _pools(_of(counted.bytes))
     for name in ("allocation", "active"):
         result[name] = _pools(_of(counted.blocks))
-    result["reserved_bytes"] = _pools(_stat(memory.reserved(index), memory.peak_reserved(index)))
+    result["reserved_bytes"] = _pools(_stat(reserved, peak_reserved))
     result["num_ooms"] = counted.ooms
     return result
 
 
+def of_dotted(stats: Mapping[str, Any]) -> dict[str, Any]:
+    """Nest statistics that have dotted keys, as torch's own for ``mps`` have: undo :func:`flatten`."""
+    result: dict[str, Any] = {}
+    for key, value in stats.items():
+        part = result
+        *above, last = key.split(".")
+        for name in above:
+            part = part.setdefault(name, {})
+        part[last] = value
+    return result
+
+
 def host_nested() -> dict[str, Any]:
-    """Statistics of pinned host memory: all 0, for there is none on these backends."""
+    """Nest the statistics of pinned host memory: all 0, for there is none on these backends."""
     times = {"total": 0, "max": 0, "min": 0, "count": 0, "avg": 0}
     result: dict[str, Any] = {
         name: _stat()
@@ -122,7 +133,7 @@ def host_nested() -> dict[str, Any]:
 
 
 def flatten(stats: Mapping[Any, Any]) -> OrderedDict[str, Any]:
-    """Nested statistics as one dictionary with dotted keys, sorted."""
+    """Give nested statistics dotted keys in one dictionary, sorted."""
     result: dict[str, Any] = {}
 
     def walk(prefix: str, part: Any) -> None:
@@ -160,7 +171,7 @@ _ROWS = (
 
 
 def table(stats: Mapping[str, Any], title: str, abbreviated: bool) -> str:
-    """``stats`` (flat) as a table, with one line for each pool unless ``abbreviated``."""
+    """Write ``stats`` (flat) as a table, with one line for each pool unless ``abbreviated``."""
     width = 77
     rule, double = "|" + "-" * width + "|", "|" + "=" * width + "|"
 

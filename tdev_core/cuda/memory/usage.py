@@ -21,8 +21,10 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import accelerator
+from tdev_core.accelerators.cpu import heap
+from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
 from tdev_core.backend import Backend, current
-from tdev_core.cuda.memory import statistics as memory_stats
+from tdev_core.cuda.memory import statistics
 from tdev_core.devices import device_index
 from tdev_core.errors import DeviceWarning, warn_once
 from tdev_core.watermark import Watermark
@@ -52,13 +54,11 @@ __all__ = [
 
 if current() is Backend.CPU:
     # As early as may be: what is allocated before the baseline is not counted.
-    from tdev_core.accelerators.cpu import heap as _heap
-
-    _heap.mark()
+    heap.mark()
 
 
 def allocated(device: Any = None) -> int:
-    """Bytes in use on ``device``."""
+    """Return the bytes in use on ``device``."""
     index = device_index(device)
     if current() is Backend.MPS:
         return torch.mps.current_allocated_memory()
@@ -66,7 +66,7 @@ def allocated(device: Any = None) -> int:
 
 
 def peak(device: Any = None) -> int:
-    """Most bytes in use at once since the start or the last :func:`reset_peak`."""
+    """Return the most bytes in use at once since the start or the last :func:`reset_peak`."""
     index = device_index(device)
     if current() is Backend.MPS:
         return torch.accelerator.max_memory_allocated()
@@ -74,20 +74,18 @@ def peak(device: Any = None) -> int:
 
 
 def reserved(device: Any = None) -> int:
-    """Bytes that the allocator has from the system, used or kept for later."""
+    """Return the bytes that the allocator has from the system, used or kept for later."""
     return _reserved(device_index(device))
 
 
 def _reserved(index: int) -> int:
     match current():
         case Backend.CPU:
-            from tdev_core.accelerators.cpu.accelerator import reserved_mark
-
             return reserved_mark().now()
         case Backend.MPS:
             return torch.mps.driver_allocated_memory()
         case Backend.MLX:
-            import mlx.core as mx
+            import mlx.core as mx  # optional: asked for on its own backend only
 
             return accelerator().allocated(index) + int(mx.get_cache_memory())
         case Backend.SIM | Backend.CUDA:
@@ -100,12 +98,10 @@ def _reserved_mark(index: int) -> Watermark:
 
 
 def peak_reserved(device: Any = None) -> int:
-    """Most bytes reserved at once since the start or the last :func:`reset_peak`."""
+    """Return the most bytes reserved at once since the start or the last :func:`reset_peak`."""
     index = device_index(device)
     match current():
         case Backend.CPU:
-            from tdev_core.accelerators.cpu.accelerator import reserved_mark
-
             return reserved_mark().peak()
         case Backend.SIM:
             return accelerator().peak(index)
@@ -133,8 +129,6 @@ def reset_accumulated(device: Any = None) -> None:
     """
     index = device_index(device)
     if current() is Backend.CPU:
-        from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
-
         used_mark().reset_totals()
         reserved_mark().reset_totals()
     elif current() is Backend.MPS:
@@ -144,51 +138,49 @@ def reset_accumulated(device: Any = None) -> None:
 
 
 def stats_nested(device: Any = None) -> dict[str, Any]:
-    """All statistics as nested dictionaries; :mod:`tdev_core.cuda.memory.statistics` says what each one is."""
+    """Return all statistics as nested dictionaries; :mod:`tdev_core.cuda.memory.statistics` says what each one is."""
     index = device_index(device)
-    if current() is not Backend.MPS:
-        return memory_stats.nested(index)
-    result: dict[str, Any] = {}
-    for key, value in torch.accelerator.memory_stats().items():
-        part = result
-        *above, last = key.split(".")
-        for name in above:
-            part = part.setdefault(name, {})
-        part[last] = value
-    return result
+    match current():
+        case Backend.CPU:
+            return statistics.of_heap(used_mark().tally(), reserved_mark().tally(), heap.read())
+        case Backend.MPS:
+            return statistics.of_dotted(torch.accelerator.memory_stats())
+        case Backend.SIM | Backend.MLX | Backend.CUDA:
+            counted = accelerator().counted(index)
+            return statistics.of_device(counted, reserved(index), peak_reserved(index))
 
 
 def stats(device: Any = None) -> OrderedDict[str, Any]:
-    """All statistics in one dictionary with dotted, sorted keys."""
-    return memory_stats.flatten(stats_nested(device))
+    """Return all statistics in one dictionary with dotted, sorted keys."""
+    return statistics.flatten(stats_nested(device))
 
 
 def summary(device: Any = None, abbreviated: bool = False) -> str:
-    """The statistics as a table; ``abbreviated`` leaves the lines for single pools out."""
+    """Write the statistics as a table; ``abbreviated`` leaves the lines for single pools out."""
     title = f"tdev memory summary, backend {current().value}, device {device_index(device)}"
-    return memory_stats.table(stats(device), title, abbreviated)
+    return statistics.table(stats(device), title, abbreviated)
 
 
 def host_stats_nested() -> dict[str, Any]:
-    """Statistics of pinned host memory, nested: all 0, these backends have none."""
-    return memory_stats.host_nested()
+    """Return the statistics of pinned host memory, nested: all 0, these backends have none."""
+    return statistics.host_nested()
 
 
 def host_stats() -> OrderedDict[str, Any]:
-    """Statistics of pinned host memory with dotted keys."""
-    return memory_stats.flatten(memory_stats.host_nested())
+    """Return the statistics of pinned host memory with dotted keys."""
+    return statistics.flatten(statistics.host_nested())
 
 
 def reset_accumulated_host() -> None:
-    """Nothing has accumulated: there is no pinned host memory on these backends."""
+    """Do nothing: no pinned host memory, on these backends, has accumulated anything."""
 
 
 def reset_peak_host() -> None:
-    """There is no peak to reset: there is no pinned host memory on these backends."""
+    """Do nothing: no pinned host memory, on these backends, has a peak."""
 
 
 def info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes. On ``cpu``: what could be allocated without swapping, and physical memory
+    """Return free and total bytes. On ``cpu``: what could be allocated without swapping, and physical memory
     (a container's limit counts where it is lower)."""
     index = device_index(device)
     if current() is Backend.MPS:
@@ -198,13 +190,13 @@ def info(device: Any = None) -> tuple[int, int]:
 
 
 def device_used(device: Any = None) -> int:
-    """Bytes that all programs together use on the device; on ``cpu`` of the host's memory."""
+    """Return the bytes that all programs together use on the device; on ``cpu`` of the host's memory."""
     free, total = info(device)
     return max(total - free, 0)
 
 
 def processes(device: Any = None) -> str:
-    """One line for this process and what it holds. Other processes' use is not known here."""
+    """Write one line for this process and what it holds. Other processes' use is not known here."""
     index = device_index(device)
     return (
         f"GPU:{index}\nprocess {os.getpid():>10d} uses {allocated(device) / 2**20:>12.3f} MB memory"
@@ -215,13 +207,11 @@ def empty_cache() -> None:
     """Give memory that is free but kept for later back to the system."""
     match current():
         case Backend.CPU | Backend.SIM:
-            from tdev_core.accelerators.cpu import heap
-
             heap.release()
         case Backend.MPS:
             torch.mps.empty_cache()
         case Backend.MLX:
-            import mlx.core as mx
+            import mlx.core as mx  # optional: asked for on its own backend only
 
             mx.clear_cache()
         case Backend.CUDA:
@@ -250,11 +240,13 @@ def set_fraction(fraction: float, device: Any = None) -> None:
         case Backend.MPS:
             torch.mps.set_per_process_memory_fraction(fraction)
         case Backend.MLX:
-            import mlx.core as mx
+            import mlx.core as mx  # optional: asked for on its own backend only
 
             mx.set_memory_limit(int(fraction * accelerator().total(index)))
         case Backend.SIM:
-            from tdev_core.accelerators.sim import memory as devices
+            from tdev_core.accelerators.sim import (
+                memory as devices,  # costs its import on its own backend only
+            )
 
             devices.pool(index).fraction = fraction
         case Backend.CPU | Backend.CUDA:
@@ -270,5 +262,5 @@ def set_fraction(fraction: float, device: Any = None) -> None:
 
 
 def get_fraction(device: Any = None) -> float:
-    """The last fraction given to :func:`set_fraction`, 1.0 if there was none."""
+    """Return the last fraction given to :func:`set_fraction`, 1.0 if there was none."""
     return _fractions.get(device_index(device), 1.0)

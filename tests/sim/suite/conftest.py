@@ -2,7 +2,8 @@
 
     TDEV_BACKEND=sim TDEV_SIM_DEVICES=2 pytest tests/sim/suite
 
-Without those settings nothing here is collected; ``tests/sim/test_suite.py`` runs them as children.
+Without TDEV_BACKEND=sim nothing here is collected. The device is tested without tdev's shims, as a library
+sees it that knows nothing of tdev; a test that is of both asks for the fixture ``shims``.
 """
 
 from __future__ import annotations
@@ -16,13 +17,23 @@ import pytest
 if os.environ.get("TDEV_BACKEND") == "sim":
     import hypothesis.configuration
 
-    import tdev_core.accelerators.sim
+    os.environ.setdefault("TDEV_SIM_DEVICES", "2")  # before the device is made
+    for _name in ("TDEV_SIM_MEMORY", "TDEV_SIM_RNG"):
+        os.environ.pop(_name, None)
+    import tdev
 
     hypothesis.configuration.set_hypothesis_home_dir(tempfile.gettempdir() + "/tdev-hypothesis")
-
-    tdev_core.accelerators.sim.activate()
+    tdev.shims.uninstall()
 else:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture
+def shims() -> Iterator[None]:
+    """Methods and constructors of torch take ``"cuda"``, as after ``import tdev``."""
+    tdev.shims.install()
+    yield
+    tdev.shims.uninstall()
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -11,6 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
+
+from tests.forkserver import python
 
 
 def test_modes_do_not_see_our_own_calls() -> None:
@@ -129,9 +129,7 @@ print(made.tolist(), again.device, len(ours), "'aot_eager' compiles instead" in 
 
 def test_inductor_gives_way_with_one_warning() -> None:
     """Also where the graph has no inputs; in a process of its own, to which Inductor is new."""
-    done = subprocess.run(
-        [sys.executable, "-c", _PLAIN], capture_output=True, text=True, timeout=300
-    )
+    done = python("-c", _PLAIN)
     assert done.stdout == "[1.0, 1.0, 1.0] sim:0 1 True\n", done.stderr[-2000:]
 
 
@@ -154,9 +152,7 @@ print(compiled)
 
 
 def test_another_current_device_is_compiled_for() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _CURRENT], capture_output=True, text=True, timeout=300
-    )
+    done = python("-c", _CURRENT)
     assert done.stdout == "0 0 1 1 0 0 1 1 2\n", done.stderr[-2000:]
 
 

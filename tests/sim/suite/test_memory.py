@@ -17,6 +17,12 @@ from tdev_core.cuda.memory import usage as memories
 sim: Any = torch.sim  # type: ignore[attr-defined]
 
 
+@pytest.fixture(autouse=True)
+def _no_garbage() -> None:
+    """What other tests have left must not be freed in the middle of a count."""
+    gc.collect()
+
+
 @pytest.fixture
 def small() -> Iterator[memory.Pool]:
     """Device 0 with room for 1,000 bytes more."""
@@ -174,6 +180,25 @@ def test_refusals_and_allocations_are_counted(small: memory.Pool) -> None:
     assert stats["allocated_bytes.all.current"] == small.allocated
 
 
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (1, "1 bytes"),
+        (1024, "1024 bytes"),
+        (1025, "1.00 KiB"),
+        ((1 << 20) - 1, "1024.00 KiB"),
+        (1 << 20, "1024.00 KiB"),
+        ((1 << 20) + 1, "1.00 MiB"),
+        (5 << 19, "2.50 MiB"),
+        (1 << 30, "1024.00 MiB"),
+        (3 << 30, "3.00 GiB"),
+        (1 << 45, "32768.00 GiB"),
+    ],
+)
+def test_sizes_are_worded_as_torchs_allocator_words_them(size: int, words: str) -> None:
+    assert memory._human(size) == words
+
+
 @pytest.fixture
 def whole() -> Iterator[None]:
     yield
@@ -185,7 +210,7 @@ def test_a_fraction_of_the_memory_is_a_limit(whole: None) -> None:
     allowed = 1 << 20
     memories.set_fraction(allowed / total, 0)
     room = allowed - sim.memory_allocated(0)
-    with pytest.raises(torch.OutOfMemoryError, match=r"1\.00 MiB allowed to this process"):
+    with pytest.raises(torch.OutOfMemoryError, match=r"1024\.00 KiB allowed to this process"):
         torch.empty(room + 1, dtype=torch.uint8, device="sim:0")
     with pytest.raises(torch.OutOfMemoryError):
         torch.ones(room + 1, dtype=torch.uint8).to("sim:0")

@@ -10,6 +10,8 @@ import tdev
 import torch
 from tdev import nn
 
+pytestmark = pytest.mark.usefixtures("shims")
+
 ZERO, ONE = torch.device("sim:0"), torch.device("sim:1")
 
 

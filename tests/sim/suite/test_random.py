@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -14,6 +12,7 @@ import torch
 
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 from tdev_core.accelerators.sim.accelerator import SimAccelerator
+from tests.forkserver import python
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
 
@@ -196,5 +195,5 @@ def test_own_mode() -> None:
         "torch.manual_seed(0); b = torch.rand(2)\n"
         "assert torch.equal(a, b)\n"
     )
-    environment = {**os.environ, "TDEV_SIM_RNG": "own"}
-    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    done = python("-c", code, env={**os.environ, "TDEV_SIM_RNG": "own"})
+    assert done.returncode == 0, done.stderr

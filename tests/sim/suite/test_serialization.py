@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import nn
+
+from tests.forkserver import environment, python
 
 
 def roundtrip(value: Any, **options: Any) -> Any:
@@ -136,15 +136,8 @@ def test_stock_torch_loads_with_map_location(tmp_path: Path) -> None:
     _run(code, path)
 
 
-def _run(code: str, path: Path, **environment: str) -> None:
-    import os
-
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        capture_output=True,
-        text=True,
-        env={**os.environ, **environment},
-    )
+def _run(code: str, path: Path, **settings: str) -> None:
+    done = python("-c", code, str(path), env=environment(**settings))
     assert done.returncode == 0, done.stderr
 
 

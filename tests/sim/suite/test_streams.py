@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+import tdev
 import torch
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
@@ -52,7 +53,39 @@ def test_events() -> None:
     sim.Stream().wait_event(end)
     end.wait()
     assert isinstance(start, torch.Event)
-    assert start.elapsed_time(sim.Stream().record_event()) >= 20
+    assert start.elapsed_time(sim.Stream().record_event(sim.Event(enable_timing=True))) >= 20
+
+
+def test_there_is_one_table_of_current_streams() -> None:
+    """Whichever name a program reaches it by: torch's module of the device, or tdev's mirror."""
+    assert sim.Stream is tdev.cuda.Stream is tdev.xpu.Stream and sim.Event is tdev.cuda.Event
+    mine, theirs = tdev.cuda.Stream(), sim.Stream(device="sim:1")
+    assert mine.stream_id != theirs.stream_id  # one counter
+    with tdev.cuda.stream(mine):
+        assert sim.current_stream() is mine is tdev.accelerator.current_stream()
+        with sim.stream(theirs):
+            assert tdev.cuda.current_stream() is theirs is tdev.accelerator.current_stream()
+            assert tdev.cuda.current_device() == 1 == sim.current_device()
+            assert tdev.cuda.current_stream(0) is mine is sim.current_stream("sim:0")
+        assert sim.current_stream() is mine and sim.current_device() == 0
+    assert sim.current_stream() is tdev.cuda.default_stream() is sim.default_stream()
+    sim.set_stream(theirs)
+    assert tdev.cuda.current_stream() is theirs and tdev.cuda.current_device() == 1
+    tdev.cuda.set_stream(tdev.cuda.default_stream(1))
+    assert sim.current_stream() == sim.default_stream(1) == sim.default_stream()
+
+
+def test_devices_of_a_stream_and_an_event() -> None:
+    assert isinstance(sim.Stream(), torch.cuda.Stream)
+    event = sim.Event()
+    event.record(sim.Stream(device=1))
+    assert event.device == torch.device("sim:1")
+    with pytest.raises(RuntimeError, match="invalid device ordinal"):
+        sim.current_stream(5)
+    with pytest.raises(ValueError, match="Expected a sim device"):
+        sim.default_stream("cpu")
+    with sim.device(1):
+        assert sim.Stream().device == torch.device("sim:1") == sim.Stream(-1).device
 
 
 def test_event_errors() -> None:
@@ -63,8 +96,10 @@ def test_event_errors() -> None:
     timed.record()
     with pytest.raises(ValueError, match="enable_timing=True"):
         timed.elapsed_time(plain)
-    with pytest.raises(RuntimeError, match="another process"):
-        sim.Event(interprocess=True)
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        timed.elapsed_time(sim.Stream().record_event())  # as torch's, which is not timed
+    with pytest.raises(RuntimeError, match="interprocess and timed"):
+        sim.Event(interprocess=True, enable_timing=True)
 
 
 def test_device_context() -> None:

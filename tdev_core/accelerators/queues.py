@@ -20,12 +20,12 @@ _NUMBERS = {
 
 
 def device_type_number() -> int:
-    """``c10::DeviceType`` of the active backend's device, as ``torch.Stream.device_type`` reports it."""
+    """Return the ``c10::DeviceType`` of the active backend's device, as ``torch.Stream.device_type`` reports it."""
     return _NUMBERS[current()]
 
 
 def device_of_index(index: int) -> torch.device:
-    """The device with this index; on ``cpu`` plain ``cpu``, the device that its tensors report."""
+    """Return the device with this index; on ``cpu`` plain ``cpu``, the device that its tensors report."""
     backend = current()
     return (
         torch.device("cpu")

@@ -1,4 +1,4 @@
-"""``torch.cuda.Event`` for backends whose device works through one queue in issue order.
+"""Events of every device that works through one queue in issue order: all but CUDA's own.
 
 Times are real. On ``cpu`` the clock is read when the event is recorded, because everything issued
 before it has finished by then. On ``mlx`` and ``sim`` a timing event drains the queue first, for the
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdev_core.accelerators import instances
+from tdev_core.accelerators.queues import device_of_index, drain
 from tdev_core.backend import Backend, current
-from tdev_core.builds import has_cuda_classes
 from tdev_core.devices import device_index
-from tdev_core.queues import device_of_index, drain
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -36,7 +36,7 @@ _MAGIC = b"tdev-evt"
 
 
 def _tick() -> int:
-    """Nanoseconds of a monotonic clock, later than every earlier tick of this process.
+    """Read a monotonic clock, in nanoseconds, later than every earlier tick of this process.
 
     The clock's resolution is 100 ns on some systems; a program divides by elapsed times.
     """
@@ -49,20 +49,10 @@ def _tick() -> int:
     return now
 
 
-class _Detached(torch.Event):
-    """Base of :class:`Event` where torch has real CUDA events; see ``streams._Detached``."""
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return torch.cuda.Event
-
-
 if TYPE_CHECKING:
     _Base = torch.cuda.Event
-elif has_cuda_classes():
-    _Base = _Detached
 else:
-    _Base = type("_EventBase", (torch.cuda.Event, torch.Event), {"__doc__": None})
+    _Base = instances.base(torch.cuda.Event, torch.Event)
 
 
 class Event(_Base):
@@ -119,7 +109,7 @@ class Event(_Base):
 
     @classmethod
     def from_ipc_handle(cls, device: Any, handle: bytes) -> Self:
-        """The event that another process gave the handle of.
+        """Make the event that another process gave the handle of.
 
         Work on these backends is done, or queued in order, when a record returns to its process, so
         that the event counts as complete here.
@@ -164,7 +154,7 @@ class Event(_Base):
             self._metal.wait()
 
     def query(self) -> bool:
-        """Whether all work before the mark is done; true for an event that was never recorded."""
+        """Tell whether all work before the mark is done; true for an event that was never recorded."""
         if self._recorded is None:
             return True
         if self._metal is not None:
@@ -182,7 +172,7 @@ class Event(_Base):
             drain(self._index or 0)
 
     def elapsed_time(self, end_event: Any) -> float:
-        """Milliseconds from this mark to ``end_event``'s.
+        """Return the milliseconds from this mark to ``end_event``'s.
 
         Raises:
             ValueError: one of the events has not ``enable_timing=True`` or was not recorded.
@@ -198,7 +188,7 @@ class Event(_Base):
         return float(end_event._recorded - self._recorded) / 1e6
 
     def ipc_handle(self) -> bytes:
-        """Sixty-four bytes from which :meth:`from_ipc_handle` makes this event in another process.
+        """Pack this event into 64 bytes, from which :meth:`from_ipc_handle` makes it in another process.
 
         Raises:
             RuntimeError: the event was not made with ``interprocess=True``.

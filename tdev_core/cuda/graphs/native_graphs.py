@@ -1,4 +1,4 @@
-"""``torch.xpu.graph`` and ``torch.mtia.graph`` on a CUDA host: ``torch.cuda.graph`` with their parameter names."""
+"""``torch.xpu.graph`` and ``torch.mtia.graph`` on a CUDA host: torch's own graphs, with their parameter names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recording operators and running them again: what a graph capture is made of.
+"""Records operators and runs them again: what a graph capture is made of.
 
 A recorder sees every operator below autograd, forward and backward alike. What it records can be run
 again: each operator reads the current contents of the very tensors that it read while it was
@@ -60,12 +60,12 @@ class Call:
 
     @property
     def name(self) -> str:
-        """``aten::mm`` and the like."""
+        """Return its qualified name, ``aten::mm`` and the like."""
         return str(self.function._schema.name)
 
 
 def _alias(value: Any) -> Any:
-    """A tensor over the same memory with a version counter of its own.
+    """Make a tensor over the same memory with a version counter of its own.
 
     A replay writes where autograd may have saved tensors; CUDA's replays bump no version either.
     """
@@ -156,7 +156,7 @@ class Recorder(TorchDispatchMode):
 
 
 def _written(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[torch.Tensor]:
-    """The tensors that the operator writes to, by its schema or by :data:`_HIDDEN_WRITES`."""
+    """Yield the tensors that the operator writes to, by its schema or by :data:`_HIDDEN_WRITES`."""
     for position in _HIDDEN_WRITES.get(func, ()):
         if position < len(args) and isinstance(args[position], torch.Tensor):
             yield args[position]

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
-from tdev_core.captured import CUDAGraph, graph_pool_handle
 from tdev_core.cuda import amp
-from tdev_core.graph_contexts import graph
+from tdev_core.cuda.graphs.contexts import graph
+from tdev_core.cuda.graphs.cuda_graph import CUDAGraph, graph_pool_handle
 
 __all__ = ["make_graphed_callables"]
 
@@ -22,7 +22,7 @@ def make_graphed_callables(
     allow_unused_input: bool = False,
     pool: Any = None,
 ) -> Any:
-    """Graphed versions of ``callables``, which run as one autograd node each.
+    """Make graphed versions of ``callables``, which run as one autograd node each.
 
     Args:
         callables: a module or function, or a tuple of these.

@@ -1,37 +1,30 @@
-"""The graph object that stands in for ``torch.cuda.CUDAGraph``; see :mod:`tdev_core.graphs`."""
+"""The graph object, ``torch.cuda.CUDAGraph``; see :mod:`tdev_core.cuda.graphs`."""
 
 from __future__ import annotations
 
 import itertools
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdev_core.accelerators import capturing, instances
 from tdev_core.backend import unsupported
-from tdev_core.builds import has_cuda_classes
 from tdev_core.cuda import rng
-from tdev_core.recording import Recorder, replay
+from tdev_core.cuda.graphs.recording import Recorder, replay
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["CUDAGraph", "graph_pool_handle", "is_current_stream_capturing"]
+__all__ = ["CUDAGraph", "graph_pool_handle"]
 
 _pools = itertools.count(1)
-_local = threading.local()
 
 _RandomStates = tuple[torch.Tensor, list[torch.Tensor]]
 
 
-def is_current_stream_capturing() -> bool:
-    """Whether the calling thread is inside a capture."""
-    return getattr(_local, "graph", None) is not None
-
-
 def graph_pool_handle() -> Any:
-    """A new token for a memory pool; graphs that share one share nothing more than the token."""
+    """Make a token for a memory pool; graphs that share one share nothing more than the token."""
     return torch.cuda._POOL_HANDLE((0, next(_pools)))
 
 
@@ -44,20 +37,10 @@ def _restore_random(states: _RandomStates) -> None:
     rng.set_rng_state_all(states[1])
 
 
-class _Detached:
-    """Base of :class:`CUDAGraph` where torch has real graphs; see ``streams._Detached``."""
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return torch.cuda.CUDAGraph
-
-
 if TYPE_CHECKING:
     _Base = torch.cuda.CUDAGraph
-elif has_cuda_classes():
-    _Base = _Detached
 else:
-    _Base = torch.cuda.CUDAGraph
+    _Base = instances.base(torch.cuda.CUDAGraph)
 
 
 class CUDAGraph(_Base):
@@ -105,7 +88,7 @@ class CUDAGraph(_Base):
             raise ValueError(
                 f"capture_error_mode must be one of {', '.join(modes)}, got {capture_error_mode!r}"
             )
-        if is_current_stream_capturing():
+        if capturing.is_capturing():
             raise RuntimeError("a graph capture is underway in this thread; end it first")
         if self._recorded is not None:
             raise RuntimeError(
@@ -115,7 +98,7 @@ class CUDAGraph(_Base):
         self._random = _random_states()
         self._recorder = Recorder()
         self._recorder.__enter__()  # type: ignore[no-untyped-call]
-        _local.graph = self
+        capturing.begin(self)
 
     def capture_end(self) -> None:
         """Stop recording; tensors that existed before and random states are as they were.
@@ -128,16 +111,16 @@ class CUDAGraph(_Base):
             raise RuntimeError("capture_end() without capture_begin()")
         recorder.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         self._recorder, self._random = None, None
-        _local.graph = None
+        capturing.end()
         recorder.restore()
         _restore_random(states)
         self._recorded = recorder
 
     def instantiate(self) -> None:
-        """Nothing to prepare: a graph can be replayed as soon as it is captured."""
+        """Do nothing: a graph can be replayed as soon as it is captured."""
 
     def register_generator_state(self, generator: torch.Generator) -> None:
-        """Accepted: a replay draws from the very generator that the captured operator was given."""
+        """Accept it: a replay draws from the very generator that the captured operator was given."""
 
     def replay(self) -> None:
         """Run the captured work again.
@@ -154,7 +137,7 @@ class CUDAGraph(_Base):
         self._recorded = None
 
     def pool(self) -> Any:
-        """Token of the pool, for another graph's ``pool`` argument."""
+        """Return the token of the pool, for another graph's ``pool`` argument."""
         if self._pool is None:
             raise RuntimeError("pool() without a preceding capture")
         return self._pool
@@ -179,11 +162,11 @@ class CUDAGraph(_Base):
         Path(debug_path).write_text("\n".join(["digraph captured {", *nodes, *edges, "}"]) + "\n")
 
     def raw_cuda_graph(self) -> int:
-        """There is no ``cudaGraph_t`` here: UnsupportedError."""
+        """Raise UnsupportedError: there is no ``cudaGraph_t`` here."""
         unsupported("CUDAGraph.raw_cuda_graph", "there is no CUDA graph", "CUDAGraph.debug_dump")
 
     def raw_cuda_graph_exec(self) -> int:
-        """There is no ``cudaGraphExec_t`` here: UnsupportedError."""
+        """Raise UnsupportedError: there is no ``cudaGraphExec_t`` here."""
         unsupported(
             "CUDAGraph.raw_cuda_graph_exec", "there is no CUDA graph", "CUDAGraph.debug_dump"
         )
@@ -192,17 +175,17 @@ class CUDAGraph(_Base):
     raw_xpu_graph_exec = raw_cuda_graph_exec
 
     def get_graph_data(self) -> dict[str, Any]:
-        """There are no CUDA nodes here: UnsupportedError."""
+        """Raise UnsupportedError: there are no CUDA nodes here."""
         unsupported("CUDAGraph.get_graph_data", "there is no CUDA graph", "CUDAGraph.debug_dump")
 
     @staticmethod
     def get_currently_capturing_graph() -> Any:
-        """The graph that this thread captures into.
+        """Return the graph that this thread captures into.
 
         Raises:
             RuntimeError: no capture is underway.
         """
-        found = getattr(_local, "graph", None)
+        found = capturing.graph()
         if found is None:
             raise RuntimeError("no graph capture is underway in this thread")
         return found

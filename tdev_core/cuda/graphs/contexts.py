@@ -1,4 +1,4 @@
-"""Context managers around a capture; see :mod:`tdev_core.graphs`."""
+"""Context managers around a capture; see :mod:`tdev_core.cuda.graphs`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import streams
-from tdev_core.captured import CUDAGraph
+from tdev_core.accelerators import instances, streams
+from tdev_core.cuda.graphs.cuda_graph import CUDAGraph
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -97,6 +97,8 @@ class AcceleratorGraph(CUDAGraph):
     Source: ``torch.accelerator.Graph``.
     """
 
+    __class__ = instances.class_named(torch.accelerator.Graph)  # type: ignore[assignment]
+
     def __new__(
         cls, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default"
     ) -> Self:
@@ -108,10 +110,6 @@ class AcceleratorGraph(CUDAGraph):
         super().__init__(keep_graph)
         self.graph_pool = pool
         self.capture_error_mode = capture_error_mode
-
-    @property  # type: ignore[misc]
-    def __class__(self) -> type:
-        return torch.accelerator.Graph
 
     def capture_begin(self) -> None:  # type: ignore[override]
         """Start recording, with the pool and the mode given at creation."""

@@ -1,0 +1,61 @@
+"""Answers ``torch.UntypedStorage`` and ``torch.multiprocessing`` for the ``sim`` device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import torch
+
+from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.sim import memory, sharing
+
+__all__ = ["SimStorages"]
+
+_UntypedStorage: Any = torch.UntypedStorage
+
+
+class SimStorages:
+    """The device's answers for ``torch.UntypedStorage``; see ``tdev_core.accelerators.privateuse.storages``.
+
+    Args:
+        rebuild: makes a tensor from what :func:`tdev_core.accelerators.sim.sharing.parts` gave, in the process that
+            it was sent to, which may have to register the device first.
+    """
+
+    def __init__(self, rebuild: Callable[..., Any]) -> None:
+        self._rebuild = rebuild
+
+    def new(self, nbytes: int, index: int | None) -> torch.UntypedStorage:
+        where = memory.current_device() if index is None else index
+        memory.pool(where).check(nbytes)  # before the host is asked for the memory
+        return memory.adopt(_UntypedStorage(nbytes), where)
+
+    def nbytes(self, storage: torch.UntypedStorage) -> int:
+        return torch_api.storage_nbytes(memory.host_of(storage))
+
+    def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
+        return memory.host_of(storage)
+
+    def write(self, storage: torch.UntypedStorage, source: torch.UntypedStorage) -> None:
+        memory.host_of(storage).copy_(source)
+
+    def share_memory(self, storage: torch.UntypedStorage) -> None:
+        """Move the bytes to shared memory, where processes that are sent the storage see them."""
+        host: Any = memory.host_of(storage)
+        if not host.is_shared():
+            host.share_memory_()
+            memory.reseat(host)
+
+    def is_shared(self, storage: torch.UntypedStorage) -> bool:
+        """Tell whether they are there."""
+        return bool(cast("Any", memory.host_of(storage)).is_shared())
+
+    def share(self, tensor: torch.Tensor) -> tuple[Any, Any]:
+        """Return what makes ``tensor`` over the same memory in another process, and its arguments."""
+        return self._rebuild, sharing.parts(tensor)
+
+    def resize(self, storage: torch.UntypedStorage, nbytes: int) -> None:
+        host = memory.host_of(storage)
+        host.resize_(nbytes)
+        memory.follow(host)

@@ -1,0 +1,35 @@
+"""Lists the functions of ``torch._C`` that tdev answers, and where; apart, since ``import tdev`` reads it.
+
+Source: ``torch/csrc/cuda/Module.cpp``.
+"""
+
+from __future__ import annotations
+
+__all__ = ["NAMES"]
+
+NAMES = {
+    "_cuda_attach_out_of_memory_observer": "tdev_core.cuda.bindings:attach_out_of_memory_observer",
+    "_cuda_canDeviceAccessPeer": "tdev_core.cuda.properties:can_access_peer",
+    "_cuda_emptyCache": "tdev_core.cuda.memory.usage:empty_cache",
+    "_cuda_exchangeDevice": "tdev_core.cuda.bindings:exchange_device",
+    "_cuda_getArchFlags": "tdev_core.cuda.bindings:arch_flags",
+    "_cuda_getCompiledVersion": "tdev_core.cuda.bindings:compiled_version",
+    "_cuda_getCurrentRawStream": "tdev_core.cuda.bindings:current_raw_stream",
+    "_cuda_getCurrentStream": "tdev_core.cuda.bindings:current_stream",
+    "_cuda_getDefaultStream": "tdev_core.cuda.bindings:default_stream",
+    "_cuda_getDevice": "tdev_core.cuda.properties:current_device",
+    "_cuda_getDeviceCount": "tdev_core.cuda.properties:device_count",
+    "_cuda_init": "tdev_core.cuda.cudart:lazy_init",
+    "_cuda_ipc_collect": "tdev_core.cuda.bindings:ipc_collect",
+    "_cuda_isCurrentStreamCapturing": "tdev_core.cuda.graphs:is_current_stream_capturing",
+    "_cuda_isInBadFork": "tdev_core.cuda.cudart:is_in_bad_fork",
+    "_cuda_maybeExchangeDevice": "tdev_core.cuda.bindings:exchange_device",
+    "_cuda_setDevice": "tdev_core.cuda.properties:set_device",
+    "_cuda_memoryStats": "tdev_core.cuda.memory.usage:stats_nested",
+    "_cuda_resetAccumulatedMemoryStats": "tdev_core.cuda.memory.usage:reset_accumulated",
+    "_cuda_resetPeakMemoryStats": "tdev_core.cuda.memory.usage:reset_peak",
+    "_cuda_setStream": "tdev_core.cuda.bindings:set_stream",
+    "_cuda_sleep": "tdev_core.cuda.bindings:sleep",
+    "_cuda_synchronize": "tdev_core.accelerators.streams:synchronize",
+}
+"""Name in ``torch._C`` to ``module:attribute`` of what answers for it."""
