@@ -6,17 +6,37 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
+
 import nox
 
 nox.needs_version = ">=2024.4"
 nox.options.default_venv_backend = "none"  # one environment for all: torch takes a gigabyte in each
 nox.options.sessions = ["check", "lint", "typecheck", "tests"]
 
-LIBRARY_PATH = {"PYTHONPATH": "generated:."}
+ROOT = Path(__file__).resolve().parent
+# The compile cache is the checkout's: a kernel, a header or a processor is looked at once.
+ENVIRONMENT = {
+    "PYTHONPATH": os.pathsep.join([str(ROOT / "generated"), str(ROOT)]),
+    "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor"),
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",  # or each process that compiles starts others
+}
+LOGS = ROOT / "build" / "logs"
+# A process has one device of PyTorch's PrivateUse1 kind: tests of these have processes of their own.
+OWN_PROCESSES = {"mlx": "tests/mlx", "sim": "tests/sim/suite"}
+BACKENDS = ("cpu", *OWN_PROCESSES)
+FUZZED = tuple(
+    f"tests/codemod/engine/test_{name}.py"
+    for name in ("engine_corpus", "engine_properties", "slicing")
+)
 
 
-def python(session: nox.Session, *arguments: str) -> None:
-    session.run("python", *arguments, *session.posargs, env=LIBRARY_PATH, external=True)
+def python(session: nox.Session, *arguments: str, **settings: str) -> None:
+    """Run the Python that nox runs in, whatever the PATH has."""
+    env = {**ENVIRONMENT, **settings}
+    session.run(sys.executable, *arguments, *session.posargs, env=env, external=True)
 
 
 @nox.session
@@ -34,33 +54,86 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """black --check and ruff."""
-    session.run("python", "-m", "black", "--check", ".", external=True)
-    session.run("python", "-m", "ruff", "check", ".", external=True)
+    """black --check, ruff, and who may import whom (import-linter); files for the first two after --."""
+    everywhere = [] if session.posargs else ["."]
+    python(session, "-m", "black", "--check", *everywhere)
+    python(session, "-m", "ruff", "check", "--output-format", "concise", *everywhere)
+    session.run(str(Path(sys.executable).with_name("lint-imports")), env=ENVIRONMENT, external=True)
 
 
 @nox.session
 def typecheck(session: nox.Session) -> None:
-    """mypy --strict over tdev (stubs, then bodies), tdev_core, generator, tools and benchmarks."""
+    """mypy --strict over tdev (stubs, then bodies), tdev_core, generator, tools, benchmarks; files after --."""
     python(session, "-m", "tools.typecheck")
 
 
 @nox.session
-def tests(session: nox.Session) -> None:
-    """The tests but for the two folders that have sessions of their own; pytest options after --."""
-    python(session, "-m", "pytest", "--ignore=tests/package", "--ignore=tests/demo")
+@nox.parametrize("backend", [nox.param(name, id=name) for name in BACKENDS])
+def tests(session: nox.Session, backend: str) -> None:
+    """The tests, on all cores; files, folders and options of pytest after --."""
+    asked = [argument for argument in session.posargs if (ROOT / argument.split("::")[0]).exists()]
+    options = [argument for argument in session.posargs if argument not in asked]
+    mine = [test for test in asked if home(test) == backend]
+    if asked and not mine:
+        session.skip(f"none of these tests is of {backend}")
+    pytest(session, backend, *options, *(mine or everything(backend)))
 
 
 @nox.session
-def demo(session: nox.Session) -> None:
-    """Train the example by hand-changed imports, after the codemod, and untouched: the same losses."""
-    python(session, "-m", "pytest", "-v", "tests/demo")
+@nox.parametrize("part", [nox.param(name, id=name) for name in (*BACKENDS, "fuzz", "opdb")])
+def deep(session: nox.Session, part: str) -> None:
+    """What takes long: tests marked deep, the codemod on 2,000 files, all of torch's operator database."""
+    session.env["TDEV_FUZZ_FILES"] = "2000"
+    if part == "opdb":
+        for path in ("tests/parity/opdb.py", "tests/sim/opdb.py", "tests/mlx/opdb.py"):
+            python(session, path)
+    elif part == "fuzz":
+        pytest(session, "cpu", *FUZZED)
+    else:
+        pytest(session, part, "-m", "deep", *everything(part), nothing_is_fine=True)
 
 
-@nox.session
-def package(session: nox.Session) -> None:
-    """Build sdist and wheel, check their files, and use the wheel in an empty environment."""
-    python(session, "-m", "pytest", "-v", "tests/package")
+def pytest(
+    session: nox.Session, backend: str, *arguments: str, nothing_is_fine: bool = False
+) -> None:
+    """Run pytest on all cores."""
+    settings = {"OMP_NUM_THREADS": "1"}
+    if backend == "sim":
+        settings |= {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
+    workers = os.environ.get("TDEV_TEST_WORKERS") or str(min(cores(), 8))
+    command = ["-m", "pytest", "-n", workers, "--dist", "worksteal"]
+    report = session.name.replace("(", "-").rstrip(")")
+    command += [f"--junitxml={LOGS / report}.xml", *arguments]
+    session.run(
+        sys.executable,
+        *command,
+        env={**ENVIRONMENT, **settings},
+        external=True,
+        success_codes=[0, 5] if nothing_is_fine else [0],
+        interrupt_timeout=10,  # pytest ends its workers
+        terminate_timeout=5,
+    )
+
+
+def everything(backend: str) -> list[str]:
+    """Name all tests of one of the pytest runs."""
+    if backend in OWN_PROCESSES:
+        return [OWN_PROCESSES[backend]]
+    return ["tests", *(f"--ignore={folder}" for folder in OWN_PROCESSES.values())]
+
+
+def home(test: str) -> str:
+    """Tell which of the pytest runs a test belongs to."""
+    for backend, folder in OWN_PROCESSES.items():
+        if (ROOT / test.split("::")[0]).is_relative_to(ROOT / folder):
+            return backend
+    return "cpu"
+
+
+def cores() -> int:
+    """Count the cores that this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable else os.cpu_count() or 1
 
 
 @nox.session
@@ -74,25 +147,6 @@ def upgrade(session: nox.Session) -> None:
     """Regenerate against the torch that is installed and report what changed; 1 asks for a person."""
     python(session, "-m", "generator.composites")
     python(session, "-m", "generator.upgrade")
-
-
-@nox.session
-def opdb(session: nox.Session) -> None:
-    """Judge mirror, sim and mlx by torch's own operator database; writes the full reports."""
-    for path in ("tests/parity/opdb.py", "tests/sim/opdb.py", "tests/mlx/opdb.py"):
-        python(session, path)
-
-
-@nox.session
-def fuzz(session: nox.Session) -> None:
-    """The codemod over 2,000 real files of the installed torch, in every style."""
-    tests = (
-        "tests/codemod/engine/test_engine_corpus.py",
-        "tests/codemod/engine/test_engine_properties.py",
-        "tests/codemod/engine/test_slicing.py",
-    )
-    session.env["TDEV_FUZZ_FILES"] = "2000"
-    python(session, "-m", "pytest", "-q", *tests)
 
 
 @nox.session(venv_backend="venv", default=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from importlib.util import find_spec
 
 import pytest
@@ -10,6 +11,22 @@ import pytest
 # Whether somebody has built the native kernels of device mlx on this machine must not decide what is tested:
 # tests/mlx/test_native.py turns them on. `TDEV_NATIVE=1 pytest tests/mlx` runs all the others with them.
 os.environ.setdefault("TDEV_NATIVE", "0")
+# As many processes as cores run the tests; more threads in each would only wait for one another.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell that starts the tests in the background, or nohup, has them ignore Ctrl-C; a child would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--every", type=int, default=1, help="run one of so many tests")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Start what takes long first, so that at the end no core waits for one test."""
+    items[:] = items[:: config.getoption("every")]
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -39,6 +39,12 @@ def child_environment(**extra: str) -> dict[str, str]:
     return env
 
 
+def cores() -> int:
+    """Count the cores that this process may use."""
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable else os.cpu_count() or 1
+
+
 def ensure(extra: str) -> Path:
     """Makes sure that .venv holds the project with an optional dependency group; returns its Python.
 

@@ -1,6 +1,6 @@
-"""Runs every check and test of the project, independent ones side by side.
+"""Runs every check and test of the project, on all cores.
 
-    python3 tools/run_tests.py [--list] [--jobs N] [NAME ...]
+    python3 tools/run_tests.py [--quick] [--list] [--jobs N] [NAME ...]
 
 Sets up .venv first where that has not been done. Logs are in build/logs.
 """
@@ -14,6 +14,6 @@ from tools import supported
 
 supported.check()
 
-from tools import test_jobs
+from tools import sessions
 
-sys.exit(test_jobs.main())
+sys.exit(sessions.main())

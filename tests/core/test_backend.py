@@ -1,25 +1,18 @@
-"""Backend selection, in fresh processes, since it happens once per process."""
+"""Backend selection, each in a process of its own, since it happens once per process."""
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 
 import pytest
+
+from tests.forkserver import environment, python
 
 SHOW = "from tdev_core import backend as b; print(b.current().value, b.availability(), b.reason())"
 
 
-def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TDEV_")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**clean, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+def run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return python("-c", code, env=environment(**settings))
 
 
 @pytest.fixture(scope="module")
@@ -77,4 +70,4 @@ def test_a_backend_that_is_not_there_says_why(has_gpu: bool) -> None:
 
 def test_the_library_is_silent_without_torch(tmp_path: object) -> None:
     hide = "import sys; sys.modules['torch'] = None\nimport tdev_core, tdev_core.mirror.launch, tdev_core.errors"
-    assert run(hide).returncode == 0
+    assert python("-c", hide, env=environment(), fresh=True).returncode == 0

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +14,8 @@ from tdev_core import errors
 from tdev_core.accelerators import mps
 from tdev_core.errors import DeviceWarning
 from tdev_core.shims import moves
+from tests.forkserver import environment, python
 
-ROOT = Path(__file__).resolve().parents[2]
 WIDE = [
     pytest.param(torch.float64, torch.float32, id="float64"),
     pytest.param(torch.complex128, torch.complex64, id="complex128"),
@@ -151,17 +147,8 @@ print(narrowing, tdev.zeros.__name__, tdev.tensor([1.0]).dtype)
 def test_operators_fall_back_unless_the_user_said_otherwise_and_factories_narrow(
     before: str | None,
 ) -> None:
-    env = {name: value for name, value in os.environ.items() if "MPS_FALLBACK" not in name}
-    if before is not None:
-        env["PYTORCH_ENABLE_MPS_FALLBACK"] = before
-    path = f"{ROOT}{os.pathsep}{ROOT / 'generated'}"
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        capture_output=True,
-        text=True,
-        env={**env, "PYTHONPATH": path, "TDEV_BACKEND": "cpu"},
-        timeout=120,
-    )
+    env = environment(TDEV_BACKEND="cpu", PYTORCH_ENABLE_MPS_FALLBACK=before)
+    done = python("-c", PROGRAM, env=env, fresh=True)  # it is about what comes before torch
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
         before or "1",

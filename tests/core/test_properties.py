@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import subprocess
 import sys
@@ -18,17 +17,11 @@ from tdev_core.accelerators import host, queues
 from tdev_core.backend import Backend
 from tdev_core.cuda import properties, sensors
 from tdev_core.errors import DeviceWarning, UnsupportedError
+from tests.forkserver import environment, python
 
 
-def _run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    clean = {key: value for key, value in os.environ.items() if not key.startswith("TDEV_")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        env={**clean, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def _run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return python("-c", code, env=environment(**settings))
 
 
 _ASK = (

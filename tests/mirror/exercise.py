@@ -16,7 +16,6 @@ import ast
 import importlib
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
@@ -27,6 +26,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from catalog import ROOT, catalog, mirrored  # noqa: E402
 from exercise_operators import exercise_operators  # noqa: E402
 from exercise_programs import PROGRAMS  # noqa: E402
+
+sys.path.append(str(ROOT))
+from tests.forkserver import environment, python  # noqa: E402
 
 BACKENDS = ("cpu", "sim", "mlx")
 EVIDENCE = ROOT / "generator" / "evidence"
@@ -286,21 +288,8 @@ def _other_values(answer: Any, name: str) -> str:
 
 def run(backend: str) -> dict[str, Any]:
     """:func:`exercise` in a process of its own, where ``backend`` is the active one."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
-    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
-    done = subprocess.run(
-        [sys.executable, __file__, "--child"],
-        capture_output=True,
-        text=True,
-        env={
-            **env,
-            "TDEV_BACKEND": backend,
-            "TDEV_REPORT": "1",
-            "PYTHONPATH": path,
-            "OMP_NUM_THREADS": "1",
-        },
-        timeout=500,
-    )
+    env = environment(TDEV_BACKEND=backend, TDEV_REPORT="1", OMP_NUM_THREADS="1")
+    done = python(__file__, "--child", env=env, timeout=500)
     if done.returncode != 0:
         raise RuntimeError(f"the process on {backend} ended with {done.returncode}: {done.stderr}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -1,25 +1,33 @@
-"""Run a program in a fresh interpreter that finds tdev the way this one does."""
+"""Run a program in a process of its own that finds tdev the way this one does."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
 
-__all__ = ["run"]
+from tests.forkserver import COMPILER, python
+
+__all__ = ["COMPILER", "run"]
 
 
-def run(code: str, *arguments: str, cwd: Path | None = None, **environment: str) -> str:
-    """What the program printed; its stderr is the message where it fails."""
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code), *arguments],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
+def run(
+    code: str,
+    *arguments: str,
+    cwd: Path | None = None,
+    fresh: bool = False,
+    preload: tuple[str, ...] = (),
+    **environment: str,
+) -> str:
+    """What the program printed; its stderr is the message where it fails.
+
+    ``fresh`` is for what is about the start or the end of an interpreter, and ``preload`` for programs
+    that compile; see ``tests/forkserver.py``.
+    """
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), **environment}
+    done = python(
+        "-c", textwrap.dedent(code), *arguments, env=env, cwd=cwd, fresh=fresh, preload=preload
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()

@@ -10,7 +10,7 @@ import pytest
 from tdev_core.backend import Backend, current
 
 sys.path.insert(0, str(Path(__file__).parent))
-from programs import run  # noqa: E402
+from programs import COMPILER, run  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     current() is not Backend.CPU, reason="picks the backend for each of its programs"
@@ -36,7 +36,8 @@ WITH_EFFECTS = (
 
 def problems(backend: str, compiler: str, *names: str, **environment: str) -> str:
     table = str(Path(__file__).parent / "compiled_calls.py")
-    return run(PROGRAM, table, compiler, *names, TDEV_BACKEND=backend, **environment)
+    settings = {"TDEV_BACKEND": backend, **environment}
+    return run(PROGRAM, table, compiler, *names, preload=COMPILER, **settings)
 
 
 # What dynamo traces for "eager", it traces for "aot_eager" too, which then makes the graph functional.
@@ -99,7 +100,7 @@ def test_effects_happen_at_every_call(backend: str) -> None:
             compiled(x)
             assert first.elapsed_time(timed) > 0
     """
-    run(code, TDEV_BACKEND=backend)
+    run(code, preload=COMPILER, TDEV_BACKEND=backend)
 
 
 def test_tdev_may_be_imported_after_the_compiler_and_again() -> None:

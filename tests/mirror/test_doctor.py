@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.forkserver import environment, python
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADS = [
     "tdev", "torch", "hardware", "backend", "devices",
@@ -17,16 +19,10 @@ HEADS = [
 ]  # fmt: skip
 
 
-def doctor(*path: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
+def doctor(*path: Path, fresh: bool = False, **settings: str) -> subprocess.CompletedProcess[str]:
     places = os.pathsep.join(map(str, (*path, ROOT, ROOT / "generated")))
-    return subprocess.run(
-        [sys.executable, "-m", "tdev", "doctor"],
-        capture_output=True,
-        text=True,
-        env={**env, "PYTHONPATH": places, **settings},
-        timeout=120,
-    )
+    env = environment(**settings, PYTHONPATH=places)
+    return python("-m", "tdev", "doctor", env=env, fresh=fresh or bool(path))
 
 
 def lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
@@ -37,7 +33,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
 
 
 def test_ten_lines_on_a_machine_where_all_is_well() -> None:
-    done = doctor(TDEV_BACKEND="cpu")
+    done = doctor(fresh=True, TDEV_BACKEND="cpu")
     said = lines(done)
     assert done.returncode == 0
     assert said["torch"].endswith("they match")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
-from programs import run  # noqa: E402
+from programs import COMPILER, run  # noqa: E402
 
 BACKENDS = ["cpu", "sim"]
 
@@ -77,19 +77,19 @@ def _retagged(data: bytes) -> bytes:
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_program_that_was_exported_on_cuda(tmp_path: Path, backend: str) -> None:
     path = tmp_path / "program.pt2"
-    wanted = run(EXPORT, str(path))
+    wanted = run(EXPORT, str(path), preload=COMPILER)
     as_from_cuda(path)
     assert b'"type": "cuda"' in path.read_bytes()
     with pytest.raises(AssertionError, match="not compiled with CUDA|NVIDIA driver"):
         run("import sys, torch; torch.export.load(sys.argv[1])", str(path))
-    assert run(LOAD, str(path), TDEV_BACKEND=backend) == wanted
+    assert run(LOAD, str(path), preload=COMPILER, TDEV_BACKEND=backend) == wanted
 
 
 def test_it_loads_without_shims_too(tmp_path: Path) -> None:
     path = tmp_path / "program.pt2"
-    wanted = run(EXPORT, str(path))
+    wanted = run(EXPORT, str(path), preload=COMPILER)
     as_from_cuda(path)
-    assert run(LOAD, str(path), TDEV_BACKEND="cpu", TDEV_SHIMS="0") == wanted
+    assert run(LOAD, str(path), preload=COMPILER, TDEV_BACKEND="cpu", TDEV_SHIMS="0") == wanted
 
 
 def test_other_loads_still_see_torchs_truth(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_other_loads_still_see_torchs_truth(tmp_path: Path) -> None:
     path = tmp_path / "tensor.pt"
     run("import sys, torch; torch.save(torch.ones(2), sys.argv[1])", str(path))
     path.write_bytes(_retagged(path.read_bytes()))
-    run(code, str(path), TDEV_BACKEND="cpu")
+    run(code, str(path), preload=COMPILER, TDEV_BACKEND="cpu")
 
 
 # A graph module as CUDA users pickle it: constants as strings, as devices, and in moves; one node

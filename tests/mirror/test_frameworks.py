@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests.forkserver import environment, python
+
 BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
 
 BINDINGS = """
@@ -97,15 +94,7 @@ assert torch.version.__version__ == stock.version.__version__ and torch.version.
 
 
 def run(code: str, backend: str, **settings: str) -> None:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
-    path = f"{ROOT}{os.pathsep}{ROOT / 'generated'}"
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**env, "PYTHONPATH": path, "TDEV_BACKEND": backend, **settings},
-        timeout=120,
-    )
+    done = python("-c", code, env=environment(TDEV_BACKEND=backend, **settings))
     assert done.returncode == 0, done.stderr
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import tdev
@@ -14,6 +13,9 @@ import torch
 from torch import nn
 
 from tdev_core.backend import Backend, current
+
+sys.path.insert(0, str(Path(__file__).parent))
+from programs import run  # noqa: E402
 
 pytestmark = pytest.mark.skipif(current() is not Backend.CPU, reason="what moves mean on the CPU")
 CPU = torch.device("cpu")
@@ -78,14 +80,7 @@ class TestTranslatedMovesCopy:
 
     def test_aliasing_can_be_asked_for(self) -> None:
         code = "import tdev as torch; x = torch.ones(2); assert x.cuda() is x and x.to('cuda') is x"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "TDEV_CPU_ALIAS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
+        run(code, TDEV_CPU_ALIAS="1")
 
     @pytest.mark.parametrize("bad", ["gpu", "/data/cuda_runs/m.pt", [], object], ids=repr)
     def test_what_is_no_device_gets_torchs_own_error(self, bad: object) -> None:
@@ -204,25 +199,11 @@ assert not tdev.shims.installed()
 tdev.shims.install(); tdev.shims.install()
 assert torch.ones(2).cuda().device.type == "cpu"
 """
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
+        run(code)
 
     def test_they_are_not_installed_when_unwanted(self) -> None:
         code = "import tdev; assert tdev.shims.installed() == ()"
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, "TDEV_SHIMS": "0", "PYTHONPATH": os.pathsep.join(sys.path)},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
+        run(code, TDEV_SHIMS="0")
 
     def test_an_exception_inside_leaves_nothing_changed(self) -> None:
         installed = tdev.shims.installed()

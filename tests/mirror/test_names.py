@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
+import os
 import sys
 import warnings
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tdev_core.backend import Backend, current
+from tests.forkserver import python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import catalog, mirrored  # noqa: E402
@@ -132,14 +133,8 @@ for name, attributes in before.items():
 print(json.dumps(changed))
 """
     root = Path(__file__).resolve().parent.parent.parent
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(root / "catalog.json")],
-        capture_output=True,
-        text=True,
-        cwd=root,
-        env={**__import__("os").environ, "PYTHONPATH": f"{root}:{root / 'generated'}"},
-        timeout=300,
-    )
+    env = {**os.environ, "PYTHONPATH": f"{root}:{root / 'generated'}"}
+    done = python("-c", code, str(root / "catalog.json"), cwd=root, env=env)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip().splitlines()[-1] == "[]"
 
@@ -162,14 +157,9 @@ print(json.dumps(changed))
     ],
 )
 def test_import_forms(statement: str) -> None:
-    """Each in a fresh interpreter, since an import is only tried once per process."""
-    done = subprocess.run(
-        [sys.executable, "-c", statement],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**__import__("os").environ, "PYTHONPATH": ":".join(sys.path)},
-    )
+    """Each in a process of its own, since an import is only tried once per process."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = python("-c", statement, env=env, fresh="importlib.reload" in statement)
     assert done.returncode == 0, done.stderr[-1500:]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from programs import run  # noqa: E402
+from programs import COMPILER, run  # noqa: E402
 
 BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
 
@@ -106,5 +106,6 @@ def test_compiled_factories(backend: str) -> None:
 
         assert buffer(torch.ones(1)).tolist() == [1.0, 1.0, 1.0]
         """,
+        preload=COMPILER,
         TDEV_BACKEND="cpu",
     )

@@ -17,7 +17,7 @@ def test_import_order_does_not_matter() -> None:
         assert torch.nn.Linear(1, 1, device="cuda").weight.device == tdev.zeros(1, device="cuda").device
     """
     run("import torch\nimport tdev\n" + check.replace("        ", ""))
-    run("import tdev\nimport torch\n" + check.replace("        ", ""))
+    run("import tdev\nimport torch\n" + check.replace("        ", ""), fresh=True)
     run(
         "from torch import nn, load\nimport tdev\nimport torch\nassert torch.load is load\n"
         + check.replace("        ", "")

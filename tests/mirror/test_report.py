@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import forkserver
 
 
 def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        env={**env, "PYTHONPATH": f"{ROOT}:{ROOT / 'generated'}", **settings},
-        timeout=120,
-    )
+    done = forkserver.python("-c", code, env=forkserver.environment(**settings))
     assert done.returncode == 0, done.stderr
     return done
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
+import os
 import pickle
 import sys
 import warnings
@@ -16,6 +17,7 @@ import tdev
 import torch
 
 from tdev_core.backend import Backend, current
+from tests.forkserver import python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from programs import run  # noqa: E402
@@ -260,6 +262,6 @@ def test_processes_set_themselves_up_again(method: str) -> None:
     ):  # spawn imports the program again: it needs a file
         path = Path(folder) / "program.py"
         path.write_text(textwrap.dedent(code), encoding="utf-8")
-        run(
-            f"import runpy, sys; sys.argv = [{str(path)!r}, {method!r}]; runpy.run_path({str(path)!r}, run_name='__main__')"
-        )
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+        done = python(str(path), method, env=env)
+        assert done.returncode == 0, done.stderr[-3000:]

@@ -7,7 +7,6 @@ import importlib
 import inspect
 import pickle
 import pydoc
-import subprocess
 import sys
 import types
 import typing
@@ -22,6 +21,7 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.shims import calls
+from tests.forkserver import python
 
 sys.path.insert(0, str(Path(__file__).parent))
 from catalog import catalog, mirrored  # noqa: E402
@@ -173,7 +173,7 @@ def test_the_stand_ins_pickle_as_what_they_stand_for(name: str) -> None:
     """A program that only has torch reads them."""
     data = pickle.dumps(getattr(tdev, name))
     code = f"import pickle, sys; print(pickle.loads(bytes.fromhex({data.hex()!r})), 'tdev' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [*str(getattr(torch, name)).split(), "False"]
 

@@ -54,11 +54,6 @@ PROGRAMS = {
         "p = m.get_context('fork').Process(target=print, args=('child',)); p.start(); p.join()\n"
         "print(p.exitcode)"
     ),
-    "pool": (
-        "import torch; torch.set_num_threads(2)\n"
-        "print(torch.ones(1 << 20).sum().item(), torch.get_num_threads())"
-    ),
-    "seed": "import torch; torch.manual_seed(3); print(torch.rand(2).tolist())",
     "descriptors": "import os; print(sorted(int(d) for d in os.listdir('/proc/self/fd'))[:-1])",
 }
 
@@ -97,19 +92,27 @@ def test_forks_do_not_share_their_random_numbers(library: str) -> None:
     assert python("-c", code).stdout != python("-c", code).stdout
 
 
+def test_a_fork_may_have_threads_of_its_own() -> None:
+    code = (
+        "import torch; torch.set_num_threads(2)\n"
+        "print(torch.ones(1 << 20).sum().item(), torch.get_num_threads())"
+    )
+    assert python("-c", code).stdout == "1048576.0 2\n"
+
+
 def test_torch_is_there_and_tdev_is_not() -> None:
     code = "import sys; print('torch' in sys.modules, [m for m in sys.modules if 'tdev' in m])"
     assert python("-c", code).stdout == "True []\n"
     assert python("-c", HAS_TORCH, fresh=True).stdout == "False\n"
 
 
-@pytest.mark.parametrize("backend", ["cpu", "sim"])
 def test_parts_of_torch_can_be_there_too() -> None:
     code = "import sys; print('torch._dynamo' in sys.modules)"
     assert python("-c", code).stdout == "False\n"
     assert python("-c", code, preload=("torch._dynamo",)).stdout == "True\n"
 
 
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
 def test_each_program_picks_its_backend(backend: str) -> None:
     code = "import tdev; print(tdev.zeros(2, device='cuda').device)"
     done = python("-c", code, env=environment(TDEV_BACKEND=backend))
