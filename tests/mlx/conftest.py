@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.mlx import kernel_compiler
+
 pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[mlx]'")
+
+
+CACHE = Path(__file__).resolve().parents[2] / "build" / "cache"
+"""Outlives the run, so that the next one need not compile the same again."""
+
+kernel_compiler.put_first(CACHE / "mlx-kernels")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -21,6 +30,14 @@ def device() -> Iterator[None]:
 
     tdev_core.accelerators.mlx.activate()
     yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled(device: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin each test as in a program that has compiled nothing, whatever ran before."""
+    from tdev_core.accelerators.mlx import runtime
+
+    monkeypatch.setattr(runtime, "compiles", False)
 
 
 @pytest.fixture

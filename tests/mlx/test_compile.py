@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
-from tests.mlx.test_safety import script
+from tests.mlx.programs import run
 
 
 def compiled(f: object, **options: object) -> object:
@@ -146,9 +143,8 @@ def test_options_are_refused() -> None:
 
 
 def test_activation_does_not_import_dynamo() -> None:
-    result: subprocess.CompletedProcess[str] = script(
+    result = run(
         "import sys, tdev_core.accelerators.mlx as m; m.activate(); print('torch._dynamo' in sys.modules); import torch; "
         "print(torch.compile(lambda x: x + 1, backend='mlx')(torch.ones(2, device='mlx')).tolist())"
     )
     assert result.stdout.split() == ["False", "[2.0,", "2.0]"], result.stderr
-    assert sys.version_info >= (3, 10)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.mlx.programs import environment, run, start_file, wait_all
+
 WORKER = Path(__file__).parent / "connected_worker.py"
 CARRIED = {
     "SUM": "all_sum",
@@ -43,31 +41,17 @@ def ranks(folder: Path, *variables: dict[str, str], dtypes: Sequence[str] = ()) 
     """What the two ranks found; each gets its own environment variables."""
     kept = {
         name: value
-        for name, value in os.environ.items()
+        for name, value in environment().items()
         if not name.startswith(("TDEV_", "MLX_")) and name not in ("RANK", "WORLD_SIZE")
     }
-    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
-    common = {
-        "PYTHONPATH": path,
-        "TDEV_BACKEND": "mlx",
-        "OMP_NUM_THREADS": "1",
-        "GLOO_SOCKET_IFNAME": "lo",
-    }
-    processes = [
-        subprocess.Popen(
-            [sys.executable, str(WORKER), f"{folder}/", *dtypes],
-            env={**kept, **common, **own},
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    common = {"TDEV_BACKEND": "mlx", "GLOO_SOCKET_IFNAME": "lo"}
+    programs = [
+        start_file(WORKER, f"{folder}/", *dtypes, env={**kept, **common, **own})
         for own in variables
     ]
-    try:
-        errors = [process.communicate(timeout=150)[1] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0, 0], "\n".join(errors)[-6000:]
+    done = wait_all(programs, 150)
+    errors = "\n".join(one.stderr for one in done)
+    assert [one.returncode for one in done] == [0, 0], errors[-6000:]
     return [json.loads((folder / str(rank)).read_text("utf-8")) for rank in (0, 1)]
 
 
@@ -177,12 +161,5 @@ torch.distributed.all_reduce(x)
 assert x.tolist() == [1.0, 1.0] and x.device.type == "mlx"
 torch.distributed.destroy_process_group()
 """
-    path = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": path, "TDEV_BACKEND": "mlx", "GLOO_SOCKET_IFNAME": "lo"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = run(program, TDEV_BACKEND="mlx", GLOO_SOCKET_IFNAME="lo")
     assert done.returncode == 0, done.stderr[-3000:]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import pickle
+import socket
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-import torch.distributed as dist
-import torch.multiprocessing as mp
 from torch import nn
+
+from tests.mlx.parallel_worker import train
+from tests.mlx.programs import environment, start_file, wait_all
+
+WORKER = Path(__file__).parent / "parallel_worker.py"
 
 
 def module() -> Any:
@@ -218,6 +223,7 @@ def test_data_loader_with_workers_and_pinning() -> None:
 
 
 def test_synchronize_and_memory() -> None:
+    gc.collect()  # or what an earlier test has left goes meanwhile
     before = module().memory_allocated()
     x = torch.rand(1 << 20, device="mlx")
     module().synchronize()
@@ -228,74 +234,22 @@ def test_synchronize_and_memory() -> None:
     assert module().memory_allocated() - before < 1 << 22
 
 
-def _worker(rank: int, world: int, port: int, queue: object) -> None:
-    import tdev_core.accelerators.mlx
-
-    tdev_core.accelerators.mlx.activate()
-    dist.init_process_group(
-        "gloo", init_method=f"tcp://127.0.0.1:{port}", rank=rank, world_size=world
-    )
-    torch.manual_seed(0)
-    model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4)).to("mlx")
-    replica = nn.parallel.DistributedDataParallel(model)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    x = torch.linspace(-1, 1, 64).reshape(8, 8).to("mlx")
-    n = 8 // world
-    for _ in range(3):
-        optimizer.zero_grad()
-        replica(x[rank * n : (rank + 1) * n]).pow(2).mean().backward()
-        optimizer.step()
-    extra = []
-    if world == 2:
-        got = torch.zeros(3, device="mlx")
-        request = dist.irecv(got, src=1 - rank)
-        dist.send(torch.full((3,), float(rank + 1), device="mlx"), dst=1 - rank)
-        assert request is not None
-        request.wait()
-        gathered = [torch.zeros(1, device="mlx") for _ in range(2)]
-        dist.all_gather(gathered, torch.full((1,), float(rank), device="mlx"))
-        anyone = torch.zeros(2, device="mlx")
-        if rank == 0:
-            sender = dist.recv(anyone)  # from whoever sends
-            tagged = torch.zeros(2, device="mlx")
-            assert dist.recv(tagged, src=1, tag=7) == 1
-            anyone = torch.stack([anyone, tagged])
-        else:
-            sender = rank
-            dist.send(anyone + 5, dst=0)
-            dist.send(anyone + 6, dst=0, tag=7)
-        extra = [got.tolist(), [g.item() for g in gathered], sender, anyone.tolist()]
-    if rank == 0:
-        queue.put(([p.detach().cpu().numpy() for p in model.parameters()], extra))  # type: ignore[attr-defined]
-    dist.barrier()
-    dist.destroy_process_group()
-
-
 @pytest.mark.slow
-def test_two_processes_train_like_one() -> None:
-    import socket
-
-    context = mp.get_context("spawn")
-    found = []
-    for world in (1, 2):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
-        queue = context.Queue()
-        workers = [
-            context.Process(target=_worker, args=(r, world, port, queue)) for r in range(world)
-        ]
-        for w in workers:
-            w.start()
-        found.append(queue.get(timeout=120))
-        for w in workers:
-            w.join(60)
-            assert w.exitcode == 0
-    for one, two in zip(found[0][0], found[1][0], strict=True):
-        torch.testing.assert_close(
-            torch.from_numpy(two), torch.from_numpy(one), rtol=1e-5, atol=1e-6
-        )
-    assert found[1][1] == [[2.0, 2.0, 2.0], [0.0, 1.0], 1, [[5.0, 5.0], [6.0, 6.0]]]
+def test_two_processes_train_like_one(tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = str(probe.getsockname()[1])
+    workers = [
+        start_file(WORKER, str(rank), port, f"{tmp_path}/{rank}", env=environment())
+        for rank in (0, 1)
+    ]
+    for done in wait_all(workers, 120):
+        assert done.returncode == 0, done.stderr[-3000:]
+    found = [torch.load(tmp_path / str(rank), weights_only=True) for rank in (0, 1)]
+    for one, first, second in zip(train(), *(f["parameters"] for f in found), strict=True):
+        torch.testing.assert_close(first, one, rtol=1e-5, atol=1e-6)
+        assert torch.equal(first, second)
+    assert found[0]["messages"] == [[2.0] * 3, [0.0, 1.0], 1, [[5.0, 5.0], [6.0, 6.0]]]
 
 
 def test_storages_copy_their_bytes() -> None:

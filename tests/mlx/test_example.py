@@ -6,32 +6,20 @@ It reports the memory in use, so that the thread that samples it runs beside tra
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.mlx.programs import ROOT, run_module
+
 STEPS = 20
 
 
 def train(backend: str, out: Path) -> tuple[list[float], str]:
     """Each step's loss, and what was printed."""
-    environment = os.environ | {
-        "TDEV_BACKEND": backend,
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "generated")]),
-        "OMP_NUM_THREADS": "1",
-    }
     program = [str(ROOT / "examples" / "train_gpt.py"), "--steps", str(STEPS), "--workers", "0"]
-    done = subprocess.run(
-        [sys.executable, "-m", "tdev", "run", *program, "--out", out, "--losses", out / "l.json"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=400,
-    )
+    files = ["--out", str(out), "--losses", str(out / "l.json")]
+    done = run_module("tdev", "run", *program, *files, TDEV_BACKEND=backend)
     assert done.returncode == 0, done.stderr[-4000:]
     losses = [float.fromhex(x) for x in json.loads((out / "l.json").read_text())]
     return losses, done.stdout

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import mlx.core as mx
@@ -19,11 +16,10 @@ from tdev_core.accelerators.mlx.dispatch import derive
 from tdev_core.accelerators.mlx.native import library as loaded
 from tdev_core.accelerators.mlx.registry import OPERATORS
 from tests.mlx import opdb
+from tests.mlx.conftest import CACHE
 from tests.mlx.models import MODELS, losses
+from tests.mlx.programs import locked, run
 from tests.mlx.test_direct import SHORT, calls
-
-CACHE = Path(__file__).resolve().parents[2] / "build" / "cache"
-"""Outlives the run, so that the next one need not compile."""
 
 pytestmark = pytest.mark.skipif(
     not any(map(shutil.which, ("c++", "g++", "clang++", "cl"))),
@@ -37,7 +33,8 @@ def library() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TDEV_NATIVE", "1")
         patch.setenv("TDEV_CACHE_DIR", str(CACHE))
-        native.build()
+        with locked(CACHE / "native.lock"):
+            native.build()
         began_here = loaded._loaded is None
         if began_here:
             setup.put_native_before()
@@ -351,5 +348,5 @@ if child == 0:
     os._exit(5)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = run(code)
     assert done.returncode == 3, done.stderr

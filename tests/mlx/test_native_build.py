@@ -14,12 +14,21 @@ import pytest
 from tdev_core import caches
 from tdev_core.accelerators.mlx import native
 from tdev_core.accelerators.mlx.native import building
+from tests.mlx.programs import run, run_module
 
 PROGRAM = """
 import torch, tdev_core.accelerators.mlx
 tdev_core.accelerators.mlx.activate()
 from tdev_core.accelerators.mlx import native
 print((torch.ones(3, device="mlx") + 1).tolist(), native.answered(), native.start())
+"""
+
+# What a shell runs in the background has SIGINT ignored and hands that on to what it starts, these tests among it.
+HEARS_CTRL_C = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[1:] = ["native"]
+runpy.run_module("tdev", run_name="__main__", alter_sys=True)
 """
 
 
@@ -31,17 +40,12 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def build(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "tdev", "native", *options],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-    )
+def build(*options: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return run_module("tdev", "native", *options, **settings)
 
 
 def program() -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True)
+    return run(PROGRAM)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="CC and CXX name no compiler there")
@@ -56,7 +60,7 @@ def test_without_a_compiler_it_says_so_and_leaves_nothing(cache: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="a process group cannot be sent Ctrl-C there")
 def test_ctrl_c_leaves_nothing(cache: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tdev", "native"],
+        [sys.executable, "-c", HEARS_CTRL_C],
         start_new_session=True,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -65,6 +69,7 @@ def test_ctrl_c_leaves_nothing(cache: Path) -> None:
     assert process.stdout is not None
     assert process.stdout.readline().startswith("building the native kernels")
     while not list(cache.glob("native/building-*/setup.py")):
+        assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()

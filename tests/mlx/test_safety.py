@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,16 +11,7 @@ import torch.nn.functional as F
 
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.errors import FallbackWarning, UnsupportedError
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def script(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run code in a process of its own, since it may crash or hang."""
-    env = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"} | environment
-    return subprocess.run(
-        [sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=120
-    )
+from tests.mlx.programs import run
 
 
 @pytest.mark.parametrize(
@@ -112,8 +99,8 @@ def test_indices_may_lie_on_the_cpu(call: Any, where: torch.Tensor, compiled: bo
         pytest.skip("how many places a mask has is not known while a graph is traced")
     x = torch.arange(9.0).view(3, 3)
     torch._dynamo.reset()
-    run = torch.compile(call, backend="mlx", fullgraph=True) if compiled else call
-    found = run(x.to("mlx"), where)
+    called = torch.compile(call, backend="mlx", fullgraph=True) if compiled else call
+    found = called(x.to("mlx"), where)
     assert found.device.type == "mlx" and torch.equal(found.cpu(), call(x, where))
 
 
@@ -154,7 +141,7 @@ def test_there_is_one_device() -> None:
 
 
 def test_storages_can_be_made() -> None:
-    result = script(
+    result = run(
         "import tdev_core.accelerators.mlx as m, torch; m.activate(); s = torch.UntypedStorage(8, device='mlx'); print(s.nbytes(), s.tolist())"
     )
     assert result.returncode == 0, result.stderr
@@ -162,7 +149,7 @@ def test_storages_can_be_made() -> None:
 
 
 def test_a_forked_child_gets_an_error_instead_of_a_hang() -> None:
-    result = script("""
+    result = run("""
 import os, sys, torch, tdev_core.accelerators.mlx as m
 m.activate()
 print((torch.ones(3, device="mlx") + 1).sum().item(), flush=True)
@@ -194,7 +181,7 @@ try:
 except Exception as e:
     print(type(e).__name__, e)
 """
-    out = script(code).stdout
+    out = run(code).stdout
     assert out.startswith("ConfigError") and "pip install 'tdev[mlx]'" in out and "mlx[cpu]" in out
 
 
@@ -203,7 +190,7 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
         "import sys, tdev_core.accelerators.mlx, tdev_core.accelerators.mlx.table as t; rows = t.operators(); "
         "print(len(rows) > 400, [m for m in ('torch', 'mlx', 'mlx.core', 'numpy') if m in sys.modules])"
     )
-    assert script(code).stdout.strip() == "True []"
+    assert run(code, fresh=True).stdout.strip() == "True []"
 
 
 def test_a_fallback_warns_once_and_is_refused_when_strict(monkeypatch: pytest.MonkeyPatch) -> None:

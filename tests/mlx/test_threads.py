@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mlx.test_safety import script
+from tests.mlx.programs import run
 
 SETUP = """
-import threading
+import threading, warnings
 import torch, tdev_core.accelerators.mlx
+warnings.simplefilter("ignore")  # one of the reads is a fallback
 tdev_core.accelerators.mlx.activate()
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
@@ -55,24 +56,21 @@ READS = {
 @pytest.mark.parametrize("name", READS)
 def test_two_threads_compute_on_one_tensor(name: str) -> None:
     code = COMPUTE.replace("READ", READS[name])
-    done = script(
-        f"""{SETUP}{code}
+    done = run(f"""{SETUP}{code}
 threads = [threading.Thread(target=repeat) for _ in range(2)]
 for t in threads: t.start()
 total = main(300).sum().item()
 stop.set()
 for t in threads: t.join()
 print(abs(total - 32) < 1e-2)
-""",
-        PYTHONWARNINGS="ignore",
-    )
+""")
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("call", ["allocated", "peak", "free", "synchronize"])
 def test_a_thread_that_watches_the_device_does_not_disturb_it(call: str) -> None:
     code = COMPUTE.replace("READ", READS["multinomial"])
-    done = script(f"""{SETUP}{code}
+    done = run(f"""{SETUP}{code}
 device = MlxAccelerator()
 def watch():
     while not stop.wait(0.0005):
@@ -88,7 +86,7 @@ print(abs(total - 32) < 1e-2)
 
 
 def test_reading_the_memory_in_use_starts_work_on_the_computing_thread_only() -> None:
-    done = script(f"""{SETUP}
+    done = run(f"""{SETUP}
 device = MlxAccelerator()
 device.allocated(0)
 x = torch.rand(1 << 20, device="mlx")  # lazy
