@@ -42,8 +42,8 @@ def python(session: nox.Session, *arguments: str, **settings: str) -> None:
 @nox.session
 def generate(session: nox.Session) -> None:
     """Write catalog.json, generated/tdev and the pages made from them anew, from torch and the routes."""
-    for part in ("", ".codemod_names", ".codemod_docs", ".function_docs"):
-        python(session, "-m", f"generator{part}")
+    for module in ("generator", "generator.codemod", "tools.pages"):
+        python(session, "-m", module)
 
 
 @nox.session
@@ -145,7 +145,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def upgrade(session: nox.Session) -> None:
     """Regenerate against the torch that is installed and report what changed; 1 asks for a person."""
-    python(session, "-m", "generator.composites")
+    python(session, "-m", "generator.facts.composites")
     python(session, "-m", "generator.upgrade")
 
 

@@ -17,7 +17,7 @@ from generator import catalog as catalog_file
 from generator import paths
 from generator.errors import GenerationError
 from generator.facts.pin import FactsError, check_pinned
-from generator.garbage import leave, uncollected
+from generator.running.garbage import leave, uncollected
 
 MEND = "Mend it with: python -m generator"
 

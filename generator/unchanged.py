@@ -15,8 +15,9 @@ from pathlib import Path
 
 from generator import paths
 from generator.facts import cache
-from generator.memo import Memo, digest
 from generator.render.writer import present
+from generator.running.caches import folder, forget_oldest
+from generator.running.memo import Memo, digest
 
 __all__ = ["LastRun"]
 
@@ -31,7 +32,7 @@ class LastRun:
     """
 
     def __init__(self) -> None:
-        self._memo = Memo(cache.folder() / f"last-run-{digest(str(paths.ROOT))}.json")
+        self._memo = Memo(folder() / f"last-run-{digest(str(paths.ROOT))}.json")
         self._inputs = digest(cache.key(), *_versions(), *_sources())
 
     def summary(self) -> str | None:
@@ -43,7 +44,7 @@ class LastRun:
         """Note that what is there now was made from these inputs."""
         self._memo.get(self._key(), lambda: summary)
         self._memo.save()
-        cache.forget_oldest(cache.folder(), "last-run-*.json", _KEEP)
+        forget_oldest(folder(), "last-run-*.json", _KEEP)
 
     def _key(self) -> str:
         return digest(self._inputs, *_hashed([paths.CATALOG, *_below(paths.GENERATED)]))
@@ -58,8 +59,8 @@ def _versions() -> Iterator[str]:
 
 
 def _sources() -> Iterator[str]:
-    for folder in (Path(__file__).parent, paths.TEMPLATES, paths.CORE):
-        yield from _hashed(_below(folder))
+    for source in (Path(__file__).parent, paths.TEMPLATES, paths.CORE):
+        yield from _hashed(_below(source))
 
 
 def _below(folder: Path) -> list[Path]:

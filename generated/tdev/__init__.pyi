@@ -135,6 +135,8 @@ from torch import (
     _TypeVar as _TypeVar,
     _VF as _VF,
     __all_and_float_types as __all_and_float_types,
+    __config__ as __config__,
+    __future__ as __future__,
     _adaptive_avg_pool2d as _adaptive_avg_pool2d,
     _adaptive_avg_pool3d as _adaptive_avg_pool3d,
     _add_batch_dim as _add_batch_dim,
@@ -170,7 +172,9 @@ from torch import (
     _check_with as _check_with,
     _choose_qparams_per_tensor as _choose_qparams_per_tensor,
     _chunk_cat as _chunk_cat,
+    _classes as _classes,
     _coalesce as _coalesce,
+    _compile as _compile,
     _compute_linear_combination as _compute_linear_combination,
     _conj as _conj,
     _conj_copy as _conj_copy,
@@ -198,6 +202,8 @@ from torch import (
     _cufft_set_plan_cache_max_size as _cufft_set_plan_cache_max_size,
     _cummax_helper as _cummax_helper,
     _cummin_helper as _cummin_helper,
+    _custom_op as _custom_op,
+    _custom_ops as _custom_ops,
     _debug_has_internal_overlap as _debug_has_internal_overlap,
     _deprecated as _deprecated,
     _deprecated_attrs as _deprecated_attrs,
@@ -213,7 +219,9 @@ from torch import (
     _empty_affine_quantized as _empty_affine_quantized,
     _empty_per_channel_affine_quantized as _empty_per_channel_affine_quantized,
     _enable_functionalization as _enable_functionalization,
+    _environment as _environment,
     _euclidean_dist as _euclidean_dist,
+    _export as _export,
     _fake_quantize_learnable_per_channel_affine as _fake_quantize_learnable_per_channel_affine,
     _fake_quantize_learnable_per_tensor_affine as _fake_quantize_learnable_per_tensor_affine,
     _fake_quantize_per_tensor_affine_cachemask_tensor_qparams as _fake_quantize_per_tensor_affine_cachemask_tensor_qparams,
@@ -365,16 +373,21 @@ from torch import (
     _is_functional_tensor_base as _is_functional_tensor_base,
     _is_zerotensor as _is_zerotensor,
     _lazy_clone as _lazy_clone,
+    _library as _library,
     _linalg_check_errors as _linalg_check_errors,
     _linalg_det as _linalg_det,
     _linalg_eigh as _linalg_eigh,
     _linalg_slogdet as _linalg_slogdet,
     _linalg_solve_ex as _linalg_solve_ex,
     _linalg_svd as _linalg_svd,
+    _linalg_utils as _linalg_utils,
     _load_global_deps as _load_global_deps,
+    _lobpcg as _lobpcg,
     _log_softmax as _log_softmax,
     _log_softmax_backward_data as _log_softmax_backward_data,
     _logcumsumexp as _logcumsumexp,
+    _logging as _logging,
+    _lowrank as _lowrank,
     _lstm_mps as _lstm_mps,
     _lu_with_info as _lu_with_info,
     _make_dep_token as _make_dep_token,
@@ -384,12 +397,14 @@ from torch import (
     _make_per_tensor_quantized_tensor as _make_per_tensor_quantized_tensor,
     _masked_scale as _masked_scale,
     _masked_softmax as _masked_softmax,
+    _meta_registrations as _meta_registrations,
     _mixed_dtypes_linear as _mixed_dtypes_linear,
     _mkldnn_reshape as _mkldnn_reshape,
     _mkldnn_transpose as _mkldnn_transpose,
     _mkldnn_transpose_ as _mkldnn_transpose_,
     _mps_convolution as _mps_convolution,
     _mps_convolution_transpose as _mps_convolution_transpose,
+    _native as _native,
     _native_batch_norm_legit as _native_batch_norm_legit,
     _native_batch_norm_legit_no_training as _native_batch_norm_legit_no_training,
     _native_multi_head_attention as _native_multi_head_attention,
@@ -417,6 +432,8 @@ from torch import (
     _nested_view_from_jagged_copy as _nested_view_from_jagged_copy,
     _nnpack_available as _nnpack_available,
     _nnpack_spatial_convolution as _nnpack_spatial_convolution,
+    _numpy as _numpy,
+    _opaque_base as _opaque_base,
     _ops as _ops,
     _overload as _overload,
     _pack_padded_sequence as _pack_padded_sequence,
@@ -429,8 +446,10 @@ from torch import (
     _preload_cuda_deps as _preload_cuda_deps,
     _preload_cuda_lib as _preload_cuda_lib,
     _prelu_kernel as _prelu_kernel,
+    _prims as _prims,
     _print as _print,
     _propagate_xla_data as _propagate_xla_data,
+    _refs as _refs,
     _register_device_module as _register_device_module,
     _remove_batch_dim as _remove_batch_dim,
     _reshape_alias_copy as _reshape_alias_copy,
@@ -453,12 +472,14 @@ from torch import (
     _scaled_mm_v2 as _scaled_mm_v2,
     _segment_reduce as _segment_reduce,
     _shape_as_tensor as _shape_as_tensor,
+    _size_docs as _size_docs,
     _sobol_engine_draw as _sobol_engine_draw,
     _sobol_engine_ff_ as _sobol_engine_ff_,
     _sobol_engine_initialize_state_ as _sobol_engine_initialize_state_,
     _sobol_engine_scramble_ as _sobol_engine_scramble_,
     _softmax as _softmax,
     _softmax_backward_data as _softmax_backward_data,
+    _sources as _sources,
     _sparse_broadcast_to as _sparse_broadcast_to,
     _sparse_broadcast_to_copy as _sparse_broadcast_to_copy,
     _sparse_csr_prod as _sparse_csr_prod,
@@ -477,8 +498,11 @@ from torch import (
     _standard_gamma as _standard_gamma,
     _standard_gamma_grad as _standard_gamma_grad,
     _storage_classes as _storage_classes,
+    _storage_docs as _storage_docs,
     _sync as _sync,
     _tensor_classes as _tensor_classes,
+    _tensor_docs as _tensor_docs,
+    _tensor_str as _tensor_str,
     _test_autograd_multiple_dispatch as _test_autograd_multiple_dispatch,
     _test_autograd_multiple_dispatch_view as _test_autograd_multiple_dispatch_view,
     _test_autograd_multiple_dispatch_view_copy as _test_autograd_multiple_dispatch_view_copy,
@@ -489,6 +513,7 @@ from torch import (
     _to_cpu as _to_cpu,
     _to_functional_tensor as _to_functional_tensor,
     _to_sparse_semi_structured as _to_sparse_semi_structured,
+    _torch_docs as _torch_docs,
     _transform_bias_rescale_qkv as _transform_bias_rescale_qkv,
     _transformer_encoder_layer_fwd as _transformer_encoder_layer_fwd,
     _trilinear as _trilinear,
@@ -504,6 +529,7 @@ from torch import (
     _use_cudnn_ctc_loss as _use_cudnn_ctc_loss,
     _use_cudnn_rnn_flatten_weight as _use_cudnn_rnn_flatten_weight,
     _use_miopen_ctc_loss as _use_miopen_ctc_loss,
+    _utils_internal as _utils_internal,
     _validate_compressed_sparse_indices as _validate_compressed_sparse_indices,
     _validate_sparse_bsc_tensor_args as _validate_sparse_bsc_tensor_args,
     _validate_sparse_bsr_tensor_args as _validate_sparse_bsr_tensor_args,
@@ -512,6 +538,7 @@ from torch import (
     _validate_sparse_csc_tensor_args as _validate_sparse_csc_tensor_args,
     _validate_sparse_csr_tensor_args as _validate_sparse_csr_tensor_args,
     _values_copy as _values_copy,
+    _vmap_internals as _vmap_internals,
     _warn_typed_storage_removal as _warn_typed_storage_removal,
     _weight_int4pack_mm as _weight_int4pack_mm,
     _weight_int4pack_mm_for_cpu as _weight_int4pack_mm_for_cpu,
@@ -519,6 +546,7 @@ from torch import (
     _weight_int8pack_mm as _weight_int8pack_mm,
     _weight_norm as _weight_norm,
     _weight_norm_interface as _weight_norm_interface,
+    _weights_only_unpickler as _weights_only_unpickler,
     _wrapped_linear_prepack as _wrapped_linear_prepack,
     _wrapped_quantized_linear_prepacked as _wrapped_quantized_linear_prepacked,
     abs as abs,
@@ -1328,12 +1356,14 @@ from tdev import ao as ao
 from tdev import autograd as autograd
 from tdev import backends as backends
 from torch import classes as classes
+from torch import compiler as compiler
 from tdev import cpu as cpu
 from tdev import cuda as cuda
 from tdev import distributed as distributed
 from tdev import distributions as distributions
 from tdev import export as export
 from torch import fft as fft
+from torch import func as func
 from torch import functional as functional
 from torch import futures as futures
 from tdev import fx as fx
@@ -1348,6 +1378,7 @@ from tdev import multiprocessing as multiprocessing
 from tdev import nn as nn
 from tdev import onnx as onnx
 from torch import ops as ops
+from torch import optim as optim
 from torch import overrides as overrides
 from tdev import profiler as profiler
 from tdev import quantization as quantization
@@ -1362,30 +1393,12 @@ from torch import types as types
 from tdev import utils as utils
 from torch import version as version
 from tdev import xpu as xpu
-from torch import __config__ as __config__
-from torch import __future__ as __future__
-from torch import _classes as _classes
-from torch import _compile as _compile
-from torch import _custom_ops as _custom_ops
-from torch import _environment as _environment
+from torch import _decomp as _decomp
 from torch import _guards as _guards
 from torch import _jit_internal as _jit_internal
-from torch import _linalg_utils as _linalg_utils
-from torch import _lobpcg as _lobpcg
-from torch import _lowrank as _lowrank
-from torch import _meta_registrations as _meta_registrations
-from torch import _opaque_base as _opaque_base
-from torch import _size_docs as _size_docs
-from torch import _sources as _sources
-from torch import _storage_docs as _storage_docs
+from torch import _prims_common as _prims_common
 from torch import _tensor as _tensor
-from torch import _tensor_docs as _tensor_docs
-from torch import _tensor_str as _tensor_str
-from torch import _torch_docs as _torch_docs
 from torch import _utils as _utils
-from torch import _utils_internal as _utils_internal
-from torch import _vmap_internals as _vmap_internals
-from torch import _weights_only_unpickler as _weights_only_unpickler
 from tdev import shims as shims
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
@@ -1396,63 +1409,27 @@ from tdev_core.errors import UnsupportedError as UnsupportedError
 from tdev_core.mirror.report import report as report
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
-    from torch import compiler as compiler
-    from torch import func as func
     from torch import nested as nested
-    from torch import optim as optim
     from torch import testing as testing
     from torch import _C as _C
-    from torch import _custom_op as _custom_op
-    from torch import _decomp as _decomp
     from torch import _dynamo as _dynamo
-    from torch import _export as _export
     from torch import _functorch as _functorch
     from torch import _higher_order_ops as _higher_order_ops
     from torch import _inductor as _inductor
-    from torch import _library as _library
-    from torch import _logging as _logging
-    from torch import _native as _native
-    from torch import _numpy as _numpy
-    from torch import _prims as _prims
-    from torch import _prims_common as _prims_common
-    from torch import _refs as _refs
     from torch import _subclasses as _subclasses
 else:
-    from tdev import compiler as compiler
-    from tdev import func as func
     from tdev import nested as nested
-    from tdev import optim as optim
     from tdev import testing as testing
     from tdev import _C as _C
-    from tdev import _custom_op as _custom_op
-    from tdev import _decomp as _decomp
     from tdev import _dynamo as _dynamo
-    from tdev import _export as _export
     from tdev import _functorch as _functorch
     from tdev import _higher_order_ops as _higher_order_ops
     from tdev import _inductor as _inductor
-    from tdev import _library as _library
-    from tdev import _logging as _logging
-    from tdev import _native as _native
-    from tdev import _numpy as _numpy
-    from tdev import _prims as _prims
-    from tdev import _prims_common as _prims_common
-    from tdev import _refs as _refs
     from tdev import _subclasses as _subclasses
-    from tdev import contrib as contrib
+    from torch import contrib as contrib
     from torch import monitor as monitor
     from tdev import nativert as nativert
     from tdev import numa as numa
     from tdev import package as package
     from tdev import signal as signal
     from torch import torch_version as torch_version
-    from torch import _C_flatbuffer as _C_flatbuffer
-    from torch import _appdirs as _appdirs
-    from tdev import _dispatch as _dispatch
-    from tdev import _lazy as _lazy
-    from torch import _python_dispatcher as _python_dispatcher
-    from torch import _streambase as _streambase
-    from tdev import _strobelight as _strobelight
-    from torch import _tensor_iterator as _tensor_iterator
-    from torch import _thread_safe_fork as _thread_safe_fork
-    from tdev import _vendor as _vendor

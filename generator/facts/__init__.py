@@ -1,7 +1,9 @@
-"""What the installed torch says about itself: the input of ``generator.plan``.
+"""Read what the installed torch says about itself, the same for every build of a release.
 
-from generator.facts import introspect
-facts = introspect()          # seconds the first time, then from the cache
+Imports running, and torch where its cache does not answer; plan, upgrade and codemod import it:
+
+    from generator.facts import introspect
+    facts = introspect()          # seconds the first time, then from the cache
 """
 
 from generator.facts.cache import introspect

@@ -1,4 +1,4 @@
-"""What was seen to depend on the build of torch or on the Python, put into one form for all.
+"""Put what depends on the build of torch or on the Python into one form for all.
 
 Seen by comparing torch 2.13.0's CPU build with its CUDA build on a machine without a GPU, and Python
 3.11 with 3.13. What is dropped or fixed here is told in ``Facts.differences``.
@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from generator.facts.model import Member, MemberKind, Module
 
-__all__ = ["same_members", "same_modules"]
+__all__ = ["CUDA_ONLY", "same_members", "same_modules"]
 
-# A class of the CUDA build, exported wherever torch.distributed exports its process groups.
-_CUDA_ONLY = frozenset({"ProcessGroupNCCL"})
+# A class of the CUDA build, exported wherever torch.distributed exports its process groups. Whoever reads names
+# from the installed torch leaves it out (generator.codemod.names, too).
+CUDA_ONLY = frozenset({"ProcessGroupNCCL"})
 # None in a CPU build, a number or a duration in a CUDA build; a function until Python 3.12, then a class.
 _KINDS: dict[str, MemberKind] = {
     "torch.backends.cudnn.benchmark_limit": "flag",
@@ -28,7 +29,7 @@ _UNTOLD = frozenset({"torch.distributed.rpc.backend_registry.BackendType"})
 def same_members(members: Iterable[Member]) -> tuple[Member, ...]:
     """``members`` without those that only one build has; one kind for each setting, one text for each."""
     return tuple(
-        _same(member) for member in members if member.name.rpartition(".")[2] not in _CUDA_ONLY
+        _same(member) for member in members if member.name.rpartition(".")[2] not in CUDA_ONLY
     )
 
 
@@ -43,9 +44,9 @@ def same_modules(modules: Iterable[Module]) -> tuple[Module, ...]:
     return tuple(
         replace(
             module,
-            names=tuple(name for name in module.names if name not in _CUDA_ONLY),
-            declared=tuple(name for name in module.declared if name not in _CUDA_ONLY),
-            missing=tuple(name for name in module.missing if name not in _CUDA_ONLY),
+            names=tuple(name for name in module.names if name not in CUDA_ONLY),
+            declared=tuple(name for name in module.declared if name not in CUDA_ONLY),
+            missing=tuple(name for name in module.missing if name not in CUDA_ONLY),
         )
         for module in modules
     )

@@ -33,7 +33,8 @@ from generator.facts.model import (
 )
 from generator.facts.pin import FactsError, check_pinned
 from generator.facts.walk import Progress, requirements
-from generator.garbage import uncollected
+from generator.running.caches import folder, forget_oldest
+from generator.running.garbage import uncollected
 
 _KEEP = 4  # cache files that stay: one per torch or Python in use
 # Variables that torch reads while it is imported and that change what it defines.
@@ -63,22 +64,6 @@ def introspect(
         if path is not None:
             store(path, facts)
     return facts
-
-
-def folder() -> Path:
-    """The platform's cache folder for this project; ``TDEV_CACHE_DIR`` overrides it."""
-    chosen = os.environ.get("TDEV_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    home = Path.home()
-    match sys.platform:
-        case "darwin":
-            base = home / "Library/Caches"
-        case "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local")
-        case _:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "tdev"
 
 
 def key() -> str:
@@ -148,15 +133,6 @@ def store(path: Path, facts: Facts) -> None:
     except OSError:
         return
     forget_oldest(path.parent, "facts-*.json", _KEEP)
-
-
-def forget_oldest(where: Path, pattern: str, keep: int) -> None:
-    """Delete all but the newest ``keep`` files in the folder ``where`` whose names match ``pattern``."""
-    try:
-        for old in sorted(where.glob(pattern), key=lambda item: -item.stat().st_mtime)[keep:]:
-            old.unlink(missing_ok=True)
-    except OSError:
-        return  # another process has deleted one: it is at the same work
 
 
 def _fields_of(value: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from generator.facts.private import chosen, private_modules
 from generator.facts.signatures import is_torch
 from generator.facts.text import parsed
 from generator.facts.walk import Progress, walk
-from generator.workers import available, pool
+from generator.running.workers import available, pool
 
 # Written by torch's build: what it assigns is a fact about the build, not about torch.
 BUILD_MODULES = frozenset({"torch.version"})

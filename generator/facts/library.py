@@ -19,8 +19,8 @@ from typing import NamedTuple
 from generator.facts.outlines import read_outline
 from generator.facts.scopes import Scope, visible
 from generator.facts.sources import ROOTS, ModuleSource, read_if_source
-from generator.garbage import uncollected
-from generator.workers import chunks
+from generator.running.garbage import uncollected
+from generator.running.workers import chunks
 
 __all__ = ["Library"]
 

@@ -3,7 +3,7 @@
 CPU, CUDA and MPS are read from the table that ships in the torch wheel, MLX from the operator table of
 its accelerator. An implicit composite is followed to the operator that does its work where torch's
 naming tells it: ``special_x`` is ``x``, ``x`` calls ``_x`` or ``x_ex``; and else to those that its samples
-were seen to run (``generator.composites``). Where neither tells, the note says that its parts decide.
+were seen to run (``generator.facts.composites``). Where neither tells, the note says that its parts decide.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from generator.errors import GenerationError
-from generator.facts.cache import folder
 from generator.facts.model import Member, Operator
 from generator.facts.operators import EXPLICIT, IMPLICIT, NON_FUNCTIONAL
-from generator.memo import Memo, digest
 from generator.plan.core import Core
+from generator.running.caches import folder
+from generator.running.memo import Memo, digest
 
 __all__ = ["Compat", "mlx_operators"]
 

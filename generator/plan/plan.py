@@ -7,9 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from generator import composites
 from generator.catalog import SCHEMA
 from generator.errors import GenerationError
+from generator.facts import composites
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
 from generator.plan.compat import Compat, mlx_operators
@@ -25,6 +25,7 @@ from generator.plan.emission import (
 )
 from generator.plan.evidence import Evidence
 from generator.plan.planned import Planned, check_planned
+from generator.plan.private import catalogued, loaded
 from generator.plan.routes import Capability, Routes
 from generator.plan.shims import plan_shims
 
@@ -82,6 +83,7 @@ class _Planner:
         self.emitted: dict[str, Emitted] = {}
         self.columns: dict[str, Columns] = {}
         self.devices: dict[str, tuple[str, ...]] = {}
+        self.loaded = loaded(facts.private, routes.private)
         self.visible = {name: frozenset(module.visible) for name, module in self.modules.items()}
 
     def catalog(self) -> dict[str, Any]:
@@ -94,14 +96,10 @@ class _Planner:
             "torch": self.facts.torch,
             "core": {name: self.core.find(name, "templates/") for name in _IN_TEMPLATES},
             "modules": {name: self._module(name) for name in sorted(self.modules)},
-            "private": {
-                module.name: {
-                    "package": module.is_package,
-                    "names": list(module.visible),
-                    "reached": module.reached,
-                }
-                for module in self.facts.private
-            },
+            "private": catalogued(self.facts.private, self.routes.private, self.facts.torch),
+            "untyped": sorted(
+                {module.name for module in self.facts.private} - self.routes.private.keys()
+            ),
             "mirrors": self._mirrors(),
             "shims": self._shims(),
             "members": {name: self._member(name) for name in sorted(self.members)},
@@ -294,19 +292,21 @@ class _Planner:
         module = self.modules[name]
         visible = self.visible[name]
         children = {leaf for leaf, target in module.modules if target == f"{name}.{leaf}"}
+        typed = sorted(
+            name
+            for name in visible
+            if name in module.names
+            or name in module.declared
+            or name in children
+            or _is_private(name)
+        )
         return {
             "summary": module.summary,
             "package": module.is_package,
             "names": list(module.names),
             "modules": [list(pair) for pair in module.modules],
-            "typed": sorted(
-                name
-                for name in visible
-                if name in module.names
-                or name in module.declared
-                or name in children
-                or _is_private(name)
-            ),
+            "typed": typed,
+            "loaded": sorted(self.loaded.get(name, set()) - {*typed}),
             "missing": list(module.missing),
         }
 

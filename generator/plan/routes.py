@@ -19,6 +19,7 @@ from typing import Any
 
 from generator.errors import GenerationError
 from generator.plan.planned import Planned, read_planned
+from generator.plan.private import read_private
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -99,13 +100,15 @@ class Routes:
     scope: tuple[str, ...] = ()
     categories: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     planned: tuple[Planned, ...] = ()
+    private: Mapping[str, str] = field(default_factory=dict)
+    """Private modules that have a stub, and who imports them."""
 
 
 def read_routes(folder: Path) -> Routes:
     """Read every ``*.toml`` under ``folder``.
 
-    ``shims*.toml``, ``devices.toml``, ``scope.toml``, ``categories.toml`` and ``plan_functions.toml``
-    have their own keys; every other file holds capabilities.
+    ``shims*.toml``, ``devices.toml``, ``scope.toml``, ``categories.toml``, ``plan_functions.toml`` and
+    ``private_modules.toml`` have their own keys; every other file holds capabilities.
 
     Raises:
         GenerationError: a file does not parse, or breaks one of the invariants above.
@@ -118,6 +121,7 @@ def read_routes(folder: Path) -> Routes:
     scope: tuple[str, ...] = ()
     categories: dict[str, tuple[str, str]] = {}
     planned: tuple[Planned, ...] = ()
+    private: Mapping[str, str] = {}
     for path in sorted(folder.glob("*.toml")):
         tables = _load(path)
         if path.stem.startswith("shims"):
@@ -135,11 +139,13 @@ def read_routes(folder: Path) -> Routes:
                 categories[prefix] = (table["category"], table["priority"])
         elif path.stem == "plan_functions":
             planned = read_planned(tables)
+        elif path.stem == "private_modules":
+            private = read_private(tables, path.name)
         else:
             for name, table in tables.items():
                 capabilities.append(_capability(name, table, f"{path.name}: [{name}]"))
     _check_unique(capabilities)
-    return Routes(tuple(capabilities), shims, devices, scope, categories, planned)
+    return Routes(tuple(capabilities), shims, devices, scope, categories, planned, private)
 
 
 def _load(path: Path) -> dict[str, Any]:

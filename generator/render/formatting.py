@@ -15,11 +15,11 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from generator.errors import GenerationError
-from generator.facts.cache import folder
-from generator.garbage import uncollected
-from generator.memo import Memo, digest
 from generator.render.imports import only_imports
-from generator.workers import available, chunks, pool
+from generator.running.caches import folder
+from generator.running.garbage import uncollected
+from generator.running.memo import Memo, digest
+from generator.running.workers import available, chunks, pool
 
 if TYPE_CHECKING:
     from black.mode import Mode

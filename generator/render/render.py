@@ -11,6 +11,7 @@ import jinja2
 from generator.errors import GenerationError
 from generator.render.formatting import formatting
 from generator.render.matrix import matrix_text
+from generator.render.names import names_text
 from generator.render.stubs import Stubs
 from generator.render.views import module_view, root_view
 
@@ -43,7 +44,11 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
                 formatter.add(path, environment.get_template(template).render(view))
             except jinja2.TemplateError as error:
                 raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
-        return {"tdev/_matrix.json": matrix_text(catalog), **formatter.finish()}
+        tables = {
+            "tdev/_matrix.json": matrix_text(catalog),
+            "tdev/_names.json": names_text(catalog),
+        }
+        return tables | formatter.finish()
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -56,25 +61,26 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
             yield template.removesuffix(".j2"), template, view
         elif path.name in _EMITTED:
             yield f"tdev/{path.stem}", path.relative_to(templates).as_posix(), view
-    for name in catalog["modules"]:
-        mirror = catalog["mirrors"].get(name)
-        stem = "tdev" + name[len("torch") :].replace(".", "/")
-        package = catalog["modules"][name]["package"] or name == "torch"
-        if mirror is not None and not package and _has_children(name, catalog):
-            package = True
-        target = f"{stem}/__init__" if package else stem
-        if name != "torch":
-            names = stubs.view(name)
-            if mirror is None:
-                # Not a stub: checkers warn of a stub without a source beside it.
-                yield f"{target}.py", "tdev/_alias.py.j2", names
-            else:
-                yield f"{target}.pyi", "tdev/_stub.pyi.j2", names
-                yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
-    for name, row in catalog["private"].items():
-        stem = "tdev" + name[len("torch") :].replace(".", "/")
-        target = f"{stem}/__init__" if row["package"] else stem
-        yield f"{target}.py", "tdev/_alias.py.j2", stubs.view(name)
+    for name in (*catalog["modules"], *catalog["private"]):
+        if name == "torch":
+            continue
+        target = _target(name, catalog)
+        yield f"{target}.pyi", "tdev/_stub.pyi.j2", stubs.view(name)
+        if name in catalog["mirrors"]:
+            yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
+
+
+def _target(name: str, catalog: dict[str, Any]) -> str:
+    """The path of the module's stub, and of its source if it has one, without the suffix.
+
+    A stub without a source stands in a folder, also where torch's module is none: pyright warns of a
+    ``hub.pyi`` that it finds no ``hub.py`` for, and takes a folder for a package of modules.
+    """
+    stem = "tdev" + name[len("torch") :].replace(".", "/")
+    if name in catalog["mirrors"] and not catalog["modules"][name]["package"]:
+        if not _has_children(name, catalog):
+            return stem
+    return f"{stem}/__init__"
 
 
 def _has_children(name: str, catalog: dict[str, Any]) -> bool:

@@ -1,9 +1,11 @@
-"""What each user-facing stub hands on: names and modules of torch, as a type checker finds them there.
+"""Decide what each user-facing stub hands on: names and modules of torch, as a type checker finds them there.
 
 A module is an attribute of its package once something has imported it. mypy keeps account of that by the
 module's own name, so torch's module may stand for the mirror's. Other checkers note it at the name that a
 program imported: what says ``import tdev.utils.benchmark`` binds ``tdev``, and tells them nothing of
 ``torch.utils``. For them a package that lacks the name of a submodule is therefore our own, which has it.
+
+A private package says that its stub is partial: most of what is below it has none.
 """
 
 from __future__ import annotations
@@ -44,6 +46,12 @@ class Stubs:
         typed: list[str] = row["typed"] if row is not None else self.private[name]["names"]
         return typed
 
+    def _loaded(self, name: str) -> list[str]:
+        """The private submodules without a stub that a checker knows as attributes of the module."""
+        row = self.modules.get(name)
+        loaded: list[str] = (row if row is not None else self.private[name])["loaded"]
+        return loaded
+
     def _children(self, name: str) -> Iterator[tuple[str, str]]:
         """The public submodules of a module, each with the name that it has there."""
         for leaf, target in self.modules.get(name, {"modules": []})["modules"]:
@@ -81,10 +89,14 @@ class Stubs:
             "torch_version": self.torch,
             "torch_name": name,
             "summary": self.modules[name]["summary"] if name in self.modules else "",
-            "names": [item for item in typed if item not in attributes and item not in taken],
+            "names": sorted(
+                {item for item in typed if item not in attributes and item not in taken}
+                | {*self._loaded(name)}
+            ),
             "modules": modules,
             "apart": apart,  # torch's own for mypy, ours for the others
             "unseen": unseen,  # submodules that torch's own source does not import
+            "partial": name in self.private and self.private[name]["package"],
         }
 
 

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 from tdev_core.backend import Backend, current
@@ -38,6 +39,8 @@ class AliasFinder(MetaPathFinder):
             if self.generated_from and versions.known_module(name):
                 message = versions.lost_message(name, self.generated_from)
                 raise ModuleNotFoundError(message, name=fullname)
+            if not own and _is_stub_alone(fullname, path):
+                raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
             return None
         if own:
             return None
@@ -80,6 +83,12 @@ def _exists(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except (ModuleNotFoundError, ValueError):
         return False
+
+
+def _is_stub_alone(fullname: str, path: Sequence[str] | None) -> bool:
+    """Whether the ordinary finder would take a folder that holds a stub for an empty package."""
+    leaf = fullname.rpartition(".")[2]
+    return any(Path(entry, leaf, "__init__.pyi").is_file() for entry in path or ())
 
 
 class _AliasLoader(Loader):

@@ -84,34 +84,18 @@ class MirrorModule(ModuleType):
 
     def __setattr__(self, name: str, value: Any) -> None:
         state: State | None = self.__dict__.get(STATE)
-        own_submodule = (
-            isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}"
-        )
-        if own_submodule and state is not None:
-            if name in state.replaced:
-                state.replaced.discard(name)
-                setattr(state.source, name, _behind(value))
-            elif _hides_submodule(state, name):
-                return
-        if (
-            state is None
-            or own_submodule
-            or name in state.routed
-            or name in state.elsewhere
-            or _is_dunder(name)
-            or getattr(state.source, name, MISSING) is value
-        ):
-            # Routed names, and what the import system binds on a package, are the mirror's own.
+        if state is None:  # the module's body has not run yet
             super().__setattr__(name, value)
-            return
-        if isinstance(getattr(state.source, name, None), ModuleType):
-            state.replaced.add(name)
-        setattr(state.source, name, value)
-        self.__dict__.pop(name, None)
+        elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
+            _bind_submodule(self, state, name, value)
+        elif _is_own(state, name) or getattr(state.source, name, MISSING) is value:
+            super().__setattr__(name, value)
+        else:
+            _set_in_torch(self, state, name, value)
 
     def __delattr__(self, name: str) -> None:
         state: State | None = self.__dict__.get(STATE)
-        if state is None or name in state.routed or name in state.elsewhere or _is_dunder(name):
+        if state is None or _is_own(state, name):
             super().__delattr__(name)
             return
         delattr(state.source, name)
@@ -120,6 +104,29 @@ class MirrorModule(ModuleType):
     def __dir__(self) -> Iterable[str]:
         state: State = self.__dict__[STATE]
         return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
+
+
+def _is_own(state: State, name: str) -> bool:
+    """Whether a name is the mirror's and not torch's: routed names, and what describes the module."""
+    return name in state.routed or name in state.elsewhere or _is_dunder(name)
+
+
+def _bind_submodule(mirror: MirrorModule, state: State, name: str, module: ModuleType) -> None:
+    """Bind a submodule of the mirror: the import system does, and a program that puts back what it replaced."""
+    if name in state.replaced:
+        state.replaced.discard(name)
+        setattr(state.source, name, _behind(module))
+    elif _hides_submodule(state, name):
+        return
+    ModuleType.__setattr__(mirror, name, module)
+
+
+def _set_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> None:
+    """Set an attribute of the torch module, so that torch sees it too; the mirror reads it from there."""
+    if isinstance(getattr(state.source, name, None), ModuleType):
+        state.replaced.add(name)
+    setattr(state.source, name, value)
+    mirror.__dict__.pop(name, None)
 
 
 def _behind(module: ModuleType) -> ModuleType:

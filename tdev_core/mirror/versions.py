@@ -1,22 +1,21 @@
 """A mirror of one torch on another: which names the installed torch lacks, and what to say of them.
 
-What ships for type checkers (a stub beside each mirror, a plain file for each alias) lists what the
-torch had that the mirror was generated from. It is read only where the installed torch is another one.
+``tdev/_names.json`` lists what the torch had that the mirror was generated from. It is read only where the
+installed torch is another one.
 """
 
 from __future__ import annotations
 
 import importlib.util
-import re
+import json
 import sys
-from functools import cache, lru_cache
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import torch
 
 __all__ = ["differs", "known_module", "known_names", "lost_message", "lost_names"]
-
-_IMPORTED = re.compile(r"^(?:from|    ).*\bas (\w+),?$", re.MULTILINE)
 
 
 def differs(generated_from: str) -> bool:
@@ -37,54 +36,28 @@ def lost_message(dotted: str, generated_from: str) -> str:
     )
 
 
-# What tdev adds to torch's root, names and files.
-_OWN = frozenset(
-    "DeviceWarning FallbackWarning UnsupportedError device_type is_accelerator report shims "
-    "codemod pytest_plugin _modules _shims __main__".split()
-)
-
-
 @lru_cache(maxsize=1)
-def _root() -> Path | None:
+def _known() -> Mapping[str, frozenset[str]]:
+    """The names of each module of that torch, as far as a type checker sees them; of some, none."""
     spec = importlib.util.find_spec("tdev")
     places = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(places))) if places else None
-
-
-def _stub(module: str) -> Path | None:
-    """What checkers read of the torch module ``module``; None where that torch had no such module."""
-    root, parts = _root(), module.split(".")[1:]
-    if root is None or (parts and parts[0] in _OWN):
-        return None
-    base = root.joinpath(*parts)
-    for suffix in (".pyi", ".py"):
-        for candidate in (base / f"__init__{suffix}", base.with_name(base.name + suffix)):
-            if candidate.is_file():
-                return candidate
-    return None
+    try:
+        text = Path(next(iter(places or ())), "_names.json").read_text(encoding="utf-8")
+    except (StopIteration, OSError):
+        return {}  # a program that was frozen without tdev's files
+    table = json.loads(text)
+    names = {module: frozenset(names.split()) for module, names in table["names"].items()}
+    return dict.fromkeys(table["untyped"], frozenset()) | names
 
 
 def known_module(module: str) -> bool:
-    """Whether the torch that the mirror was generated from has that public module."""
-    return _stub(module) is not None
+    """Whether the torch that the mirror was generated from has that module."""
+    return module in _known()
 
 
-@cache
 def known_names(module: str) -> frozenset[str]:
     """Names that a module of that torch has, as far as a type checker sees them."""
-    stub = _stub(module)
-    if stub is None:
-        return frozenset()
-    names = set(_IMPORTED.findall(stub.read_text(encoding="utf-8")))
-    if stub.stem == "__init__":
-        names |= {child.stem for child in stub.parent.iterdir() if _is_module(child)}
-    return frozenset(names - _OWN if module == "torch" else names)
-
-
-def _is_module(path: Path) -> bool:
-    if path.suffix in (".py", ".pyi"):
-        return path.stem != "__init__"
-    return (path / "__init__.pyi").is_file() or (path / "__init__.py").is_file()
+    return _known().get(module, frozenset())
 
 
 def lost_names(module: str) -> frozenset[str]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from generator import composites, paths
+from generator import paths
 from generator.errors import GenerationError
+from generator.facts import composites
 from generator.facts.model import Member, Operator
 from generator.plan.compat import Compat, mlx_operators
 from generator.plan.core import Core
@@ -180,14 +181,14 @@ def test_what_was_seen_decides_only_where_the_operators_do_not() -> None:
 
 TRACE = """
 import json, sys
-from generator import composites
+from generator.facts import composites
 from torch.testing._internal.common_methods_invocations import op_db
 print(json.dumps(composites.traced([entry for entry in op_db if entry.name in sys.argv[1:]])))
 """
 
 
 def test_the_parts_are_those_that_torchs_samples_run() -> None:
-    """A few of them, run again: all take minutes (``python -m generator.composites --check``)."""
+    """A few of them, run again: all take minutes (``python -m generator.facts.composites --check``)."""
     known = composites.read(torch.__version__.partition("+")[0])
     assert len(known) > 250
     wanted = ["nn.functional.conv2d", "linalg.cond", "nn.functional.grid_sample", "einsum", "kron"]

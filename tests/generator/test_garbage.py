@@ -18,7 +18,7 @@ heavy = Heavy()
 """
 PROGRAM = """
 import atexit, sys
-from generator.garbage import leave
+from generator.running.garbage import leave
 
 atexit.register(print, "registered")
 print("said", end=" ")

@@ -49,7 +49,7 @@ def test_one_processor_has_no_use_for_workers(monkeypatch: pytest.MonkeyPatch) -
 
 def test_a_script_that_workers_would_run_again_gets_none(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
-    script.write_text("from generator.workers import available\nprint(available())\n")
+    script.write_text("from generator.running.workers import available\nprint(available())\n")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run([sys.executable, script], env=env, capture_output=True, text=True)
     assert done.stdout.strip() == "0", done.stderr
@@ -57,7 +57,7 @@ def test_a_script_that_workers_would_run_again_gets_none(tmp_path: Path) -> None
 
 BUSY = """
 import os, time
-from generator.workers import pool
+from generator.running.workers import pool
 with pool(2) as workers:
     pids = {workers.submit(os.getpid).result() for _ in range(20)}
     waiting = [workers.submit(time.sleep, 1) for _ in range(40)]

@@ -136,7 +136,7 @@ def test_on_the_right_torch_nothing_is_looked_up() -> None:
         import tdev
         from tdev_core.mirror import versions
         assert not hasattr(tdev, "no_such_name") and not hasattr(tdev.special, "no_such_name")
-        assert versions.known_names.cache_info().currsize == 0
+        assert versions._known.cache_info().currsize == 0
     """
     run(code)
 

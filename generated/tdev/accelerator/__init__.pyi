@@ -6,6 +6,7 @@ from torch.accelerator import (
     Graph as Graph,
     _device_t as _device_t,
     _get_device_index as _get_device_index,
+    _utils as _utils,
     cache as cache,
     current_accelerator as current_accelerator,
     current_device_idx as current_device_idx,
@@ -31,7 +32,6 @@ from torch.accelerator import (
     set_stream as set_stream,
     synchronize as synchronize,
 )
-from torch.accelerator import _utils as _utils
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -81,4 +81,3 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.autograd import grad_mode as grad_mode
     from torch.autograd import profiler_legacy as profiler_legacy
     from torch.autograd import profiler_util as profiler_util
-    from tdev.autograd import _functions as _functions

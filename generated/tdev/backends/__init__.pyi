@@ -36,5 +36,3 @@ from tdev_core.mirror.checkers import MYPY
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.backends import xeon as xeon
     from torch.backends import xnnpack as xnnpack
-    from tdev.backends import _coreml as _coreml
-    from tdev.backends import _nnapi as _nnapi

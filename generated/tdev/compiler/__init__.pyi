@@ -12,6 +12,7 @@ from torch.compiler import (
     TypeVar as TypeVar,
     _P as _P,
     _R as _R,
+    _cache as _cache,
     _compile_session_context as _compile_session_context,
     _is_compiling_flag as _is_compiling_flag,
     _is_exporting_flag as _is_exporting_flag,
@@ -48,4 +49,3 @@ from torch.compiler import (
     wrap_numpy as wrap_numpy,
 )
 from torch.compiler import config as config
-from torch.compiler import _cache as _cache

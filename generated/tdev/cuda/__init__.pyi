@@ -76,6 +76,7 @@ from torch.cuda import (
     _get_nvml_device_index as _get_nvml_device_index,
     _get_pynvml_handler as _get_pynvml_handler,
     _get_rng_state_offset as _get_rng_state_offset,
+    _gpu_trace as _gpu_trace,
     _host_arch_key as _host_arch_key,
     _initialization_lock as _initialization_lock,
     _initialized as _initialized,
@@ -94,12 +95,14 @@ from torch.cuda import (
     _raw_device_uuid_amdsmi as _raw_device_uuid_amdsmi,
     _raw_device_uuid_nvml as _raw_device_uuid_nvml,
     _register_triton_kernels as _register_triton_kernels,
+    _sanitizer as _sanitizer,
     _set_rng_state_offset as _set_rng_state_offset,
     _set_stream_by_id as _set_stream_by_id,
     _sleep as _sleep,
     _tls as _tls,
     _transform_uuid_to_ordinals as _transform_uuid_to_ordinals,
     _use_uvm as _use_uvm,
+    _utils as _utils,
     _warn_typed_storage_removal as _warn_typed_storage_removal,
     _warn_unsupported_code as _warn_unsupported_code,
     caching_allocator_alloc as caching_allocator_alloc,
@@ -195,10 +198,7 @@ from torch.cuda import nvtx as nvtx
 from torch.cuda import profiler as profiler
 from torch.cuda import sparse as sparse
 from torch.cuda import tunable as tunable
-from torch.cuda import _gpu_trace as _gpu_trace
 from torch.cuda import _memory_viz as _memory_viz
-from torch.cuda import _sanitizer as _sanitizer
-from torch.cuda import _utils as _utils
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -209,6 +209,3 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.cuda import nccl as nccl
     from torch.cuda import random as random
     from torch.cuda import streams as streams
-    from torch.cuda import _annotate_cuda_graph_trace as _annotate_cuda_graph_trace
-    from torch.cuda import _graph_annotations as _graph_annotations
-    from torch.cuda import _pin_memory_utils as _pin_memory_utils

@@ -51,10 +51,14 @@ from torch.distributed import (
     _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size,
     _create_process_group_wrapper as _create_process_group_wrapper,
     _create_store_from_options as _create_store_from_options,
+    _functional_collectives_impl as _functional_collectives_impl,
     _get_process_group_name as _get_process_group_name,
     _is_spmd_types_available as _is_spmd_types_available,
+    _local_tensor as _local_tensor,
     _make_distributed_pdb as _make_distributed_pdb,
     _make_nccl_premul_sum as _make_nccl_premul_sum,
+    _mesh_layout as _mesh_layout,
+    _pycute as _pycute,
     _rank_not_in_group as _rank_not_in_group,
     _reduce_scatter_base as _reduce_scatter_base,
     _register_builtin_comm_hook as _register_builtin_comm_hook,
@@ -133,15 +137,9 @@ from torch.distributed import (
     timedelta as timedelta,
 )
 from torch.distributed import _functional_collectives as _functional_collectives
-from torch.distributed import _functional_collectives_impl as _functional_collectives_impl
-from torch.distributed import _local_tensor as _local_tensor
-from torch.distributed import _mesh_layout as _mesh_layout
 from tdev_core.mirror.checkers import MYPY
 
-if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
-    from torch.distributed import _pycute as _pycute
-else:
-    from tdev.distributed import _pycute as _pycute
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.distributed import algorithms as algorithms
     from torch.distributed import argparse_util as argparse_util
     from torch.distributed import autograd as autograd
@@ -150,7 +148,7 @@ else:
     from torch.distributed import collective_utils as collective_utils
     from torch.distributed import config as config
     from torch.distributed import constants as constants
-    from tdev.distributed import debug as debug
+    from torch.distributed import debug as debug
     from torch.distributed import device_mesh as device_mesh
     from torch.distributed import distributed_c10d as distributed_c10d
     from tdev.distributed import elastic as elastic
@@ -167,17 +165,7 @@ else:
     from torch.distributed import run as run
     from tdev.distributed import tensor as tensor
     from torch.distributed import utils as utils
-    from torch.distributed import _checkpointable as _checkpointable
     from tdev.distributed import _composable as _composable
-    from torch.distributed import _composable_state as _composable_state
-    from torch.distributed import _dist2 as _dist2
-    from torch.distributed import _meta_registrations as _meta_registrations
-    from tdev.distributed import _ops as _ops
-    from torch.distributed import _serialization as _serialization
     from tdev.distributed import _shard as _shard
-    from torch.distributed import _sharded_tensor as _sharded_tensor
-    from torch.distributed import _sharding_spec as _sharding_spec
-    from torch.distributed import _state_dict_utils as _state_dict_utils
-    from tdev.distributed import _symmetric_memory as _symmetric_memory
-    from tdev.distributed import _tensor as _tensor
-    from tdev.distributed import _tools as _tools
+    from torch.distributed import _symmetric_memory as _symmetric_memory
+    from torch.distributed import _tensor as _tensor

@@ -21,7 +21,10 @@ from torch.export import (
     PassType as PassType,
     ShapesCollection as ShapesCollection,
     UnflattenedModule as UnflattenedModule,
+    _remove_effect_tokens_pass as _remove_effect_tokens_pass,
     _restore_state_dict as _restore_state_dict,
+    _state_dict_utils as _state_dict_utils,
+    _tree_utils as _tree_utils,
     default_decompositions as default_decompositions,
     deprecated as deprecated,
     dims as dims,
@@ -33,9 +36,6 @@ from torch.export import (
     save as save,
     unflatten as unflatten,
 )
-from torch.export import _remove_effect_tokens_pass as _remove_effect_tokens_pass
-from torch.export import _state_dict_utils as _state_dict_utils
-from torch.export import _tree_utils as _tree_utils
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -43,17 +43,8 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.export import custom_ops as custom_ops
     from torch.export import decomp_utils as decomp_utils
     from torch.export import dynamic_shapes as dynamic_shapes
-    from tdev.export import experimental as experimental
+    from torch.export import experimental as experimental
     from torch.export import exported_program as exported_program
     from torch.export import graph_signature as graph_signature
     from torch.export import passes as passes
     from tdev.export import pt2_archive as pt2_archive
-    from torch.export import _draft_export as _draft_export
-    from torch.export import _leakage_detection_utils as _leakage_detection_utils
-    from torch.export import _patches as _patches
-    from torch.export import _remove_auto_functionalized_pass as _remove_auto_functionalized_pass
-    from torch.export import _safeguard as _safeguard
-    from torch.export import _swap as _swap
-    from torch.export import _trace as _trace
-    from torch.export import _unlift as _unlift
-    from torch.export import _wrapper_utils as _wrapper_utils

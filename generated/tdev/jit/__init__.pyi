@@ -22,20 +22,34 @@ from torch.jit import (
     _IgnoreContextManager as _IgnoreContextManager,
     _InsertPoint as _InsertPoint,
     _ScriptProfile as _ScriptProfile,
+    _async as _async,
+    _await as _await,
     _awaitable as _awaitable,
     _awaitable_nowait as _awaitable_nowait,
     _awaitable_wait as _awaitable_wait,
+    _builtins as _builtins,
+    _check as _check,
+    _dataclass_impls as _dataclass_impls,
+    _decomposition_utils as _decomposition_utils,
     _drop as _drop,
     _flatten as _flatten,
     _fork as _fork,
+    _freeze as _freeze,
+    _fuser as _fuser,
     _get_trace_graph as _get_trace_graph,
     _hide_source_ranges as _hide_source_ranges,
+    _ir_utils as _ir_utils,
     _isinstance as _isinstance,
+    _monkeytype_config as _monkeytype_config,
     _overload as _overload,
     _overload_method as _overload_method,
+    _recursive as _recursive,
     _register_decomposition as _register_decomposition,
     _script_if_tracing as _script_if_tracing,
+    _serialization as _serialization,
     _set_fusion_strategy as _set_fusion_strategy,
+    _state as _state,
+    _trace as _trace,
     _unique_state_dict as _unique_state_dict,
     _unwrap_optional as _unwrap_optional,
     _wait as _wait,
@@ -72,21 +86,7 @@ from torch.jit import (
     unused as unused,
     wait as wait,
 )
-from torch.jit import _async as _async
-from torch.jit import _await as _await
-from torch.jit import _builtins as _builtins
-from torch.jit import _check as _check
-from torch.jit import _dataclass_impls as _dataclass_impls
-from torch.jit import _decomposition_utils as _decomposition_utils
-from torch.jit import _freeze as _freeze
-from torch.jit import _fuser as _fuser
-from torch.jit import _ir_utils as _ir_utils
-from torch.jit import _monkeytype_config as _monkeytype_config
-from torch.jit import _recursive as _recursive
 from torch.jit import _script as _script
-from torch.jit import _serialization as _serialization
-from torch.jit import _state as _state
-from torch.jit import _trace as _trace
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -97,8 +97,3 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.jit import quantized as quantized
     from torch.jit import supported_ops as supported_ops
     from torch.jit import unsupported_tensor_ops as unsupported_tensor_ops
-    from torch.jit import _decompositions as _decompositions
-    from torch.jit import _logging as _logging
-    from tdev.jit import _passes as _passes
-    from torch.jit import _pickle as _pickle
-    from torch.jit import _shape_functions as _shape_functions

@@ -25,6 +25,7 @@ from torch.mtia import (
     _queued_calls as _queued_calls,
     _set_stream_by_id as _set_stream_by_id,
     _tls as _tls,
+    _utils as _utils,
     attach_out_of_memory_observer as attach_out_of_memory_observer,
     current_device as current_device,
     current_stream as current_stream,
@@ -63,7 +64,6 @@ from torch.mtia import (
     stream as stream,
     synchronize as synchronize,
 )
-from torch.mtia import _utils as _utils
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -170,6 +170,7 @@ from torch.nn import (
     ZeroPad1d as ZeroPad1d,
     ZeroPad2d as ZeroPad2d,
     ZeroPad3d as ZeroPad3d,
+    _reduction as _reduction,
     factory_kwargs as factory_kwargs,
 )
 from tdev.nn import attention as attention
@@ -179,7 +180,6 @@ from tdev.nn import modules as modules
 from tdev.nn import parallel as parallel
 from torch.nn import parameter as parameter
 from tdev.nn import utils as utils
-from torch.nn import _reduction as _reduction
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -190,4 +190,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.nn import intrinsic as intrinsic
     from tdev.nn import qat as qat
     from tdev.nn import quantizable as quantizable
-    from tdev.nn import quantized as quantized
+    from torch.nn import quantized as quantized

@@ -18,15 +18,11 @@ from torch.optim import (
     Rprop as Rprop,
     SGD as SGD,
     SparseAdam as SparseAdam,
+    _adafactor as _adafactor,
+    _functional as _functional,
+    _muon as _muon,
+    _stateless as _stateless,
     swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
 )
 from torch.optim import lr_scheduler as lr_scheduler
 from torch.optim import swa_utils as swa_utils
-from torch.optim import _adafactor as _adafactor
-from torch.optim import _functional as _functional
-from torch.optim import _muon as _muon
-from torch.optim import _stateless as _stateless
-from tdev_core.mirror.checkers import MYPY
-
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch.optim import _multi_tensor as _multi_tensor

@@ -3,13 +3,13 @@
 
 from torch.testing import (
     FileCheck as FileCheck,
+    _comparison as _comparison,
+    _creation as _creation,
     _utils as _utils,
     assert_allclose as assert_allclose,
     assert_close as assert_close,
     make_tensor as make_tensor,
 )
-from torch.testing import _comparison as _comparison
-from torch.testing import _creation as _creation
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -3,7 +3,29 @@
 
 from torch.utils import (
     ThroughputBenchmark as ThroughputBenchmark,
+    _appending_byte_serializer as _appending_byte_serializer,
+    _config_module as _config_module,
+    _config_typing as _config_typing,
+    _content_store as _content_store,
+    _contextlib as _contextlib,
+    _cuda_debug as _cuda_debug,
+    _cxx_pytree as _cxx_pytree,
+    _debug_mode as _debug_mode,
+    _dtype_abbrs as _dtype_abbrs,
+    _exposed_in as _exposed_in,
+    _filelock as _filelock,
+    _foreach_utils as _foreach_utils,
+    _functools as _functools,
+    _import_utils as _import_utils,
+    _inspect as _inspect,
+    _mode_utils as _mode_utils,
+    _ordered_set as _ordered_set,
     _osp as _osp,
+    _pallas as _pallas,
+    _stats as _stats,
+    _thunk as _thunk,
+    _traceback as _traceback,
+    _typing_utils as _typing_utils,
     cmake_prefix_path as cmake_prefix_path,
     generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend,
     get_cpp_backtrace as get_cpp_backtrace,
@@ -16,37 +38,13 @@ from torch.utils import collect_env as collect_env
 from tdev.utils import data as data
 from torch.utils import deterministic as deterministic
 from torch.utils import hooks as hooks
-from torch.utils import _appending_byte_serializer as _appending_byte_serializer
-from torch.utils import _config_module as _config_module
-from torch.utils import _config_typing as _config_typing
-from torch.utils import _content_store as _content_store
-from torch.utils import _contextlib as _contextlib
-from torch.utils import _cuda_debug as _cuda_debug
-from torch.utils import _cxx_pytree as _cxx_pytree
 from torch.utils import _device as _device
-from torch.utils import _dtype_abbrs as _dtype_abbrs
-from torch.utils import _exposed_in as _exposed_in
-from torch.utils import _filelock as _filelock
-from torch.utils import _foreach_utils as _foreach_utils
-from torch.utils import _functools as _functools
-from torch.utils import _import_utils as _import_utils
-from torch.utils import _inspect as _inspect
-from torch.utils import _mode_utils as _mode_utils
-from torch.utils import _ordered_set as _ordered_set
-from torch.utils import _pallas as _pallas
 from torch.utils import _python_dispatch as _python_dispatch
 from torch.utils import _pytree as _pytree
-from torch.utils import _stats as _stats
-from torch.utils import _thunk as _thunk
-from torch.utils import _traceback as _traceback
 from torch.utils import _triton as _triton
-from torch.utils import _typing_utils as _typing_utils
 from tdev_core.mirror.checkers import MYPY
 
-if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
-    from torch.utils import _debug_mode as _debug_mode
-else:
-    from tdev.utils import _debug_mode as _debug_mode
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.utils import backend_registration as backend_registration
     from tdev.utils import benchmark as benchmark
     from torch.utils import bundled_inputs as bundled_inputs
@@ -67,13 +65,5 @@ else:
     from torch.utils import serialization as serialization
     from torch.utils import show_pickle as show_pickle
     from torch.utils import throughput_benchmark as throughput_benchmark
-    from tdev.utils import viz as viz
+    from torch.utils import viz as viz
     from torch.utils import weak as weak
-    from torch.utils import _cpp_embed_headers as _cpp_embed_headers
-    from torch.utils import _cpp_extension_versioner as _cpp_extension_versioner
-    from torch.utils import _get_clean_triton as _get_clean_triton
-    from torch.utils import _helion as _helion
-    from torch.utils import _runtime_estimation as _runtime_estimation
-    from tdev.utils import _strobelight as _strobelight
-    from tdev.utils import _sympy as _sympy
-    from torch.utils import _zip as _zip

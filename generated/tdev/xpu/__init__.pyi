@@ -45,6 +45,7 @@ from torch.xpu import (
     _set_rng_state_offset as _set_rng_state_offset,
     _set_stream_by_id as _set_stream_by_id,
     _tls as _tls,
+    _utils as _utils,
     _zes_check as _zes_check,
     _zes_ensure_device_infos as _zes_ensure_device_infos,
     _zes_get_memory_handle as _zes_get_memory_handle,
@@ -114,7 +115,6 @@ from torch.xpu import (
     use_mem_pool as use_mem_pool,
     utilization as utilization,
 )
-from torch.xpu import _utils as _utils
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -122,4 +122,3 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.xpu import memory as memory
     from torch.xpu import random as random
     from torch.xpu import streams as streams
-    from torch.xpu import _gpu_trace as _gpu_trace

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from generator.codemod_names import LEFT
+from generator.codemod.tables import LEFT
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
 
 ROOT = Path(__file__).parents[3]
@@ -78,7 +78,7 @@ def test_the_codemod_knows_what_the_mirror_answers() -> None:
     }
     assert len(answered) > 200
     unknown = {n for n in answered - known if not _left(n)}
-    assert not unknown, "for ROUTED, DEVICE_PARAMS or LEFT in generator/codemod_names.py"
+    assert not unknown, "for ROUTED, DEVICE_PARAMS or LEFT in generator/codemod/tables.py"
     assert not [one for one in LEFT if one[-2:] != ".*" and (one in known or one not in answered)]
 
 

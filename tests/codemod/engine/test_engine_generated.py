@@ -24,12 +24,12 @@ def test_names_are_those_of_the_installed_torch() -> None:
     recorded = json.loads(NAMES.read_text(encoding="utf-8"))["version"]
     if torch.__version__.split("+")[0] != recorded:
         pytest.skip(f"names.json was introspected from torch {recorded}")
-    result = _generate("generator.codemod_names", "--check")
+    result = _generate("generator.codemod", "--check")
     assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_rule_pages_are_those_of_the_rules() -> None:
-    result = _generate("generator.codemod_docs", "--check")
+    result = _generate("tools.pages", "--check")
     assert result.returncode == 0, result.stdout + result.stderr
 
 

@@ -23,9 +23,3 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.pipelining import microbatch as microbatch
     from torch.distributed.pipelining import schedules as schedules
     from torch.distributed.pipelining import stage as stage
-    from torch.distributed.pipelining import _IR as _IR
-    from torch.distributed.pipelining import _backward as _backward
-    from torch.distributed.pipelining import _debug as _debug
-    from torch.distributed.pipelining import _schedule_visualizer as _schedule_visualizer
-    from torch.distributed.pipelining import _unflatten as _unflatten
-    from torch.distributed.pipelining import _utils as _utils

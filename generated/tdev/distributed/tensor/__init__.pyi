@@ -12,9 +12,21 @@ from torch.distributed.tensor import (
     _ShardOrderEntry as _ShardOrderEntry,
     _StridedShard as _StridedShard,
     _TensorMeta as _TensorMeta,
+    _api as _api,
+    _collective_utils as _collective_utils,
+    _decompositions as _decompositions,
+    _dispatch as _dispatch,
+    _nonlinear_redux as _nonlinear_redux,
+    _op_schema as _op_schema,
+    _ops as _ops,
     _optim_foreach_supported_types as _optim_foreach_supported_types,
+    _random as _random,
+    _redistribute as _redistribute,
     _register_dtensor_impl as _register_dtensor_impl,
+    _sharding_prop as _sharding_prop,
+    _tp_conv as _tp_conv,
     _util_foreach_supported_types as _util_foreach_supported_types,
+    _utils as _utils,
     distribute_module as distribute_module,
     distribute_tensor as distribute_tensor,
     empty as empty,
@@ -25,27 +37,12 @@ from torch.distributed.tensor import (
     randn as randn,
     zeros as zeros,
 )
-from torch.distributed.tensor import _api as _api
-from torch.distributed.tensor import _collective_utils as _collective_utils
-from torch.distributed.tensor import _decompositions as _decompositions
-from torch.distributed.tensor import _dispatch as _dispatch
 from torch.distributed.tensor import _dtensor_spec as _dtensor_spec
-from torch.distributed.tensor import _nonlinear_redux as _nonlinear_redux
-from torch.distributed.tensor import _op_schema as _op_schema
-from torch.distributed.tensor import _random as _random
-from torch.distributed.tensor import _redistribute as _redistribute
-from torch.distributed.tensor import _sharding_prop as _sharding_prop
-from torch.distributed.tensor import _tp_conv as _tp_conv
-from torch.distributed.tensor import _utils as _utils
 from tdev_core.mirror.checkers import MYPY
 
-if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
-    from torch.distributed.tensor import _ops as _ops
-else:
-    from tdev.distributed.tensor import _ops as _ops
-    from tdev.distributed.tensor import debug as debug
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.distributed.tensor import debug as debug
     from torch.distributed.tensor import device_mesh as device_mesh
-    from tdev.distributed.tensor import experimental as experimental
+    from torch.distributed.tensor import experimental as experimental
     from tdev.distributed.tensor import parallel as parallel
     from torch.distributed.tensor import placement_types as placement_types
-    from torch.distributed.tensor import _shards_wrapper as _shards_wrapper

@@ -33,7 +33,6 @@ from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.attention import bias as bias
-    from tdev.nn.attention import experimental as experimental
+    from torch.nn.attention import experimental as experimental
     from torch.nn.attention import flex_attention as flex_attention
     from torch.nn.attention import varlen as varlen
-    from torch.nn.attention import _utils as _utils

@@ -165,8 +165,8 @@ from torch.nn.modules import (
     ZeroPad1d as ZeroPad1d,
     ZeroPad2d as ZeroPad2d,
     ZeroPad3d as ZeroPad3d,
+    _functions as _functions,
 )
-from torch.nn.modules import _functions as _functions
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -1,0 +1,29 @@
+"""The names of torch that ship with the mirror, for programs that run it on another torch.
+
+``tdev/_names.json`` holds the names of each module as a type checker sees them, submodules among them, one line
+a module; ``untyped`` are private modules of which only the existence is known. ``tdev_core.mirror.versions`` reads it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+__all__ = ["names_text"]
+
+
+def names_text(catalog: dict[str, Any]) -> str:
+    """The table as JSON."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for name in (*catalog["modules"], *catalog["private"], *catalog["untyped"]):
+        package, _, leaf = name.rpartition(".")
+        below[package].add(leaf)
+    typed = {name: row["typed"] for name, row in catalog["modules"].items()}
+    typed |= {name: row["names"] for name, row in catalog["private"].items()}
+    rows = [
+        f"{json.dumps(name)}: {json.dumps(' '.join(sorted({*names, *below[name]})))}"
+        for name, names in sorted(typed.items())
+    ]
+    head = f'"torch": {json.dumps(catalog["torch"])},\n"untyped": {json.dumps(catalog["untyped"])},'
+    return f'{{{head}\n"names": {{\n' + ",\n".join(rows) + "\n}}\n"
