@@ -25,7 +25,7 @@ ENVIRONMENT = {
 }
 LOGS = ROOT / "build" / "logs"
 # A process has one device of PyTorch's PrivateUse1 kind: tests of these have processes of their own.
-OWN_PROCESSES = {"mlx": "tests/mlx", "sim": "tests/sim/suite"}
+OWN_PROCESSES = {"mlx": "tests/accelerators/mlx", "sim": "tests/accelerators/sim/suite"}
 BACKENDS = ("cpu", *OWN_PROCESSES)
 FUZZED = tuple(
     f"tests/codemod/engine/test_{name}.py"
@@ -85,7 +85,7 @@ def deep(session: nox.Session, part: str) -> None:
     """What takes long: tests marked deep, the codemod on 2,000 files, all of torch's operator database."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
     if part == "opdb":
-        for path in ("tests/parity/opdb.py", "tests/sim/opdb.py", "tests/mlx/opdb.py"):
+        for path in ("tests/parity/opdb.py", "tests/accelerators/sim/opdb.py", "tests/accelerators/mlx/opdb.py"):
             python(session, path)
     elif part == "fuzz":
         pytest(session, "cpu", *FUZZED)

@@ -222,7 +222,7 @@ def overhead() -> float:
 
 def prepared(who: str, model: str, compiled: bool, size: Size) -> Callable[[], None]:
     """A training step of `model`, through torch (``tdev``) or by hand (``MLX``), on the same data."""
-    from tests.mlx.models import GPT
+    from tests.accelerators.mlx.models import GPT
 
     torch.manual_seed(0)
     tokens = torch.randint(0, VOCABULARY, (size.batch, size.length))

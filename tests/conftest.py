@@ -9,7 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 # Whether somebody has built the native kernels of device mlx on this machine must not decide what is tested:
-# tests/mlx/test_native.py turns them on. `TDEV_NATIVE=1 pytest tests/mlx` runs all the others with them.
+# tests/accelerators/mlx/test_native.py turns them on. `TDEV_NATIVE=1 pytest tests/accelerators/mlx` runs all the others with them.
 os.environ.setdefault("TDEV_NATIVE", "0")
 # As many processes as cores run the tests; more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")

@@ -2,7 +2,7 @@
 
 The files are written by ``python tests/mirror/exercise.py --write``, which calls functions and classes through
 the mirror on each backend that CI has; a cell says ``executed`` only if its member is listed there, and
-``tests/mirror/test_evidence.py`` and ``tests/core/test_distributed.py`` fail where the calls of their own run do
+``tests/mirror/test_evidence.py`` and ``tests/distributed/test_distributed.py`` fail where the calls of their own run do
 not bear that out.
 """
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import Any
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import ROOT, catalog, mirrored  # noqa: E402
+from tests.catalog import ROOT, catalog, mirrored
 
 __all__ = ["Call", "Case", "Target", "arguments", "cases", "core_calls", "in_stub", "targets"]
 

@@ -2,7 +2,7 @@
 
 Functions are called with the arguments listed here, classes and functions that need others by the programs of
 ``exercise_programs.py``, operators by ``exercise_operators.py``, and ``torch.distributed`` by the two ranks of
-``tests/core/test_distributed.py``. A function of the mirror counts as executed only if the mirror's own counter saw the
+``tests/distributed/test_distributed.py``. A function of the mirror counts as executed only if the mirror's own counter saw the
 call come back.
 
 As a program: prints, as JSON, which were executed and which went wrong and how. With ``--write`` it runs everything once
@@ -22,10 +22,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import ROOT, catalog, mirrored  # noqa: E402
-from exercise_operators import exercise_operators  # noqa: E402
-from exercise_programs import PROGRAMS  # noqa: E402
+from tests.catalog import ROOT, catalog, mirrored
+from tests.mirror.exercise_operators import exercise_operators
+from tests.mirror.exercise_programs import PROGRAMS
 
 sys.path.append(str(ROOT))
 from tests.forkserver import environment, python  # noqa: E402
@@ -297,9 +296,9 @@ def run(backend: str) -> dict[str, Any]:
 
 
 def distributed_names() -> dict[str, set[str]]:
-    """By backend, what two ranks execute in ``tests/core/test_distributed.py``, by the catalog's names."""
+    """By backend, what two ranks execute in ``tests/distributed/test_distributed.py``, by the catalog's names."""
     sys.path.insert(0, str(ROOT))
-    from tests.core import test_distributed as ranks
+    from tests.distributed import test_distributed as ranks
 
     members = {path: name for name, row in catalog()["members"].items() for path in row["exports"]}
     found: dict[str, set[str]] = {}

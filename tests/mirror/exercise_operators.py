@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import catalog, mirrored  # noqa: E402
+from tests.catalog import catalog, mirrored
 
 __all__ = ["exercise_operators"]
 

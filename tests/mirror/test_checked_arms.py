@@ -10,10 +10,8 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -22,10 +20,8 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.errors import UnsupportedError
-
-sys.path.insert(0, str(Path(__file__).parent))
-from arms import Case, arguments, cases, core_calls, in_stub, targets  # noqa: E402
-from catalog import catalog  # noqa: E402
+from tests.catalog import catalog
+from tests.mirror.arms import Case, arguments, cases, core_calls, in_stub, targets
 
 importlib.import_module("tdev")
 pytestmark = pytest.mark.skipif(

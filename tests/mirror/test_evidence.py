@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from arms import cases  # noqa: E402
-from catalog import catalog  # noqa: E402
-from exercise import BACKENDS, EVIDENCE, run  # noqa: E402
-
-from tests.core.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
+from tests.catalog import catalog
+from tests.distributed.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
+from tests.mirror.arms import cases
+from tests.mirror.exercise import BACKENDS, EVIDENCE, run
 
 AGAIN = "write the evidence anew: python tests/mirror/exercise.py --write && python -m generator"
 
@@ -37,7 +33,7 @@ def test_what_is_called_executed_is_executed_now(backend: str) -> None:
     if backend == "mlx" and importlib.util.find_spec("mlx") is None:
         pytest.skip("MLX is not installed; where it is, this runs")
     found = run(backend)
-    # tests/core/test_distributed.py holds the catalog against what its two ranks did.
+    # tests/distributed/test_distributed.py holds the catalog against what its two ranks did.
     unproved = claimed(backend) - set(found["executed"]) - by_ranks()
     reasons = {name: found["wrong"].get(name, "not called") for name in sorted(unproved)}
     assert not reasons, f"executed by no test on {backend}: {reasons}; {AGAIN}"

@@ -10,12 +10,10 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import ROOT, catalog  # noqa: E402
+from tests.catalog import ROOT, catalog
 
 # Imports each mirror whose home the backend is, and prints which name of it is not torch's own object.
 PROGRAM = """

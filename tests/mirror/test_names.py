@@ -13,10 +13,8 @@ from typing import Any
 import pytest
 
 from tdev_core.backend import Backend, current
+from tests.catalog import catalog, mirrored
 from tests.forkserver import python
-
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import catalog, mirrored  # noqa: E402
 
 MODULES = sorted(catalog()["modules"])
 MISSING = object()

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-from programs import run  # noqa: E402
+from tests.programs import run
 
 
 def test_import_order_does_not_matter() -> None:

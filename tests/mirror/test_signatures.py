@@ -7,12 +7,10 @@ import importlib
 import inspect
 import pickle
 import pydoc
-import sys
 import types
 import typing
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,10 +19,8 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.shims import calls
+from tests.catalog import catalog, mirrored
 from tests.forkserver import python
-
-sys.path.insert(0, str(Path(__file__).parent))
-from catalog import catalog, mirrored  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     current() is Backend.CUDA, reason="on its native host the mirror hands out torch's own objects"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
@@ -15,9 +13,7 @@ import tdev
 import torch
 
 from tdev_core.backend import Backend, current
-
-sys.path.insert(0, str(Path(__file__).parent))
-from programs import run  # noqa: E402
+from tests.programs import run
 
 FLAGS = [
     ("backends.cudnn.benchmark", True),

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-from programs import run  # noqa: E402
+from tests.programs import run
 
 # What an older torch looks like: a routed function, a plain one, one of an alias module, a class that
 # is shimmed, a whole module that is mirrored, and one that is an alias.

@@ -1,0 +1,52 @@
+"""The device exists once in a process; tests of it need MLX and run where `pip install mlx` has been done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.accelerators.mlx import kernel_compiler
+
+pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[mlx]'")
+
+
+CACHE = Path(__file__).resolve().parents[3] / "build" / "cache"
+"""Outlives the run, so that the next one need not compile the same again."""
+
+kernel_compiler.put_first(CACHE / "mlx-kernels")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def device() -> Iterator[None]:
+    """Register the device; tests of another PrivateUse1 backend need another process."""
+    import torch
+
+    taken = torch._C._get_privateuse1_backend_name()
+    if taken not in ("privateuseone", "mlx"):
+        pytest.skip(f"this process has the device '{taken}'; run tests/accelerators/mlx by itself")
+    import tdev_core.accelerators.mlx
+
+    tdev_core.accelerators.mlx.activate()
+    yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_compiled(device: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin each test as in a program that has compiled nothing, whatever ran before."""
+    from tdev_core.accelerators.mlx import runtime
+
+    monkeypatch.setattr(runtime, "compiles", False)
+
+
+@pytest.fixture
+def fallbacks(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, int]]:
+    """Counts the operators that leave the device during the test."""
+    from tdev_core.accelerators.mlx.dispatch import fallback
+
+    monkeypatch.delenv("TDEV_STRICT", raising=False)
+    monkeypatch.setattr(fallback, "quiet", 1)
+    fallback.counts.clear()
+    yield fallback.counts
+    fallback.counts.clear()

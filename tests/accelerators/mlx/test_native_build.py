@@ -1,0 +1,155 @@
+"""Building the native kernels: what is said, what is left behind, and what happens without them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tdev_core import caches
+from tdev_core.accelerators.mlx import native
+from tdev_core.accelerators.mlx.native import building
+from tests.accelerators.mlx.programs import run, run_module
+
+PROGRAM = """
+import torch, tdev_core.accelerators.mlx
+tdev_core.accelerators.mlx.activate()
+from tdev_core.accelerators.mlx import native
+print((torch.ones(3, device="mlx") + 1).tolist(), native.answered(), native.start())
+"""
+
+# What a shell runs in the background has SIGINT ignored and hands that on to what it starts, these tests among it.
+HEARS_CTRL_C = """
+import runpy, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.argv[1:] = ["native"]
+runpy.run_module("tdev", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    place = tmp_path / "with a space and ü"
+    monkeypatch.setenv("TDEV_CACHE_DIR", str(place))
+    monkeypatch.delenv("TDEV_NATIVE", raising=False)
+    return place
+
+
+def build(*options: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    return run_module("tdev", "native", *options, **settings)
+
+
+def program() -> subprocess.CompletedProcess[str]:
+    return run(PROGRAM)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="CC and CXX name no compiler there")
+def test_without_a_compiler_it_says_so_and_leaves_nothing(cache: Path) -> None:
+    done = build(CC="/nowhere/c++", CXX="/nowhere/c++")
+    assert done.returncode == 2
+    assert "Is there a C++ compiler" in done.stderr and "/nowhere/c++" in done.stderr
+    assert "Traceback (most recent call last)" not in done.stderr.partition("It said:")[0]
+    assert list((cache / "native").iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process group cannot be sent Ctrl-C there")
+def test_ctrl_c_leaves_nothing(cache: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", HEARS_CTRL_C],
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("building the native kernels")
+    while not list(cache.glob("native/building-*/setup.py")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate()
+    assert (process.returncode, said) == (130, "tdev: stopped; nothing has been built\n")
+    assert list((cache / "native").iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_written_is_named(cache: Path) -> None:
+    cache.write_text("a file where the directory should be")
+    done = build()
+    assert done.returncode == 2
+    assert str(cache / "native") in done.stderr and "TDEV_CACHE_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_without_a_place_to_keep_them_it_says_what_to_set(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(caches, "directory", lambda what: None)
+    assert native.main([]) == 2
+    assert "set TDEV_CACHE_DIR" in capsys.readouterr().err
+    assert "set TDEV_CACHE_DIR" in native.state()
+
+
+def test_what_has_been_built_is_not_built_again(
+    cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = native.location()
+    made.parent.mkdir(parents=True)
+    made.write_bytes(b"")
+    assert native.main([]) == 0
+    assert capsys.readouterr().out == f"built before: {made}\n"
+    assert native.state() == "native kernels"
+
+
+def test_the_library_belongs_to_one_torch(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    one = native.location()
+    monkeypatch.setattr(torch, "__version__", "2.99.0")
+    assert native.location() != one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["--help"], 0), (["-x"], 2), (["--force", "more"], 2)]
+)
+def test_usage(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert native.main(arguments) == status
+    said = capsys.readouterr()
+    assert (said.err if status else said.out).startswith("usage: python -m tdev native")
+
+
+def test_a_damaged_library_is_told_once_and_python_answers(cache: Path) -> None:
+    made = native.location()
+    made.parent.mkdir(parents=True)
+    made.write_bytes(b"not a library")
+    done = program()
+    assert done.stdout == "[2.0, 2.0, 2.0] 0 False\n"
+    assert done.stderr.count("could not be loaded") == 1
+    assert "python -m tdev native --force" in done.stderr
+
+
+def test_python_answers_where_none_has_been_built(cache: Path) -> None:
+    done = program()
+    assert (done.stdout, done.stderr) == ("[2.0, 2.0, 2.0] 0 False\n", "")
+    assert native.state() == "Python kernels; faster: python -m tdev native"
+
+
+def test_the_setting_leaves_them_out(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TDEV_NATIVE", "0")
+    made = native.location()
+    made.parent.mkdir(parents=True)
+    made.write_bytes(b"not a library")  # would be told if anybody tried to load it
+    done = program()
+    assert (done.stdout, done.stderr) == ("[2.0, 2.0, 2.0] 0 False\n", "")
+    assert native.state() == "Python kernels (TDEV_NATIVE=0)"
+
+
+def test_a_python_without_its_lock_has_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "supported", lambda: False)
+    with pytest.raises(native.BuildError, match="global interpreter lock"):
+        native.build()
+    assert native.state() == "Python kernels (this Python cannot have native ones)"

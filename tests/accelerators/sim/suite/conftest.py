@@ -1,0 +1,47 @@
+"""Tests of the ``sim`` device itself. A process has one PrivateUse1 device, so they run in their own.
+
+    TDEV_BACKEND=sim TDEV_SIM_DEVICES=2 pytest tests/accelerators/sim/suite
+
+Without TDEV_BACKEND=sim nothing here is collected. The device is tested without tdev's shims, as a library
+sees it that knows nothing of tdev; a test that is of both asks for the fixture ``shims``.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+
+import pytest
+
+if os.environ.get("TDEV_BACKEND") == "sim":
+    import hypothesis.configuration
+
+    os.environ.setdefault("TDEV_SIM_DEVICES", "2")  # before the device is made
+    for _name in ("TDEV_SIM_MEMORY", "TDEV_SIM_RNG"):
+        os.environ.pop(_name, None)
+    import tdev
+
+    hypothesis.configuration.set_hypothesis_home_dir(tempfile.gettempdir() + "/tdev-hypothesis")
+    tdev.shims.uninstall()
+else:
+    collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture
+def shims() -> Iterator[None]:
+    """Methods and constructors of torch take ``"cuda"``, as after ``import tdev``."""
+    tdev.shims.install()
+    yield
+    tdev.shims.uninstall()
+
+
+@pytest.fixture(autouse=True)
+def _device_zero() -> Iterator[None]:
+    """Every test starts on device 0 with the same seed."""
+    import torch
+
+    torch.sim.set_device(0)  # type: ignore[attr-defined]
+    torch.manual_seed(0)
+    yield
+    torch.sim.set_device(0)  # type: ignore[attr-defined]
