@@ -8,18 +8,17 @@ differ, are listed here with the reason.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forkserver import environment, python
+
 pytest.importorskip("tdev")
+pytestmark = pytest.mark.xdist_group("codemod cases")  # one process for each backend runs them all
 
 HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
 CASES = HERE / "cases"
 
 _FRAGMENT = "a fragment: uses names that it does not define"
@@ -75,19 +74,13 @@ def outcomes(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Any]:
     files = [str(CASES / s / f"{name}.out.py") for name in PAIRS for s in ("explicit", "alias")]
-    gone = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-    environment = {k: v for k, v in os.environ.items() if k not in gone}
-    environment["TDEV_BACKEND"] = request.param
-    # The working directory is not the repository's, so that a relative path would miss.
-    paths = [str(ROOT), str(ROOT / "generated"), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    done = subprocess.run(
-        [sys.executable, str(HERE / "run_cases.py"), *files],
-        env=environment,
+    torchrun = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+    done = python(
+        str(HERE / "run_cases.py"),
+        *files,
+        env=environment(TDEV_BACKEND=request.param, **dict.fromkeys(torchrun)),
+        # Not the repository's, so that a relative path would miss.
         cwd=tmp_path_factory.mktemp("run"),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

@@ -6,13 +6,17 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tdev_core.codemod.jobs.pool import result_of
+from tdev_core.codemod.model import Outcome
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 
 MAIN = (
@@ -78,6 +82,20 @@ def test_an_idle_worker_does_not_outlive_a_run_that_is_killed(
         pipe.close()
     assert (len(ended), len(busy)) == (1, 1)
     assert (tmp_path / "b.py").read_bytes() == b"torch SLEEP"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals go to processes here")
+@pytest.mark.timeout(60)
+def test_an_interrupt_that_does_not_wake_the_waiting_thread_ends_the_wait() -> None:
+    def interrupt() -> None:
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    never: Future[Outcome] = Future()
+    sender = threading.Timer(0.1, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        sender.start()
+        result_of(never)
+    sender.join()
 
 
 def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:

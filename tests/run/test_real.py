@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests import forkserver
+
+RUN = ("-m", "tdev", "run")
 
 TRAIN = """\
 import os
@@ -37,15 +36,11 @@ dist.destroy_process_group()
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
     """The source tree, the CPU, and a cache of its own."""
-    path = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
-    return {
-        **os.environ,
-        "PYTHONPATH": path,
-        "TDEV_CACHE_DIR": str(tmp_path / "cache"),
-        "TDEV_BACKEND": "cpu",
-        "TDEV_CUDA_AVAILABLE": "true",
-        "OMP_NUM_THREADS": "1",
-    }
+    return forkserver.environment(
+        TDEV_CACHE_DIR=str(tmp_path / "cache"),
+        TDEV_BACKEND="cpu",
+        TDEV_CUDA_AVAILABLE="true",
+    )
 
 
 @pytest.mark.parametrize("way", ["below the launcher", "above the launcher"])
@@ -53,16 +48,8 @@ def test_torchrun(tmp_path: Path, environment: dict[str, str], way: str) -> None
     """Two processes, a script that says nccl and cuda, and a result that is right."""
     (tmp_path / "train.py").write_text(TRAIN)
     launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    runner = ["-m", "tdev", "run"]
-    both = [*runner, *launcher] if way == "above the launcher" else [*launcher, *runner]
-    done = subprocess.run(
-        [sys.executable, *both, "train.py", "--lr", "1"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    both = [*RUN, *launcher] if way == "above the launcher" else [*launcher, *RUN]
+    done = forkserver.python(*both, "train.py", "--lr", "1", cwd=tmp_path, env=environment)
     assert done.returncode == 0, done.stderr
     # The sum of 1 and 2; the mean over the ranks of 4 times the input.
     assert "total 3.0 grad [[6.0, 6.0]] ['--lr', '1'] 2" in done.stdout
@@ -83,14 +70,7 @@ def test_spawn_and_torchscript(tmp_path: Path, environment: dict[str, str]) -> N
         "    mp.spawn(work, args=(queue,), nprocs=1)\n"
         "    print(queue.get(), double(torch.ones(1, device='cuda')).item())\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "tdev", "run", "main.py"],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = forkserver.python(*RUN, "main.py", cwd=tmp_path, env=environment)
     assert done.stdout == "(0, 2.0, True) 2.0\n", done.stderr
 
 
@@ -103,23 +83,8 @@ def test_pytest(tmp_path: Path, environment: dict[str, str]) -> None:
         "    x = torch.arange(3, device='cuda').cuda()\n"
         "    assert torch.cuda.is_available() and x.sum().item() == 3\n"
     )
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "tdev.pytest_plugin",
-            "-p",
-            "no:cacheprovider",
-        ],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    plugins = ["-p", "tdev.pytest_plugin", "-p", "no:cacheprovider"]
+    done = forkserver.python("-m", "pytest", "-q", *plugins, cwd=tmp_path, env=environment)
     assert done.returncode == 0 and "1 passed" in done.stdout, done.stdout + done.stderr
 
 
@@ -163,13 +128,12 @@ def test_is_cuda_of_what_the_source_does_not_tell(
     """What came out of a dictionary may be a tensor: only the running program knows."""
     (tmp_path / "asks.py").write_text(ASKS, encoding="utf-8")
     for _ in range(2):  # the second time from the cache
-        done = subprocess.run(
-            [sys.executable, "-m", "tdev", "run", "asks.py"],
+        done = forkserver.python(
+            *RUN,
+            "asks.py",
             cwd=tmp_path,
             env={**environment, "TDEV_BACKEND": backend},
-            capture_output=True,
-            text=True,
-            timeout=120,
+            preload=forkserver.COMPILER,
         )
         assert done.returncode == 0, done.stderr
         there = "('there', True)" if backend == "sim" else "('here', [False])"

@@ -16,13 +16,14 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Generator, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import cast
 
 from tdev_core.codemod.jobs.process import ENGINE, Job
 from tdev_core.codemod.model import Outcome, Status
 
+_WAKE = 0.25
 _AHEAD_JOBS = 256
 _AHEAD_BYTES = 64 * 1024 * 1024
 _BOOT = """\
@@ -31,6 +32,17 @@ sys.path += [p for p in json.loads(sys.argv[1]) if p not in sys.path]
 from tdev_core.codemod.jobs.worker import main
 main(sys.argv[2])
 """
+
+
+def result_of(future: Future[Outcome]) -> Outcome:
+    """Wait for a result; Ctrl-C ends the wait within a moment.
+
+    A signal that comes just before a thread blocks, or that another thread gets, does not wake it: it
+    would be heeded only when the file is done with.
+    """
+    while not wait([future], _WAKE).done:
+        pass
+    return future.result()
 
 
 def default_jobs() -> int:
@@ -69,9 +81,9 @@ class Pool:
             ):
                 future, size = waiting.popleft()
                 ahead -= size
-                yield future.result()
+                yield result_of(future)
         for future, _ in waiting:
-            yield future.result()
+            yield result_of(future)
 
     def close(self) -> None:
         """End the workers at once, whatever they are doing; nothing that they do is on disk."""

@@ -22,6 +22,7 @@ from tdev_core.codemod.engine.registry import RULES
 from tdev_core.codemod.engine.triage.concern import Concern, concern
 
 NAMES = Names.load()
+ROOT = Path(__file__).parents[3]
 CASES = Path(__file__).parents[1] / "cases"
 SOURCE = """\
 import torch
@@ -117,7 +118,7 @@ def test_importing_the_interface_needs_neither_torch_nor_libcst() -> None:
         "import sys; import tdev_core.codemod.engine as a; a.may_concern(b''); a.Names.load();"
         "sys.exit(any(m.split('.')[0] in ('torch', 'libcst', 'tdev') for m in sys.modules))"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_rewriting_needs_no_torch() -> None:
@@ -127,7 +128,7 @@ def test_rewriting_needs_no_torch() -> None:
         "r = rewrite('import torch\\ntorch.cuda.init()\\n', Names.load(), Options())\n"
         "sys.exit(r.code != 'import tdev\\ntdev.cuda.init()\\n')"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 @pytest.mark.parametrize(

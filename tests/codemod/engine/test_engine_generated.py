@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
+
+from tests.forkserver import environment, python
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = ROOT / "tdev_core/codemod/engine/names.json"
 
 
 def _generate(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", *args], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    return python("-m", *args, env=environment(), cwd=ROOT)
 
 
 def test_names_are_those_of_the_installed_torch() -> None:

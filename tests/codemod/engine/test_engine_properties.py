@@ -7,6 +7,7 @@ in functions, classes, conditions and ``try``, with odd spacing, comments and li
 from __future__ import annotations
 
 import ast
+import os
 import re
 
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,7 @@ from tdev_core.codemod.engine.driver import apply_rules
 from tdev_core.codemod.engine.triage.concern import concern
 
 NAMES = Names.load()
+COUNT = int(os.environ.get("TDEV_FUZZ_FILES", "12"))
 
 IMPORTS = st.sampled_from(
     [
@@ -140,7 +142,10 @@ def _undo(source: str, result: Result) -> str:
 
 STYLE: st.SearchStrategy[Style] = st.sampled_from(STYLES)
 SLOW = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=60 if COUNT <= 12 else 2000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 
 
@@ -172,7 +177,7 @@ PROSE = st.sampled_from(
         "x = torch.zeros(n)",
         "x.to(y.device)",
         "x = torch.ones(2, device=x.device)",
-        "x = torch.zeros(n, device=device)",
+        "device = pick()\nx = torch.zeros(n, device=device)",
         "model.to(args.device)",
         "state = torch.load(path)",
         "where = 'cpu'",

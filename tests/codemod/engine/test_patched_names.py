@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
 import pytest
 
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
-from tests.codemod import forked
+from tests.forkserver import environment, python
 
 pytest.importorskip("tdev")
-
-pytestmark = pytest.mark.xdist_group("codemod patches")  # one process runs them all
 
 CODE = """\
 import torch
@@ -118,36 +116,21 @@ def check(name):
 check(sys.argv[1])
 """
 
-TDEV_STYLES: list[Style] = ["explicit", "alias"]
 NAMES = ["string", "object", "autocast", "creation", "operator", "module"]
 
 
-Outcomes = dict[tuple[Style, str], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> Outcomes:
-    """What the tests of each name came to in each style."""
-    runs: list[tuple[Style, str]] = [(style, name) for style in TDEV_STYLES for name in NAMES]
-    folders = {style: tmp_path_factory.mktemp(style) for style in TDEV_STYLES}
-    for style, folder in folders.items():
-        for file, source in (("code_under_test", CODE), ("plain", PLAIN), ("tests", TESTS)):
-            code = rewrite(source, Names.load(), Options(style=style)).code
-            (folder / f"{file}.py").write_text(code, encoding="utf-8")
-        assert (folder / "plain.py").read_text(encoding="utf-8") == PLAIN
-    jobs = [
-        {
-            "arguments": ["tests.py", name],
-            "cwd": str(folders[style]),
-            "variables": {"TDEV_BACKEND": "cpu"},
-        }
-        for style, name in runs
-    ]
-    return dict(zip(runs, forked.outcomes(jobs), strict=True))
+@pytest.fixture(scope="module", params=["explicit", "alias"])
+def program(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    style: Style = request.param
+    folder = tmp_path_factory.mktemp(style)
+    for name, source in (("code_under_test", CODE), ("plain", PLAIN), ("tests", TESTS)):
+        code = rewrite(source, Names.load(), Options(style=style)).code
+        (folder / f"{name}.py").write_text(code, encoding="utf-8")
+    assert (folder / "plain.py").read_text(encoding="utf-8") == PLAIN
+    return folder
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("style", TDEV_STYLES)
-def test_patch_reaches_the_code(style: Style, name: str, outcomes: Outcomes) -> None:
-    outcome = outcomes[style, name]
-    assert outcome["status"] == 0, outcome["err"]
+def test_patch_reaches_the_code(program: Path, name: str) -> None:
+    done = python("tests.py", name, env=environment(TDEV_BACKEND="cpu"), cwd=program)
+    assert done.returncode == 0, done.stderr[-2000:]

@@ -12,6 +12,7 @@ import gc
 import hashlib
 import importlib.util
 import os
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -204,7 +205,10 @@ def programs(draw: st.DrawFn) -> str:
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    max_examples=50 if COUNT <= 12 else 2000,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize=True,
 )
 @given(programs(), st.sampled_from(STYLES), st.booleans(), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_program(source: str, style: Style, annotate: bool, newline: str) -> None:
@@ -221,7 +225,7 @@ def _sample() -> list[Path]:
     root = Path(found.origin).parent
     files = [p for p in root.rglob("*.py") if p.stat().st_size < (60_000 if COUNT <= 12 else 2e6)]
     files.sort(key=lambda p: hashlib.sha256(str(p.relative_to(root)).encode()).digest())
-    return [p for p in files if b"cuda" in p.read_bytes()][:COUNT]
+    return [p for p in files if b"cuda" in p.read_bytes()][: COUNT // 2]
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -626,7 +630,8 @@ def test_docstrings_in_left_out_text_ask_for_nothing() -> None:
 
 def test_a_tree_goes_without_the_collector() -> None:
     def count() -> int:
-        return sum(isinstance(thing, (cst.CSTNode, ast.stmt)) for thing in gc.get_objects())
+        found = Counter(map(type, gc.get_objects()))
+        return sum(found[kind] for kind in found if issubclass(kind, (cst.CSTNode, ast.stmt)))
 
     _said(SOURCE, "explicit", False)
     gc.collect()

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tdev_core.codemod.engine import STYLES, Names, Options, Style, rewrite
-from tests.codemod import forked
+from tdev_core.codemod.engine import Names, Options, Style, rewrite
+from tests.forkserver import environment, python
 
 pytest.importorskip("tdev")
-
-pytestmark = pytest.mark.xdist_group("codemod torchscript")  # one process runs them all
 
 SOURCE = """\
 import torch
@@ -78,45 +76,22 @@ def _program(folder: Path, style: Style) -> Path:
     return path
 
 
-def _job(folder: Path, code: str, backend: str) -> dict[str, Any]:
-    (folder / "main.py").write_text(code, encoding="utf-8")
-    return {
-        "arguments": ["main.py"],
-        "cwd": str(folder),
-        "variables": {"TDEV_BACKEND": backend},
-    }
+def _run(path: Path, code: str, backend: str) -> subprocess.CompletedProcess[str]:
+    return python("-c", code, env=environment(TDEV_BACKEND=backend), cwd=path.parent)
 
 
-RUNS = [(style, backend) for style in ("explicit", "alias") for backend in ("cpu", "sim")]
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+def test_scripts_run_on_the_backend(tmp_path: Path, style: Style, backend: str) -> None:
+    path = _program(tmp_path, style)
+    done = _run(path, "import program; program.main()", backend)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == [backend] * 3
 
 
-@pytest.fixture(scope="module")
-def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], dict[str, Any]]:
-    """What the program came to in each style on each backend, and its scripts without tdev."""
-    jobs = []
-    for style in STYLES:
-        folder = tmp_path_factory.mktemp(style)
-        path = _program(folder, style)
-        if style == "accelerator":
-            assert "torch.accelerator.synchronize()" in path.read_text(encoding="utf-8")
-            compiled = "import torch, program; torch.jit.script(program.Net())"
-            jobs.append(_job(folder, compiled, "cpu"))
-        else:
-            main = "import program; program.main()"
-            jobs += [_job(folder, main, backend) for backend in ("cpu", "sim")]
-    return dict(zip([*RUNS, ("accelerator", "")], forked.outcomes(jobs), strict=True))
-
-
-@pytest.mark.parametrize(("style", "backend"), RUNS)
-def test_scripts_run_on_the_backend(
-    style: str, backend: str, outcomes: dict[tuple[str, str], dict[str, Any]]
-) -> None:
-    outcome = outcomes[style, backend]
-    assert outcome["status"] == 0, outcome["err"]
-    assert outcome["out"].split() == [backend] * 3
-
-
-def test_scripts_are_compiled_as_before_without_tdev(
-    outcomes: dict[tuple[str, str], dict[str, Any]],
-) -> None:
-    assert outcomes["accelerator", ""]["status"] == 0, outcomes["accelerator", ""]["err"]
+def test_scripts_are_compiled_as_before_without_tdev(tmp_path: Path) -> None:
+    path = _program(tmp_path, "accelerator")
+    assert "torch.accelerator.synchronize()" in path.read_text(encoding="utf-8")
+    compiled = "import torch, program; torch.jit.script(program.Net())"
+    done = _run(path, compiled, "cpu")
+    assert done.returncode == 0, done.stderr[-2000:]
