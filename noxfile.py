@@ -17,12 +17,7 @@ nox.options.default_venv_backend = "none"  # one environment for all: torch take
 nox.options.sessions = ["check", "lint", "typecheck", "tests"]
 
 ROOT = Path(__file__).resolve().parent
-# The compile cache is the checkout's: a kernel, a header or a processor is looked at once.
-ENVIRONMENT = {
-    "PYTHONPATH": os.pathsep.join([str(ROOT / "generated"), str(ROOT)]),
-    "TORCHINDUCTOR_CACHE_DIR": str(ROOT / "build" / "inductor"),
-    "TORCHINDUCTOR_COMPILE_THREADS": "1",  # or each process that compiles starts others
-}
+ENVIRONMENT = {"PYTHONPATH": os.pathsep.join([str(ROOT / "generated"), str(ROOT)])}
 LOGS = ROOT / "build" / "logs"
 # A process has one device of PyTorch's PrivateUse1 kind: tests of these have processes of their own.
 OWN_PROCESSES = {"mlx": "tests/accelerators/mlx", "sim": "tests/accelerators/sim/suite"}

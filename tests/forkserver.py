@@ -37,7 +37,7 @@ from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import IO, NoReturn
 
-__all__ = ["COMPILER", "Program", "environment", "python", "start"]
+__all__ = ["COMPILER", "Program", "environment", "python", "ranks", "start"]
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -50,7 +50,7 @@ _READ_EARLY = (
     "PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS", "LD_", "DYLD_", "MALLOC_",
     "GLIBC_", "CUDA_", "NVIDIA_", "LC_", "LANG",
 )  # fmt: skip
-_READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_", "TORCH_EXTENSIONS_DIR")
+_READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
 
 
 def environment(**settings: str | None) -> dict[str, str]:
@@ -111,12 +111,40 @@ def start(
     return _Fresh(arguments, env, directory, files)
 
 
+def ranks(
+    *arguments: str, env: Mapping[str, str], preload: tuple[str, ...] = (), timeout: float = 150
+) -> list[subprocess.CompletedProcess[str]]:
+    """Run ``python ARGUMENTS`` as the two ranks that torchrun would start, to their ends."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    shared = {
+        **env,
+        "WORLD_SIZE": "2",
+        "LOCAL_WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+        "TORCHELASTIC_RUN_ID": "none",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
+    started = [
+        start(*arguments, env={**shared, "RANK": rank, "LOCAL_RANK": rank}, preload=preload)
+        for rank in ("0", "1")
+    ]
+    try:
+        return [program.wait(timeout) for program in started]
+    finally:
+        for program in started:
+            program.kill()
+
+
 class Program:
     """A program that was started; its output is in files, so nobody has to read while it runs."""
 
     def __init__(self, arguments: tuple[str, ...], files: list[IO[bytes]]) -> None:
         self.arguments = [sys.executable, *arguments]
         self._files = files
+        self._ended = False
 
     def wait(self, timeout: float = 300) -> subprocess.CompletedProcess[str]:
         """Wait for the program's end; kill it and all of its session if that does not come."""
@@ -128,10 +156,13 @@ class Program:
                 out, err = self._printed()
                 raise subprocess.TimeoutExpired(self.arguments, timeout, out, err) from None
             raise
+        self._ended = True
         return subprocess.CompletedProcess(self.arguments, status, *self._printed())
 
     def kill(self) -> None:
-        """Kill the program's session."""
+        """Kill the program's session, if it has not ended."""
+        if self._ended:
+            return
         for kill in (os.killpg, os.kill):  # the group is there only when the program has made it
             try:
                 return kill(self._pid(), signal.SIGKILL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shlex
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tdev_core.settings import FLAGS
+from tests.forkserver import environment, python
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
@@ -60,11 +60,7 @@ def test_the_migrated_program_of_the_readme_runs() -> None:
     imports = [line for line in before.splitlines() if line.startswith(("import ", "from "))]
     assert len(imports) == len(after.splitlines())
     program = after + "\n".join(before.splitlines()[len(imports) :])
-    path = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
-    env = {**os.environ, "PYTHONPATH": path, "TDEV_BACKEND": "cpu"}
-    answer = subprocess.run(
-        [sys.executable, "-c", program], env=env, capture_output=True, text=True
-    )
+    answer = python("-c", program, env=environment(TDEV_BACKEND="cpu"))
     assert answer.returncode == 0, answer.stderr
     loss, peak = answer.stdout.split()
     assert 0 < float(loss) < 10

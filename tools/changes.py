@@ -104,7 +104,7 @@ def _imported(text: str) -> set[str]:
         if module:
             found.add(module)
         else:
-            parts = [name.split()[0] for name in names.strip("()").split(",") if name.split()]
+            parts = re.findall(r"(?:^|,)\s*(\w+)", names.strip("()"))
             found |= {package, *(f"{package}.{part}" for part in parts)}
     return found
 

@@ -5,11 +5,15 @@ A stamp in it records what was installed from; a second run with the same pyproj
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import http.client
 import os
 import shutil
 import subprocess
 import sys
+import threading
+import urllib.request
 from pathlib import Path
 
 from tools import progress
@@ -17,6 +21,8 @@ from tools import progress
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # What decides, besides this Python, what an installation holds.
+CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch's own, of builds without CUDA
+_ANSWERS_WITHIN_S = 3.0
 INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/shims/_calls.c")
 
 
@@ -63,7 +69,8 @@ def ensure(extra: str) -> Path:
             progress.run_quietly("venv", [sys.executable, "-m", "venv", str(VENV)], cwd=ROOT)
         # torch first and by itself: pinned, so that nothing that follows replaces it.
         # NumPy with it: torch warns at the first tensor where it is missing.
-        _pip_install(python, "torch and numpy", ["-r", "constraints.txt", "numpy"])
+        source = _source_of_torch(python)
+        _pip_install(python, "torch and numpy", [*source, "-r", "constraints.txt", "numpy"])
         _pip_install(python, f"tdev[{extra}]", ["-c", "constraints.txt", "-e", f".[{extra}]"])
     except progress.StepFailed as failure:
         raise SetupError(_explain(failure)) from None
@@ -74,6 +81,50 @@ def ensure(extra: str) -> Path:
 def _pip_install(python: Path, title: str, arguments: list[str]) -> None:
     command = [str(python), "-m", "pip", "install", "--progress-bar", "off", *arguments]
     progress.run_quietly(f"pip install {title}", command, cwd=ROOT, env=child_environment())
+
+
+def _source_of_torch(python: Path) -> list[str]:
+    """Tell pip where torch comes from: without CUDA's libraries, where nothing could use them.
+
+    Whoever has told pip of a package index, by variables or by its files, has decided that already.
+    """
+    if sys.platform != "linux" or _has_nvidia_driver() or _index_is_decided(python):
+        return []
+    if _answers(f"{CPU_INDEX}/torch/"):
+        print(f"no NVIDIA driver: torch comes without CUDA's libraries, from {CPU_INDEX}")
+        return ["--extra-index-url", CPU_INDEX]
+    print(
+        f"no NVIDIA driver, but {CPU_INDEX} did not answer within {_ANSWERS_WITHIN_S:.0f} s:"
+        " torch comes with CUDA's libraries, which are gigabytes"
+    )
+    return []
+
+
+def _has_nvidia_driver() -> bool:
+    return Path("/proc/driver/nvidia").exists() or shutil.which("nvidia-smi") is not None
+
+
+def _index_is_decided(python: Path) -> bool:
+    """Whether the user's variables or pip's files name where packages come from."""
+    command = [str(python), "-m", "pip", "config", "list"]
+    told = subprocess.run(command, env=child_environment(), capture_output=True, text=True)
+    names = [line.partition("=")[0].rpartition(".")[2] for line in told.stdout.splitlines()]
+    return bool({"index-url", "extra-index-url", "find-links", "no-index"} & set(names))
+
+
+def _answers(url: str) -> bool:
+    """Whether a page comes in time, however a server may dawdle."""
+    found: list[bool] = []
+
+    def ask() -> None:
+        with contextlib.suppress(OSError, ValueError, http.client.HTTPException):
+            with urllib.request.urlopen(url, timeout=_ANSWERS_WITHIN_S) as page:
+                found.append(bool(page.read(1)))
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    asking.join(_ANSWERS_WITHIN_S)
+    return found == [True]
 
 
 def _fingerprint() -> str:

@@ -267,9 +267,29 @@ def test_jit_backend_that_nobody_registered() -> None:
         tdev._C._jit_to_backend("tensorrt", scripted, {"forward": ""})
 
 
-@pytest.mark.slow
+class Sum(torch.nn.Module):
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x + y
+
+
+DEMONSTRATION = Path(torch.__file__).parent / "lib" / "libbackend_with_compiler.so"
+
+
+@pytest.mark.skipif(not DEMONSTRATION.exists(), reason="this torch came without its own example")
+def test_jit_backend_of_torch_lowers_a_module(tmp_path: Path) -> None:
+    tdev.ops.load_library(str(DEMONSTRATION))
+    spec = {"forward": {"some_compiler_option": "True"}}
+    scripted = tdev.jit.script(Sum())
+    lowered = tdev._C._jit_to_backend("backend_with_compiler_demo", scripted, spec)
+    one = torch.ones(1)
+    assert torch.equal(lowered(one, one), one + one)
+    lowered.save(str(tmp_path / "lowered.pt"))
+    assert torch.equal(tdev.jit.load(str(tmp_path / "lowered.pt"))(one, one), one + one)
+
+
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("g++") is None, reason="a TorchScript backend is a C++ library")
-def test_jit_backend_lowers_a_module(tmp_path: Path) -> None:
+def test_jit_backend_of_ones_own_lowers_a_module(tmp_path: Path) -> None:
     from torch.utils import cpp_extension
 
     library = tmp_path / "jit_backend.so"

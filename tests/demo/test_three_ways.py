@@ -19,7 +19,8 @@ STEPS = "40"
 def reference(tmp_path_factory: pytest.TempPathFactory) -> ways.Training:
     """The training after the imports were changed by hand, on the backend that is picked by itself."""
     folder = tmp_path_factory.mktemp("by-hand")
-    return ways.train(ways.command_for("by-hand", folder), folder / "out", "--steps", STEPS)
+    command = ways.command_for("by-hand", folder)
+    return ways.train(command, folder / "out", "--steps", STEPS, fresh=True)
 
 
 def test_the_example_knows_nothing_of_tdev() -> None:
@@ -66,7 +67,8 @@ def test_times_and_memory_are_real(reference: ways.Training) -> None:
 
 @pytest.mark.parametrize("way", ["codemod-explicit", "codemod-alias", "run"])
 def test_the_same_losses(way: str, reference: ways.Training, tmp_path: Path) -> None:
-    training = ways.train(ways.command_for(way, tmp_path), tmp_path / "out", "--steps", STEPS)
+    command = ways.command_for(way, tmp_path)
+    training = ways.train(command, tmp_path / "out", "--steps", STEPS, fresh=True)
     assert training.losses == reference.losses
 
 
@@ -115,7 +117,11 @@ def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
         folder = tmp_path / way
         folder.mkdir()
         command = ways.command_for(way, folder)
-        training = ways.train([*ways.TORCHRUN, *command], folder / "out", *options)
+        if way == "run":
+            command = [*ways.TORCHRUN, *command]
+            training = ways.train(command, folder / "out", *options, fresh=True)
+        else:
+            training = ways.train(command, folder / "out", *options, processes=2)
         assert "training on 2 x" in training.printed
         losses[way] = training.losses
     assert len(losses["by-hand"]) == 10

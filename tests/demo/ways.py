@@ -6,10 +6,10 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests import forkserver
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "train_gpt.py"
@@ -40,8 +40,8 @@ def write_by_hand(folder: Path) -> Path:
 def write_by_codemod(folder: Path, style: str) -> Path:
     script = folder / f"codemod_{style}.py"
     shutil.copy(EXAMPLE, script)
-    command = [sys.executable, "-m", "tdev.codemod", "--style", style, "--force", str(script)]
-    answer = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    command = ["-m", "tdev.codemod", "--style", style, "--force", str(script)]
+    answer = forkserver.python(*command, env=environment())
     if answer.returncode not in (0, 1):
         raise AssertionError(f"the codemod ended with {answer.returncode}: {answer.stderr}")
     return script
@@ -73,19 +73,30 @@ class Training:
         return [float.fromhex(loss) for loss in self.losses]
 
 
-def train(arguments: list[str], out: Path, *options: str, **extra: str) -> Training:
-    """Runs Python with the arguments; raises AssertionError with its output when it fails."""
+def train(
+    arguments: list[str],
+    out: Path,
+    *options: str,
+    fresh: bool = False,
+    processes: int = 1,
+    **extra: str,
+) -> Training:
+    """Run Python with the arguments; raises AssertionError with its output when it fails.
+
+    ``fresh`` starts it as a person would, and two processes are what torchrun would start.
+    """
     losses = out / "losses.json"
-    command = [sys.executable, *arguments, "--data", str(EXAMPLE.parent / "data" / "genesis.txt")]
+    command = [*arguments, "--data", str(EXAMPLE.parent / "data" / "genesis.txt")]
     command += ["--out", str(out), "--losses", str(losses), *options]
-    answer = subprocess.run(
-        command,
-        env=environment(**extra),
-        capture_output=True,
-        text=True,
-        timeout=500,
-        cwd=out.parent,
-    )
-    if answer.returncode != 0:
-        raise AssertionError(f"exit status {answer.returncode}\n{answer.stdout}\n{answer.stderr}")
-    return Training(out, answer.stdout, json.loads(losses.read_text(encoding="utf-8")))
+    env = environment(**extra)
+    if processes == 2:
+        answers = forkserver.ranks(*command, env=env, timeout=500)
+    else:
+        answers = [forkserver.python(*command, env=env, cwd=out.parent, timeout=500, fresh=fresh)]
+    for answer in answers:
+        if answer.returncode != 0:
+            raise AssertionError(
+                f"exit status {answer.returncode}\n{answer.stdout}\n{answer.stderr}"
+            )
+    printed = "".join(answer.stdout for answer in answers)
+    return Training(out, printed, json.loads(losses.read_text(encoding="utf-8")))

@@ -18,7 +18,7 @@ import pytest
 
 from tests.catalog import catalog
 from tests.distributed import distributed_cases, distributed_training
-from tests.forkserver import COMPILER, environment, start
+from tests.forkserver import COMPILER, environment, ranks
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -61,28 +61,10 @@ def torchrun(*arguments: str, **variables: str) -> str:
     return stdout
 
 
-def ranks(*arguments: str, **variables: str) -> None:
-    """Run a script as torchrun's two ranks, without its own process and without importing torch thrice."""
-    shared = {
-        "WORLD_SIZE": "2",
-        "LOCAL_WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "TORCHELASTIC_RUN_ID": "none",
-        "GLOO_SOCKET_IFNAME": "lo",
-        **variables,
-    }
-    started = []
-    for rank in ("0", "1"):
-        env = environment(RANK=rank, LOCAL_RANK=rank, **shared)
-        started.append(start(*arguments, env=env, preload=COMPILER))
-    try:
-        for program in started:
-            done = program.wait(150)
-            assert done.returncode == 0, done.stderr[-4000:]
-    finally:
-        for program in started:
-            program.kill()
+def forked(*arguments: str, **variables: str) -> None:
+    """Run a script as torchrun's two ranks, but without importing torch three times for it."""
+    for done in ranks(*arguments, env=environment(**variables), preload=COMPILER):
+        assert done.returncode == 0, done.stderr[-4000:]
 
 
 def results(cases: ModuleType, mode: str, folder: Path, backend: str) -> list[dict[str, Any]]:
@@ -90,7 +72,7 @@ def results(cases: ModuleType, mode: str, folder: Path, backend: str) -> list[di
     file = folder / f"{cases.__name__}-{mode}-{backend}-"
     worker = str(HERE / "distributed_worker.py")
     variables = {"RENDEZVOUS_FILE": f"{file}store", "TDEV_BACKEND": backend}
-    launch = torchrun if (mode, backend) == ("asked", "cpu") else ranks
+    launch = torchrun if (mode, backend) == ("asked", "cpu") else forked
     launch(worker, cases.__name__, mode, str(file), **variables)
     return [pickle.loads(Path(f"{file}{rank}").read_bytes()) for rank in (0, 1)]
 

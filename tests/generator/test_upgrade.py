@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.forkserver import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -24,15 +25,9 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def upgrade(tree: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "generator.upgrade", *arguments],
-        cwd=tree,
-        env={**os.environ, "PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+def upgrade(tree: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "PYTHONPATH": ""}
+    return python("-m", "generator.upgrade", *arguments, cwd=tree, env=env)
 
 
 def changed(tree: Path, change: Any) -> str:

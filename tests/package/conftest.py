@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,9 +30,15 @@ def build(folder: Path, *arguments: str, **environment: str) -> None:
 
 @pytest.fixture(scope="session")
 def distributions(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist, and the wheel that was built from that sdist."""
-    folder = tmp_path_factory.mktemp("dist")
-    build(folder)
+    """A folder with the sdist, and the wheel that was built from that sdist; one for all workers."""
+    place = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        place = place.parent
+    folder = place / "dist"
+    with FileLock(place / "dist.lock"):
+        if not folder.exists():
+            build(place / "building")
+            (place / "building").rename(folder)
     return folder
 
 
@@ -50,21 +58,64 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Runs the Python of a virtual environment that holds nothing but the wheel and what it requires."""
-    place = tmp_path_factory.mktemp("empty venv")  # with a blank in its path
+    return environment(tmp_path_factory.mktemp("empty venv"), str(wheel))
+
+
+@pytest.fixture(scope="session")
+def with_codemod(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same with the extra that the codemod needs."""
+    return environment(tmp_path_factory.mktemp("codemod venv"), f"{wheel}[codemod]")
+
+
+def environment(place: Path, what: str, *, linked: bool = True) -> Run:
+    """Make a virtual environment, in a folder with a blank in its path, and install ``what``.
+
+    What that requires is linked from this environment, or torch alone would take a minute and a gigabyte:
+    pip finds the requirements met. With ``linked=False`` it fetches them.
+    """
     venv = place / "venv"
-    subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-    python = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+    executable = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if linked:
+        (packages,) = [path for path in venv.rglob("site-packages") if path.is_dir()]
+        link(required("tdev", {"codemod"} if "[codemod]" in what else set()), packages)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TDEV_", "PYTHON"))}
 
     def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        command = [str(python), *arguments]
+        command = [str(executable), *arguments]
         return subprocess.run(
             command, cwd=place, env={**env, **extra}, capture_output=True, text=True, timeout=500
         )
 
-    answer = run("-m", "pip", "install", "-c", str(ROOT / "constraints.txt"), str(wheel))
+    pip = [sys.executable, "-m", "pip", "--python", str(executable), "install"]
+    pip += ["--no-index"] if linked else []
+    command = [*pip, "-c", str(ROOT / "constraints.txt"), what]
+    answer = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
-    yield run
-    shutil.rmtree(venv)  # gigabytes, which pytest would keep for a while
+    return run
+
+
+def required(name: str, extras: set[str]) -> set[str]:
+    """The distributions that another one, installed here, requires; and what those do."""
+    found: set[str] = set()
+    for line in metadata.distribution(name).requires or []:
+        requirement = Requirement(line)
+        wanted = any(
+            requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+            for extra in ("", *extras)
+        )
+        if wanted and requirement.name != "tdev":
+            found |= {requirement.name, *required(requirement.name, requirement.extras)}
+    return found
+
+
+def link(names: set[str], packages: Path) -> None:
+    """Put links to the files of distributions into another site-packages."""
+    for name in sorted(names):
+        distribution = metadata.distribution(name)
+        for file in distribution.files or []:
+            top = file.parts[0]
+            if top != ".." and not (packages / top).exists():
+                (packages / top).symlink_to(Path(str(distribution.locate_file(top))).resolve())

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import http.server
+import os
+import socket
 import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +30,119 @@ def test_advice_fits_the_failure(said: str, advice: str) -> None:
     text = environment._explain(progress.StepFailed(["pip", "install"], 1, said))
     assert said in text
     assert advice in text
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """A package index that answers, or one that takes its time until the test is over."""
+
+    released = threading.Event()
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/slow"):
+            self.released.wait(60)
+        self.send_response(404 if self.path.startswith("/gone") else 200)
+        self.end_headers()
+        self.wfile.write(b"<a href='torch-2.13.0+cpu.whl'>torch</a>")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@pytest.fixture
+def index(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Its address, on a Linux without an NVIDIA driver whose user has told pip nothing."""
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(environment, "_has_nvidia_driver", lambda: False)
+    Index.released.clear()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setattr(environment, "CPU_INDEX", url)
+    yield url
+    Index.released.set()
+    server.shutdown()
+    server.server_close()
+
+
+def source() -> list[str]:
+    return environment._source_of_torch(Path(sys.executable))
+
+
+def test_without_a_driver_torch_comes_without_cuda(
+    index: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert source() == ["--extra-index-url", index]
+    assert capsys.readouterr().out.count("\n") == 1
+
+
+@pytest.mark.parametrize("path", ["/slow", "/gone"])
+def test_an_index_that_does_not_answer_in_time_is_passed_over(
+    path: str, index: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(environment, "CPU_INDEX", index + path)
+    monkeypatch.setattr(environment, "_ANSWERS_WITHIN_S", 0.5)
+    assert source() == []
+    told = capsys.readouterr().out
+    assert told.count("\n") == 1 and "did not answer" in told
+
+
+def test_an_index_that_refuses_is_passed_over(
+    index: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        monkeypatch.setattr(environment, "CPU_INDEX", f"http://127.0.0.1:{nobody.getsockname()[1]}")
+        assert source() == []
+    assert "did not answer" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "variable", ["PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_NO_INDEX"]
+)
+def test_what_the_user_has_told_pip_decides(
+    variable: str, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, "1" if variable == "PIP_NO_INDEX" else "https://example.org")
+    assert source() == []
+
+
+def test_what_is_in_pips_files_decides(
+    index: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = tmp_path / "pip.conf"
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+    file.write_text("[global]\ntimeout = 60\n")
+    assert source() != []
+    file.write_text("[global]\nindex-url = https://example.org/simple\n")
+    assert source() == []
+
+
+@pytest.mark.parametrize(("platform", "driver"), [("linux", True), ("darwin", False)])
+def test_with_a_driver_or_elsewhere_nothing_is_asked(
+    platform: str, driver: bool, index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(environment, "_has_nvidia_driver", lambda: driver)
+    assert source() == []
+
+
+def test_pip_is_told(index: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[list[str]] = []
+    monkeypatch.setattr(environment, "VENV", tmp_path)
+    monkeypatch.setattr(environment, "ROOT", tmp_path)
+    monkeypatch.setattr(environment, "venv_python", lambda: Path(sys.executable))
+    monkeypatch.setattr(environment, "_fingerprint", lambda: "")
+    monkeypatch.setattr(environment, "_usable", lambda python: True)
+    monkeypatch.setattr(
+        environment, "_pip_install", lambda p, t, arguments: asked.append(arguments)
+    )
+    environment.ensure("dev")
+    assert asked[0][:2] == ["--extra-index-url", index]
+    assert index not in asked[1]  # torch is there by then
 
 
 def test_a_failing_step_keeps_its_output(tmp_path: Path) -> None:
