@@ -59,7 +59,7 @@ def _versions() -> Iterator[str]:
 
 
 def _sources() -> Iterator[str]:
-    for source in (Path(__file__).parent, paths.TEMPLATES, paths.CORE):
+    for source in (paths.ROOT / "generator", paths.TEMPLATES, paths.CORE):
         yield from _hashed(_below(source))
 
 

@@ -1,4 +1,4 @@
-"""What is emitted for one routed function: signature, arms and bodies, as finished text.
+"""Write what is emitted for one function, class or value: signature, arms and bodies, as finished text.
 
 Templates only lay these out; they decide nothing.
 """
@@ -9,10 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.errors import GenerationError
-from generator.facts.model import Member, Method, Parameter, Signature
+from generator.facts.model import Member, Method
 from generator.plan.core import Core
-from generator.plan.expressions import Rewritten, annotation, bind, literal_default
+from generator.plan.expressions import Rewritten, bind
 from generator.plan.routes import BACKENDS, Capability, Cell
+from generator.plan.signatures import ANY, pass_through, signature_text
 
 __all__ = [
     "Arm",
@@ -83,63 +84,6 @@ _TRANSLATORS = {
     "devices": "_translate_each",
 }
 
-_ANY = "(*args: Any, **kwargs: Any) -> Any"
-
-
-def _signature_text(signature: Signature | None, where: str) -> str:
-    if signature is None:
-        return _ANY
-    parts: list[str] = []
-    last = ""
-    parameters = signature.parameters
-    for number, parameter in enumerate(parameters):
-        kind = parameter.kind
-        if last == "positional_only" and kind != "positional_only":
-            parts.append("/")
-        if kind == "keyword_only" and last not in ("keyword_only", "var_positional"):
-            parts.append("*")
-        parts.append(_parameter_text(parameter, where))
-        last = kind
-        if kind == "positional_only" and number == len(parameters) - 1:
-            parts.append("/")
-    return f"({', '.join(parts)}) -> {annotation(signature.returns)}"
-
-
-def _parameter_text(parameter: Parameter, where: str) -> str:
-    star = {"var_positional": "*", "var_keyword": "**"}.get(parameter.kind, "")
-    if star:
-        return f"{star}{parameter.name}: Any"
-    note = annotation(parameter.annotation)
-    if parameter.default is None:
-        return f"{parameter.name}: {note}"
-    default = literal_default(parameter.default_expr or parameter.default)
-    if default is None:
-        raise GenerationError(
-            f"{where}: the default of {parameter.name!r} ({parameter.default}) cannot be written "
-            "into an emitted module."
-        )
-    if default == "None" and note != "Any" and "None" not in note and not note.endswith("Device"):
-        note = f"{note} | None"
-    return f"{parameter.name}: {note} = {default}"
-
-
-def _pass_through(signature: Signature | None) -> str:
-    """The argument list that hands every parameter on."""
-    if signature is None:
-        return "*args, **kwargs"
-    parts = []
-    for parameter in signature.parameters:
-        match parameter.kind:
-            case "positional_only" | "positional_or_keyword":
-                parts.append(parameter.name)
-            case "var_positional":
-                parts.append(f"*{parameter.name}")
-            case "keyword_only":
-                parts.append(f"{parameter.name}={parameter.name}")
-            case "var_keyword":
-                parts.append(f"**{parameter.name}")
-    return ", ".join(parts)
-
 
 def emit_routed(
     capability: Capability, dotted: str, member: Member, core: Core, original: str
@@ -161,7 +105,7 @@ def emit_routed(
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
         if cell.route in ("same", "native"):
-            bodies[backend] = _returning(f"{original}({_pass_through(signature)})", returns_none)
+            bodies[backend] = _returning(f"{original}({pass_through(signature)})", returns_none)
             continue
         bodies[backend] = _body(
             cell, dotted, names, capability.spellings[dotted], core, where, modules, returns_none
@@ -171,7 +115,7 @@ def emit_routed(
         "routed",
         dotted,
         member.summary,
-        _signature_text(signature, capability.where),
+        signature_text(signature, capability.where),
         _merged(bodies),
         tuple(sorted(modules)),
     )
@@ -287,13 +231,13 @@ def emit_translated(
         return _translated_anyhow(dotted, member, devices, script, core, original)
     signature = member.signatures[0]
     body = [f"{device} = {_TRANSLATORS.get(device, '_translate')}({device})" for device in devices]
-    body += _returning(f"{original}({_pass_through(signature)})", signature.returns == "None")
+    body += _returning(f"{original}({pass_through(signature)})", signature.returns == "None")
     return Emitted(
         name,
         "translated",
         dotted,
         member.summary,
-        _signature_text(signature, dotted),
+        signature_text(signature, dotted),
         (Arm((), tuple(body)),),
         (),
         script,
@@ -333,7 +277,7 @@ def _translated_anyhow(
         "translated",
         dotted,
         member.summary,
-        _ANY,
+        ANY,
         (Arm((), tuple(body)),),
         (core.find("calls", dotted),) if passing else (),
         script,

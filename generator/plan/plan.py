@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,9 @@ from generator.plan.emission import (
 from generator.plan.evidence import Evidence
 from generator.plan.planned import Planned, check_planned
 from generator.plan.private import catalogued, loaded
+from generator.plan.reach import Reach
 from generator.plan.routes import Capability, Routes
+from generator.plan.rows import category, definition_row, member_row, module_row
 from generator.plan.shims import plan_shims
 
 _CALLABLE = frozenset({"function", "builtin"})
@@ -85,6 +86,7 @@ class _Planner:
         self.devices: dict[str, tuple[str, ...]] = {}
         self.loaded = loaded(facts.private, routes.private)
         self.visible = {name: frozenset(module.visible) for name, module in self.modules.items()}
+        self.reach = Reach(self.modules, self.visible)
 
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()
@@ -95,13 +97,16 @@ class _Planner:
             "schema": SCHEMA,
             "torch": self.facts.torch,
             "core": {name: self.core.find(name, "templates/") for name in _IN_TEMPLATES},
-            "modules": {name: self._module(name) for name in sorted(self.modules)},
+            "modules": {
+                name: module_row(module, self.loaded.get(name, set()))
+                for name, module in sorted(self.modules.items())
+            },
             "private": catalogued(self.facts.private, self.routes.private, self.facts.torch),
             "untyped": sorted(
                 {module.name for module in self.facts.private} - self.routes.private.keys()
             ),
             "mirrors": self._mirrors(),
-            "shims": self._shims(),
+            "shims": plan_shims(self.facts, self.routes, self.by_export, self.core),
             "members": {name: self._member(name) for name in sorted(self.members)},
             "planned": {row.dotted: self._planned(row) for row in self.routes.planned},
             "skipped": [list(pair) for pair in self.facts.skipped],
@@ -177,7 +182,11 @@ class _Planner:
             if devices:
                 self.devices[name] = devices
                 self.emitted[name] = emit_translated(
-                    self._home_name(member), member, devices, self.core, self._reached(member)
+                    self._home_name(member),
+                    member,
+                    devices,
+                    self.core,
+                    self.reach.expression(member),
                 )
                 self.columns[name] = columns_of_translated(member, lacking, self.evidence)
             else:
@@ -200,49 +209,12 @@ class _Planner:
             capability.cells,
         )
         if member.kind in _CALLABLE and not _binds(capability):
-            return emit_routed(renamed, dotted, member, self.core, self._reached(member))
-        return emit_bound(renamed, dotted, member, self.core, self._reached(member))
+            return emit_routed(renamed, dotted, member, self.core, self.reach.expression(member))
+        return emit_bound(renamed, dotted, member, self.core, self.reach.expression(member))
 
     def _home_name(self, member: Member) -> str:
         """The path at which the mirror defines ``member``; every other export hands it on."""
         return member.name
-
-    def _reached(self, member: Member) -> str:
-        """An expression that reaches torch's own object, by attributes that lead there.
-
-        ``torch.nn.parallel.replicate`` is a function although a module has that name too, so that
-        nothing can be reached through it; and names that torch makes at run time are unknown to a
-        type checker.
-        """
-        paths = sorted(member.exports, key=lambda path: (path != member.name, len(path), path))
-        open_ = [path for path in paths if not self._shadowed(path.rpartition(".")[0])]
-        dotted = open_[0] if open_ else paths[0]
-        home, _, name = dotted.rpartition(".")
-        if not open_:
-            raise GenerationError(
-                f"{member.name} cannot be reached by attributes from torch: a function hides its module. "
-                "Say in generator/routes/devices.toml that none of its parameters is a device."
-            )
-        if name not in self.visible.get(home, ()):
-            return f'vars({home})["{name}"]'
-        return dotted
-
-    def _seen(self, module: str) -> bool:
-        """Whether a type checker that has read ``import torch`` knows the module by attributes."""
-        while "." in module:
-            parent, _, leaf = module.rpartition(".")
-            if leaf not in self.visible.get(parent, ()):
-                return False
-            module = parent
-        return True
-
-    def _shadowed(self, module: str) -> bool:
-        while "." in module:
-            parent, _, leaf = module.rpartition(".")
-            if leaf not in dict(self.modules[parent].modules):
-                return True
-            module = parent
-        return False
 
     # -- what is emitted ---------------------------------------------------------------------------
 
@@ -276,38 +248,11 @@ class _Planner:
             "summary": self.modules[module].summary,
             "home": backend.upper() if backend else None,
             "asked": asked(backend),
-            "seen": self._seen(module),
+            "seen": self.reach.seen(module),
             "modules": sorted({name for emitted in here for name in emitted.modules}),
             "kinds": sorted({emitted.kind for emitted in here}),
-            "definitions": [_as_json(emitted) for emitted in here],
+            "definitions": [definition_row(emitted) for emitted in here],
             "elsewhere": dict(sorted(elsewhere.items())),
-        }
-
-    def _shims(self) -> list[dict[str, Any]]:
-        return plan_shims(self.facts, self.routes, self.by_export, self.core)
-
-    # -- the catalog's rows ------------------------------------------------------------------------
-
-    def _module(self, name: str) -> dict[str, Any]:
-        module = self.modules[name]
-        visible = self.visible[name]
-        children = {leaf for leaf, target in module.modules if target == f"{name}.{leaf}"}
-        typed = sorted(
-            name
-            for name in visible
-            if name in module.names
-            or name in module.declared
-            or name in children
-            or _is_private(name)
-        )
-        return {
-            "summary": module.summary,
-            "package": module.is_package,
-            "names": list(module.names),
-            "modules": [list(pair) for pair in module.modules],
-            "typed": typed,
-            "loaded": sorted(self.loaded.get(name, set()) - {*typed}),
-            "missing": list(module.missing),
         }
 
     def _planned(self, row: Planned) -> dict[str, Any]:
@@ -322,38 +267,10 @@ class _Planner:
 
     def _member(self, name: str) -> dict[str, Any]:
         member = self.members[name]
-        category, priority = _category(name, member, self.routes.categories)
-        row: dict[str, Any] = {
-            "kind": member.kind,
-            "signatures": [
-                {
-                    "parameters": [
-                        {
-                            "name": parameter.name,
-                            "kind": parameter.kind,
-                            "default": parameter.default,
-                            "annotation": parameter.annotation,
-                        }
-                        for parameter in signature.parameters
-                    ],
-                    "returns": signature.returns,
-                }
-                for signature in member.signatures
-            ],
-            "source": member.source,
-            "summary": member.summary,
-            "deprecated": member.deprecated,
-            "category": category,
-            "priority": priority,
-            "exports": list(member.exports),
-            "helper": member.helper,
-            "mirror": self.emitted[name].kind if name in self.emitted else "same",
-            "devices": list(self.devices.get(name, ())),
-        }
-        if member.value is not None:
-            row["value"] = member.value
-        row.update(self.columns[name])
-        return row
+        mirror = self.emitted[name].kind if name in self.emitted else "same"
+        found = category(member, self.routes.categories)
+        row = member_row(member, found, mirror, self.devices.get(name, ()))
+        return row | self.columns[name]
 
 
 def _binds(capability: Capability) -> bool:
@@ -364,31 +281,3 @@ def _defined_outside(member: Member, scope: Iterable[str]) -> bool:
     """Whether ``member`` only passes through the modules in scope: torch defines it elsewhere."""
     home = member.name.rpartition(".")[0]
     return home not in scope
-
-
-def _category(
-    name: str, member: Member, categories: Mapping[str, tuple[str, str]]
-) -> tuple[str, str]:
-    """Category and priority by the longest prefix in ``categories.toml``."""
-    if member.helper and "helpers" in categories:
-        return categories["helpers"]
-    parts = name.split(".")
-    for cut in range(len(parts), 0, -1):
-        found = categories.get(".".join(parts[:cut]))
-        if found is not None:
-            return found
-    raise GenerationError(
-        f"categories.toml: no category for {name}; it needs an entry for 'torch'."
-    )
-
-
-def _is_private(name: str) -> bool:
-    """Whether libraries may use it all the same, as they do ``_Loss``; not ``_``, nor ``__all__`` and its like."""
-    return name.startswith("_") and name != "_" and not name.endswith("__")
-
-
-def _as_json(emitted: Emitted) -> dict[str, Any]:
-    row = asdict(emitted)
-    row["arms"] = [{"backends": list(arm.backends), "body": list(arm.body)} for arm in emitted.arms]
-    row["modules"] = list(emitted.modules)
-    return row
