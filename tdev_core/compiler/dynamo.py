@@ -28,10 +28,9 @@ __all__ = ["prepare"]
 
 _CONSTANT = {
     "tdev_core.devices": ("is_accelerator", "translate", "translate_type"),
+    "tdev_core.cuda.device_selection": ("can_access_peer", "device_count"),
     "tdev_core.cuda.properties": (
-        "can_access_peer",
         "capability",
-        "device_count",
         "get",
         "is_bf16_supported",
         "name",

@@ -16,7 +16,7 @@ import torch
 
 from tdev_core.accelerators import streams
 from tdev_core.backend import Backend, current, unsupported
-from tdev_core.cuda import properties, rng, sensors
+from tdev_core.cuda import device_selection, rng, sensors
 from tdev_core.devices import device_index
 from tdev_core.errors import UnsupportedError
 
@@ -42,9 +42,9 @@ _CPU = torch.device("cpu")
 
 def exchange_device(device: int) -> int:
     """Make ``device`` the current one, unless it is negative; returns the one that was."""
-    before = properties.current_device()
+    before = device_selection.current_device()
     if device >= 0:
-        properties.set_device(device)
+        device_selection.set_device(device)
     return before
 
 

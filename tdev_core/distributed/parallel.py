@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from tdev_core.cuda import properties
+from tdev_core.cuda import device_selection
 from tdev_core.devices import device_index, translate
 from tdev_core.distributed.groups import is_own_cpu
 
@@ -181,7 +181,7 @@ def parallel_apply(
     places = devices if devices is not None else [None] * len(modules)
     results = []
     for module, given, kwargs, place in zip(modules, inputs, keywords, places, strict=True):
-        with properties.device(_where(given) if place is None else _device(place)):
+        with device_selection.device(_where(given) if place is None else _device(place)):
             arguments = given if isinstance(given, (list, tuple)) else (given,)
             results.append(module(*arguments, **kwargs))
     return results
@@ -234,7 +234,7 @@ def data_parallel(
 
 def device_indices(device_ids: Sequence[Any] | None) -> list[int]:
     """The distinct devices that ``device_ids`` name here, in that order; all there are for None."""
-    count = properties.device_count()
+    count = device_selection.device_count()
     if count < 2:
         return [0]
     if not device_ids:

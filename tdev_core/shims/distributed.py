@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tdev_core.backend import Backend, current
-from tdev_core.cuda import properties
+from tdev_core.cuda import device_selection
 from tdev_core.devices import device_index, translate
 from tdev_core.distributed import parallel
 from tdev_core.distributed.groups import is_own_cpu
@@ -88,7 +88,7 @@ def data_parallel_init(original: Method) -> Method:
         torch.nn.Module.__init__(self)
         self.module = module
         indices = parallel.device_indices(device_ids)
-        several = properties.device_count() > 1
+        several = device_selection.device_count() > 1
         # Empty for torch's own forward, which then calls the module and scatters nothing.
         self.device_ids = indices if several else []
         self.output_device = indices[0]

@@ -17,6 +17,7 @@ from torch.nn import functional as F  # noqa: E402
 from tdev_core.accelerators import events, streams  # noqa: E402
 from tdev_core.cuda import (  # noqa: E402
     comm,
+    device_selection,
     graphs,  # noqa: E402
     properties,
     rng,
@@ -108,7 +109,7 @@ def check_random_numbers() -> None:
         draw()
     assert torch.equal(second, draw())
     assert isinstance(rng.default_generators[0], torch.Generator)
-    assert len(rng.get_rng_state_all()) == properties.device_count()
+    assert len(rng.get_rng_state_all()) == device_selection.device_count()
 
 
 def check_graphs() -> None:
@@ -138,12 +139,12 @@ def check_graphs() -> None:
 def check_facts() -> None:
     facts = properties.get(0)
     assert facts.type == kind and facts.name and properties.capability() == (0, 0)
-    assert properties.is_available() and properties.device_count() >= 1
-    assert properties.current_accelerator() == torch.device(kind)
+    assert device_selection.is_available() and device_selection.device_count() >= 1
+    assert device_selection.current_accelerator() == torch.device(kind)
     assert properties.is_bf16_supported() in (True, False)
     assert torch.float32 in properties.supported_dtypes()["supported_dtypes"]
-    with properties.device(0), properties.device_of(torch.ones(1, device=DEVICE)):
-        assert properties.current_device() == 0
+    with device_selection.device(0), device_selection.device_of(torch.ones(1, device=DEVICE)):
+        assert device_selection.current_device() == 0
 
 
 def check_types_and_copies() -> None:

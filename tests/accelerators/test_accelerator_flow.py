@@ -33,12 +33,12 @@ def test_the_runtime_works_on_a_device_of_its_own(backend):
 _WORK = (
     "import torch\n"
     "from tdev_core.accelerators import events, streams\n"
-    "from tdev_core.cuda import properties\n"
+    "from tdev_core.cuda import device_selection\n"
     "from tdev_core.cuda.memory import usage as memory\n"
     "with streams.stream(streams.Stream()):\n"
     "    x = torch.ones(1 << 20)\n"
     "assert memory.allocated() >= 4 << 20 and memory.info()[1] > 0\n"
-    "print(properties.is_available(), properties.device_count(), properties.current_device())\n"
+    "print(device_selection.is_available(), device_selection.device_count(), device_selection.current_device())\n"
 )
 
 

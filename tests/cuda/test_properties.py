@@ -15,7 +15,7 @@ import torch
 
 from tdev_core.accelerators import host, queues
 from tdev_core.backend import Backend
-from tdev_core.cuda import properties, sensors
+from tdev_core.cuda import device_selection, properties, sensors
 from tdev_core.errors import DeviceWarning, UnsupportedError
 from tests.forkserver import environment, python
 
@@ -25,7 +25,7 @@ def _run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
 
 
 _ASK = (
-    "from tdev_core.cuda import properties as p\n"
+    "from tdev_core.cuda import device_selection as p\n"
     "print(p.is_available(), p.device_count(), p.current_accelerator(), p.current_device())"
 )
 
@@ -41,7 +41,7 @@ def test_availability_and_count_go_together(wish, answer):
 
 def test_torch_itself_goes_on_telling_the_truth():
     code = (
-        "import torch\nfrom tdev_core.cuda import properties as p\n"
+        "import torch\nfrom tdev_core.cuda import device_selection as p\n"
         "assert p.is_available()\nprint(torch.cuda.is_available(), torch.accelerator.is_available())"
     )
     done = _run(code, TDEV_BACKEND="cpu", TDEV_CUDA_AVAILABLE="true")
@@ -100,17 +100,21 @@ def test_a_host_without_proc_still_answers(monkeypatch):
 
 
 def test_device_contexts_and_set_device():
-    with properties.device(0) as nothing, properties.device("cuda"), properties.device(None):
-        assert nothing is None and properties.current_device() == 0
-    assert isinstance(properties.device(-1), torch.cuda.device)
-    assert properties.device(-1).idx == -1 and properties.device("cuda:0").idx == 0
-    properties.set_device(0)
-    properties.set_device(-1)
+    with (
+        device_selection.device(0) as nothing,
+        device_selection.device("cuda"),
+        device_selection.device(None),
+    ):
+        assert nothing is None and device_selection.current_device() == 0
+    assert isinstance(device_selection.device(-1), torch.cuda.device)
+    assert device_selection.device(-1).idx == -1 and device_selection.device("cuda:0").idx == 0
+    device_selection.set_device(0)
+    device_selection.set_device(-1)
     with pytest.warns(DeviceWarning, match="index 3"):
-        properties.set_device(3)
-    assert properties.current_device() == 0
+        device_selection.set_device(3)
+    assert device_selection.current_device() == 0
     with pytest.raises(TypeError):
-        properties.set_device(1.5)
+        device_selection.set_device(1.5)
 
 
 def test_device_contexts_switch_and_restore_where_there_are_two(monkeypatch):
@@ -121,24 +125,24 @@ def test_device_contexts_switch_and_restore_where_there_are_two(monkeypatch):
     for module in (properties, queues):
         monkeypatch.setattr(module, "accelerator", lambda: fake)
     monkeypatch.setattr(properties, "device_index", lambda spec: spec)
-    context = properties.device(1)
+    context = device_selection.device(1)
     with context:
         assert chosen == [1]
-        with context, properties.device(0):
+        with context, device_selection.device(0):
             assert chosen == [0]
         assert chosen == [1]
-        with properties.device(-1):
+        with device_selection.device(-1):
             assert chosen == [1]
     assert chosen == [0]
 
 
 def test_device_of():
-    with properties.device_of(torch.ones(1)) as nothing:
+    with device_selection.device_of(torch.ones(1)) as nothing:
         assert nothing is None
-    assert isinstance(properties.device_of(torch.ones(1)), torch.cuda.device_of)
-    assert properties.device_of(torch.ones(1)).idx == 0
-    assert properties.device_of(torch.ones(1).untyped_storage()).idx == 0
-    assert properties.device_of(torch.ones(1, device="meta")).idx == -1
+    assert isinstance(device_selection.device_of(torch.ones(1)), torch.cuda.device_of)
+    assert device_selection.device_of(torch.ones(1)).idx == 0
+    assert device_selection.device_of(torch.ones(1).untyped_storage()).idx == 0
+    assert device_selection.device_of(torch.ones(1, device="meta")).idx == -1
 
 
 def test_bf16_is_tried_and_the_processor_asked(monkeypatch):
@@ -156,9 +160,9 @@ def test_supported_dtypes_are_those_that_work():
 
 
 def test_peers():
-    assert properties.can_access_peer(0, 0) is False
+    assert device_selection.can_access_peer(0, 0) is False
     with pytest.warns(DeviceWarning):
-        assert properties.can_access_peer(0, 9) is False
+        assert device_selection.can_access_peer(0, 9) is False
 
 
 def test_facts_on_mps_come_from_torch(monkeypatch):

@@ -14,10 +14,11 @@ import torch
 from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import properties as _properties
 from tdev_core.mirror import adoption as _adoption
 
-device_index = _properties.device
+device_index = _device_selection.device
 
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
@@ -25,7 +26,7 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
 
     Return the device of the accelerator available at compilation time.
     """
-    return _properties.current_accelerator(check_available)
+    return _device_selection.current_accelerator(check_available)
 
 
 def current_device_idx() -> int:
@@ -38,7 +39,7 @@ def current_device_idx() -> int:
         case _Backend.MPS:
             return torch.accelerator.current_device_index()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.current_device()
+            return _device_selection.current_device()
 
 
 def current_device_index() -> int:
@@ -51,7 +52,7 @@ def current_device_index() -> int:
         case _Backend.MPS:
             return torch.accelerator.current_device_index()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.current_device()
+            return _device_selection.current_device()
 
 
 def current_stream(device: torch.types.Device = None, /) -> Any:
@@ -67,7 +68,7 @@ def device_count() -> int:
 
     Return the number of current :ref:`accelerator<accelerators>` available.
     """
-    return _properties.device_count()
+    return _device_selection.device_count()
 
 
 def get_device_capability(device: torch.types.Device = None, /) -> Any:
@@ -88,7 +89,7 @@ def is_available() -> bool:
     Check if the current accelerator is available at runtime: it was built, all the required
     drivers are available and at least one device is visible.
     """
-    return _properties.is_available()
+    return _device_selection.is_available()
 
 
 def set_device_idx(device: torch.types.Device, /) -> None:
@@ -96,7 +97,7 @@ def set_device_idx(device: torch.types.Device, /) -> None:
 
     (Deprecated) Set the current device index to a given device.
     """
-    _properties.set_device(device)
+    _device_selection.set_device(device)
 
 
 def set_device_index(device: torch.types.Device, /) -> None:
@@ -104,7 +105,7 @@ def set_device_index(device: torch.types.Device, /) -> None:
 
     Set the current device index to a given device.
     """
-    _properties.set_device(device)
+    _device_selection.set_device(device)
 
 
 def set_stream(stream: Any) -> None:

@@ -17,6 +17,7 @@ from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.backend import unsupported as _unsupported
 from tdev_core.cuda import bindings as _bindings
 from tdev_core.cuda import cudart as _cudart
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import properties as _properties
 from tdev_core.cuda import rng as _rng
 from tdev_core.cuda import sensors as _sensors
@@ -60,8 +61,8 @@ _set_rng_state_offset = _bindings.set_rng_state_offset
 _set_stream_by_id = _bindings.set_stream
 _sleep = _bindings.sleep
 default_generators = _rng.default_generators
-device = _properties.device
-device_of = _properties.device_of
+device = _device_selection.device
+device_of = _device_selection.device_of
 
 
 def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.Device) -> bool:
@@ -69,7 +70,7 @@ def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.
 
     Check if peer access between two devices is possible.
     """
-    return _properties.can_access_peer(device, peer_device)
+    return _device_selection.can_access_peer(device, peer_device)
 
 
 def check_error(res: int) -> None:
@@ -123,7 +124,7 @@ def current_device() -> int:
         case _Backend.MPS:
             return torch.accelerator.current_device_index()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.current_device()
+            return _device_selection.current_device()
 
 
 def current_solver_handle() -> Any:
@@ -156,7 +157,7 @@ def default_stream(device: torch.types.Device = None) -> Any:
 
 def device_count() -> int:
     """Mirror of ``torch.cuda.device_count``: Return the number of GPUs available."""
-    return _properties.device_count()
+    return _device_selection.device_count()
 
 
 def device_memory_used(device: torch.types.Device = None) -> int:
@@ -238,7 +239,7 @@ def is_available() -> bool:
 
     Return a bool indicating if CUDA is currently available.
     """
-    return _properties.is_available()
+    return _device_selection.is_available()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> Any:
@@ -301,7 +302,7 @@ def power_draw(device: torch.types.Device = None) -> int:
 
 def set_device(device: torch.types.Device) -> None:
     """Mirror of ``torch.cuda.set_device``: Set the current device."""
-    _properties.set_device(device)
+    _device_selection.set_device(device)
 
 
 def set_stream(stream: Any) -> Any:

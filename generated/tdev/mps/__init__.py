@@ -16,7 +16,7 @@ from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_mps as _instead_of_mps
 from tdev_core.backend import unsupported as _unsupported
-from tdev_core.cuda import properties as _properties
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import rng as _rng
 from tdev_core.cuda.memory import usage as _usage
 from tdev_core.mirror import adoption as _adoption
@@ -53,7 +53,7 @@ def device_count() -> int:
         case _Backend.CUDA:
             return torch.cuda.device_count()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.device_count()
+            return _device_selection.device_count()
 
 
 def driver_allocated_memory() -> int:
@@ -99,7 +99,7 @@ def is_available() -> bool:
         case _Backend.CUDA:
             return torch.cuda.is_available()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.is_available()
+            return _device_selection.is_available()
 
 
 def load_metallib(source: Any) -> Any:

@@ -15,6 +15,7 @@ from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import properties as _properties
 from tdev_core.cuda import rng as _rng
 from tdev_core.cuda.memory import history as _history
@@ -29,7 +30,7 @@ match _current():
         device = torch.cuda.device
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
-        device = _properties.device
+        device = _device_selection.device
 
 default_generators = _rng.default_generators
 
@@ -61,7 +62,7 @@ def current_device() -> int:
         case _Backend.MPS:
             return torch.accelerator.current_device_index()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.current_device()
+            return _device_selection.current_device()
 
 
 def current_stream(device: torch.types.Device = None) -> Any:
@@ -94,7 +95,7 @@ def device_count() -> int:
         case _Backend.CUDA:
             return torch.cuda.device_count()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.device_count()
+            return _device_selection.device_count()
 
 
 def empty_cache() -> None:
@@ -189,7 +190,7 @@ def is_available() -> bool:
         case _Backend.CUDA:
             return torch.cuda.is_available()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.is_available()
+            return _device_selection.is_available()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> Any:
@@ -292,7 +293,7 @@ def set_device(device: torch.types.Device) -> None:
         case _Backend.CUDA:
             torch.cuda.set_device(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _properties.set_device(device)
+            _device_selection.set_device(device)
 
 
 def set_rng_state(new_state: torch.Tensor, device: torch.types.Device = "mtia") -> None:

@@ -15,6 +15,7 @@ from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import current as _current
 from tdev_core.backend import unsupported as _unsupported
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import properties as _properties
 from tdev_core.cuda import rng as _rng
 from tdev_core.cuda import sensors as _sensors
@@ -31,8 +32,8 @@ match _current():
         device_of = torch.cuda.device_of
     case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
         StreamContext = _streams.StreamContext
-        device = _properties.device
-        device_of = _properties.device_of
+        device = _device_selection.device
+        device_of = _device_selection.device_of
 
 default_generators = _rng.default_generators
 
@@ -48,7 +49,7 @@ def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device)
                 _devices.translate(device), _devices.translate(peer)
             )
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.can_access_peer(device, peer)
+            return _device_selection.can_access_peer(device, peer)
 
 
 def clock_rate(device: torch.types.Device = None) -> float:
@@ -74,7 +75,7 @@ def current_device() -> int:
         case _Backend.MPS:
             return torch.accelerator.current_device_index()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.current_device()
+            return _device_selection.current_device()
 
 
 def current_stream(device: torch.types.Device = None) -> Any:
@@ -95,7 +96,7 @@ def device_count() -> int:
         case _Backend.CUDA:
             return torch.cuda.device_count()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.device_count()
+            return _device_selection.device_count()
 
 
 def device_memory_used(device: torch.types.Device = None) -> int:
@@ -195,7 +196,7 @@ def is_available() -> bool:
         case _Backend.CUDA:
             return torch.cuda.is_available()
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            return _properties.is_available()
+            return _device_selection.is_available()
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -273,7 +274,7 @@ def set_device(device: torch.types.Device) -> None:
         case _Backend.CUDA:
             torch.cuda.set_device(_devices.translate(device))
         case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
-            _properties.set_device(device)
+            _device_selection.set_device(device)
 
 
 def set_stream(stream: Any) -> None:
