@@ -88,6 +88,8 @@ class Taint:
                     self._assign(target, node.value)
             case ast.AnnAssign():
                 self._assign(node.target, node.value)
+            case _:
+                pass
 
     def _inside(self, node: ast.AST, function: str | None) -> None:
         """The same for the statements in one that is a unit with all its blocks."""
@@ -151,7 +153,8 @@ class Taint:
                 return any(key is not None and self._is_seed_text(key) for key in node.keys)
             case ast.Subscript():
                 return self._is_seed_text(node.slice)
-        return False
+            case _:
+                return False
 
     def _is_tainted_call(self, node: ast.Call) -> bool:
         match node.func:
@@ -166,7 +169,8 @@ class Taint:
             case ast.Attribute() as method:
                 # torch.device("cuda"), which as a default stays what it is
                 return self._is_of_torch(method)
-        return False
+            case _:
+                return False
 
     def _is_of_torch(self, node: ast.expr) -> bool:
         """Whether this is a name in one of torch's modules, with a seed in it."""
