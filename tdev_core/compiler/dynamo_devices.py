@@ -35,7 +35,10 @@ def translated(spec: Any, index: int) -> Any:
 
 def teach() -> None:
     """Have the compiler guard the current device wherever a device is translated."""
-    if current() is not Backend.SIM or accelerator().device_count() == 1:
+    if current() in (Backend.CUDA, Backend.MPS):
+        return
+    devices_here = accelerator()  # its first call imports, which the compiler does not trace
+    if current() is not Backend.SIM or devices_here.device_count() == 1:
         return
     from torch._dynamo.variables import torch as known
 

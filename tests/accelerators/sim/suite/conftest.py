@@ -8,6 +8,7 @@ sees it that knows nothing of tdev; a test that is of both asks for the fixture 
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,13 @@ if os.environ.get("TDEV_BACKEND") == "sim":
     tdev.shims.uninstall()
 else:
     collect_ignore_glob = ["test_*.py"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _modules_are_no_garbage() -> None:
+    """Many tests here collect garbage; what collecting the tests has made, torch's databases too, stays."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
