@@ -80,7 +80,11 @@ def deep(session: nox.Session, part: str) -> None:
     """What takes long: tests marked deep, the codemod on 2,000 files, all of torch's operator database."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
     if part == "opdb":
-        for path in ("tests/parity/opdb.py", "tests/accelerators/sim/opdb.py", "tests/accelerators/mlx/opdb.py"):
+        for path in (
+            "tests/parity/opdb.py",
+            "tests/accelerators/sim/opdb.py",
+            "tests/accelerators/mlx/opdb.py",
+        ):
             python(session, path)
     elif part == "fuzz":
         pytest(session, "cpu", *FUZZED)

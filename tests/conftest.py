@@ -13,11 +13,11 @@ import pytest
 os.environ.setdefault("TDEV_NATIVE", "0")
 # As many processes as cores run the tests; more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Or each process that compiles starts others, which import torch.
+os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 # A shell that starts the tests in the background, or nohup, has them ignore Ctrl-C; a child would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-# Or each process that compiles starts others, which import torch.
-os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

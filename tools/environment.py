@@ -21,9 +21,9 @@ from tools import progress
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 # What decides, besides this Python, what an installation holds.
+INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/shims/_calls.c")
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"  # torch's own, of builds without CUDA
 _ANSWERS_WITHIN_S = 3.0
-INSTALLED_FROM = ("pyproject.toml", "constraints.txt", "hatch_build.py", "tdev_core/shims/_calls.c")
 
 
 class SetupError(Exception):
