@@ -16,6 +16,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -432,7 +433,7 @@ def run(op: Any, kind: str, dtype: torch.dtype) -> Outcome:
     signal.alarm(SECONDS)
     fallback.quiet += 1
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _without_looking_at_the_stack():
             warnings.simplefilter("ignore")
             for sample in samples(op, dtype, kind == "backward"):
                 before = Counter(fallback.counts)
@@ -454,6 +455,29 @@ def run(op: Any, kind: str, dtype: torch.dtype) -> Outcome:
         signal.signal(signal.SIGALRM, old)
         fallback.quiet -= 1
     return Outcome("pass" if ran else "none", not used, used)
+
+
+@contextmanager
+def _without_looking_at_the_stack() -> Iterator[None]:
+    """Have torch seed the CPU's generator and the device's alone, and not search the stack for a test of its own.
+
+    ``torch.manual_seed`` formats the whole stack for each kind of device that is not initialised, and the database seeds
+    before every sample: that was more than half of the time of a case.
+    """
+    from torch.testing._internal import common_utils
+
+    from tdev_core.accelerators.mlx import generators
+
+    def seed(number: int) -> torch.Generator:
+        generators.default().manual_seed(number)
+        return torch.default_generator.manual_seed(number)
+
+    before = torch.manual_seed, common_utils.extract_test_fn
+    torch.manual_seed, common_utils.extract_test_fn = seed, lambda: None
+    try:
+        yield
+    finally:
+        torch.manual_seed, common_utils.extract_test_fn = before
 
 
 def skip_reason(name: str, kind: str, dtype: str) -> str | None:

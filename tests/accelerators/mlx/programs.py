@@ -34,8 +34,8 @@ def run_module(
 
 
 def start_file(file: Path, *arguments: str, env: dict[str, str]) -> Program:
-    """Start ``python FILE ARGUMENTS``, beside others."""
-    return start(str(file), *arguments, env=env)
+    """Start ``python FILE ARGUMENTS``, beside others; data-parallel training imports torch's compiler, so it has that."""
+    return start(str(file), *arguments, env=env, preload=("torch._dynamo",))
 
 
 def wait_all(programs: list[Program], timeout: float) -> list[subprocess.CompletedProcess[str]]:

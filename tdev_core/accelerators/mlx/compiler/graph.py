@@ -54,7 +54,7 @@ def _result(r: Any, env: Environment) -> Any:
     value = env[r]
     if not isinstance(value, mx.array):
         return value
-    expected = r.meta.get("val")
+    expected: Any = r.meta.get("val")
     strides = _dense_strides(value, expected)
     if strides is None:
         return allocation.wrap(value)
