@@ -6,22 +6,39 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from generator import paths
+from generator.unchanged import LastRun
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """A copy of what the generator reads and writes, for tests that break it."""
-    copy = tmp_path / "a tree with späces"
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A copy of what the generator reads and writes, and what is in it."""
+    copy = tmp_path_factory.mktemp("copy") / "a tree with späces"
     copy.mkdir()
     for name in ("generator", "templates", "generated", "tdev_core"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "catalog.json", copy)
-    return copy
+    return copy, snapshot(copy)
+
+
+@pytest.fixture
+def tree(copied: tuple[Path, dict[str, bytes]]) -> Iterator[Path]:
+    """The copy, for tests that break it: it is mended after each."""
+    copy, whole = copied
+    yield copy
+    now = snapshot(copy)
+    for path in now.keys() - whole.keys():
+        (copy / path).unlink()
+    for path, data in whole.items():
+        if now.get(path) != data:
+            (copy / path).write_bytes(data)
 
 
 def generator(tree: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -58,25 +75,43 @@ def test_this_repository_has_not_drifted_and_a_second_run_changes_nothing(tree: 
     assert snapshot(tree) == before
 
 
+WRITTEN = ("generated/tdev/cuda/memory.py", "generated/tdev/stray.py", "catalog.json")
+READ = ("generator/routes/root.toml", "templates/tdev/shims.py.j2", "tdev_core/__init__.py")
+
+
+def changed(path: Path) -> None:
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(text + "\n", encoding="utf-8")
+
+
 def test_a_change_since_the_last_run_is_not_overlooked(tree: Path) -> None:
     """Of what the generator reads as well as of what it wrote, which is put right again."""
     before = snapshot(tree)
     assert generator(tree).returncode == 0
-    written = ["generated/tdev/cuda/memory.py", "generated/tdev/stray.py", "catalog.json"]
-    read = [
-        "generator/routes/root.toml",
-        "templates/tdev/shims.py.j2",
-        "tdev_core/cuda/memory/usage.py",
-    ]
-    for file in (*written, *read):
-        path = tree / file
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        path.write_text(text + "\n", encoding="utf-8")
-        done = generator(tree)
-        assert done.returncode == 0, done.stderr
-        assert "nothing changed" not in done.stdout, file
-        if file in written:
-            assert snapshot(tree) == before, file
+    for file in WRITTEN:
+        changed(tree / file)
+    done = generator(tree)
+    assert done.returncode == 0, done.stderr
+    assert "nothing changed" not in done.stdout
+    assert snapshot(tree) == before
+    changed(tree / READ[0])
+    done = generator(tree)
+    assert done.returncode == 0, done.stderr
+    assert "nothing changed" not in done.stdout
+
+
+@pytest.mark.parametrize("file", [*WRITTEN, *READ])
+def test_a_change_of_any_file_makes_the_next_run_go_on(
+    tree: Path, file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
+    for name, path in vars(paths).items():
+        if isinstance(path, Path):
+            monkeypatch.setattr(paths, name, tree / path.relative_to(ROOT))
+    LastRun().remember("what it said")
+    assert LastRun().summary() == "what it said"
+    changed(tree / file)
+    assert LastRun().summary() is None
 
 
 def test_generated_code_edited_by_hand_is_found_without_torch(tree: Path) -> None:

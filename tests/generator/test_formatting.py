@@ -43,18 +43,27 @@ CHOSEN = (
 )
 
 
-def by_black(text: str) -> str | None:
+def by_black(text: str, stub: bool = False) -> str | None:
     """``text`` as black writes it; None where it is no Python."""
     try:
-        return black.format_str(text, mode=formatting._mode(False))
+        return black.format_str(text, mode=formatting._mode(stub))
     except InvalidInput:
         return None
 
 
 def test_emitted_files_are_as_black_writes_them() -> None:
-    """Also those that it has not seen, and those that it has seen in parts."""
+    """Some of those that it has not seen, and of those that it has seen in parts; ``nox -s lint`` takes all."""
+    emitted = [path for path in present(paths.GENERATED) if path.endswith((".py", ".pyi"))]
+    sources = [path for path in emitted if path.endswith(".py")]
+    chosen = sorted({*emitted[::8], *sources[::4]})
     done = subprocess.run(
-        [sys.executable, "-m", "black", "--check", str(paths.GENERATED)],
+        [
+            sys.executable,
+            "-m",
+            "black",
+            "--check",
+            *(str(paths.GENERATED / path) for path in chosen),
+        ],
         cwd=paths.ROOT,
         capture_output=True,
         text=True,
@@ -89,7 +98,7 @@ def test_most_emitted_files_only_import() -> None:
 )
 def test_lists_of_imports_are_recognised(text: str) -> None:
     assert only_imports(text)
-    assert by_black(text) == text
+    assert by_black(text) == by_black(text, stub=True) == text
 
 
 @pytest.mark.parametrize(
@@ -163,7 +172,7 @@ def test_nothing_near_a_list_of_imports_is_taken_for_one_wrongly() -> None:
         LONG,
     ]
     recognised = 0
-    for _ in range(9000):
+    for _ in range(3000):
         text = chance.choice((LISTED, CHOSEN))
         for _ in range(chance.choice((1, 1, 2))):
             start = chance.randrange(len(text))
@@ -171,8 +180,8 @@ def test_nothing_near_a_list_of_imports_is_taken_for_one_wrongly() -> None:
             text = text[:start] + chance.choice([*pieces, text[start : start + 40]]) + text[end:]
         if only_imports(text):
             recognised += 1
-            assert by_black(text) == text, text
-    assert recognised > 100
+            assert by_black(text) == by_black(text, stub=True) == text, text
+    assert recognised > 30
 
 
 def test_a_module_formatted_in_parts_is_as_black_writes_the_whole(

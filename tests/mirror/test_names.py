@@ -149,6 +149,7 @@ print(json.dumps(changed))
         "import torch; m = torch.special; import tdev.special; assert tdev.special is torch.special is m",
         "import tdev as torch; torch._C; torch._dynamo.config; torch._foreach_add_; torch.utils._pytree",
         "import tdev._inductor.config",
+        "import tdev._inductor.codegen.common; from tdev._inductor.codegen import common",
         "import tdev.nn.parallel.replicate as r; import torch; assert torch.nn.parallel.replicate.__name__ == 'replicate'",
         "import torch, tdev; assert tdev.Tensor is torch.Tensor",
         "import tdev, importlib; importlib.reload(tdev); tdev.zeros(2, device='cuda')",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.programs import run
 
 # What an older torch looks like: a routed function, a plain one, one of an alias module, a class that
@@ -37,59 +39,27 @@ OLDER = """
 """
 
 
-def messages(*looks: str) -> list[str]:
-    lines = "".join(f"    print(message(lambda: {look}))\n" for look in looks)
-    return run(OLDER + lines).splitlines()
-
-
-def assert_says(text: str, kind: str, dotted: str) -> None:
-    assert text.startswith(f"{kind}: torch 2.11.0+cpu has no '{dotted}'"), text
-    assert "generated from torch 2.13.0" in text
-    assert "nox -s upgrade" in text
-
-
-def test_it_imports_and_works() -> None:
-    run(OLDER + """
+GONE = {
+    "tdev.full_like": "torch.full_like",
+    "tdev.relu": "torch.relu",
+    "tdev.nn.functional.gelu": "torch.nn.functional.gelu",
+    "tdev.cuda.memory_allocated": "torch.cuda.memory_allocated",
+    # Of modules that are torch's own:
+    "tdev.special.erf": "torch.special.erf",
+    "__import__('tdev.special').special.erf": "torch.special.erf",
+    # Modules:
+    "tdev.monitor": "torch.monitor",
+    "__import__('tdev.monitor')": "torch.monitor",
+    "__import__('tdev.cuda.green_contexts')": "torch.cuda.green_contexts",
+    "__import__('tdev.xpu.graphs')": "torch.xpu.graphs",
+}
+UNKNOWN = "tdev.no_such_name"
+# In the same process, after those: what the older torch has works as ever.
+STILL = """
     assert tdev.zeros(2, device="cuda").sum() == 0
     assert tdev.ones(2).cuda().sum() == 2
     assert tdev.cuda.is_available() in (True, False)
     assert tdev.nn.functional.relu6(tdev.ones(1)) == 1
-    """)
-
-
-def test_names_that_are_gone_say_which_torch_has_them() -> None:
-    found = messages(
-        "tdev.full_like", "tdev.relu", "tdev.nn.functional.gelu", "tdev.cuda.memory_allocated"
-    )
-    names = ["full_like", "relu", "nn.functional.gelu", "cuda.memory_allocated"]
-    for text, name in zip(found, names, strict=True):
-        assert_says(text, "AttributeError", f"torch.{name}")
-
-
-def test_names_of_modules_that_are_torchs_own() -> None:
-    found = messages("tdev.special.erf", "__import__('tdev.special').special.erf")
-    for text in found:
-        assert_says(text, "AttributeError", "torch.special.erf")
-
-
-def test_modules_that_are_gone() -> None:
-    found = messages(
-        "tdev.monitor",
-        "__import__('tdev.monitor')",
-        "__import__('tdev.cuda.green_contexts')",
-        "__import__('tdev.xpu.graphs')",
-    )
-    for text, kind, name in zip(
-        found,
-        ["AttributeError", *["ModuleNotFoundError"] * 3],
-        ["monitor", "monitor", "cuda.green_contexts", "xpu.graphs"],
-        strict=True,
-    ):
-        assert_says(text, kind, f"torch.{name}")
-
-
-def test_from_imports_and_hasattr() -> None:
-    run(OLDER + """
     try:
         from tdev import full_like
     except ImportError:
@@ -98,21 +68,41 @@ def test_from_imports_and_hasattr() -> None:
         raise SystemExit("did not raise")
     assert not hasattr(tdev, "full_like") and not hasattr(tdev.special, "erf")
     assert "full_like" not in dir(tdev)
-    """)
-
-
-def test_names_that_neither_has_get_torchs_own_words() -> None:
-    (text,) = messages("tdev.no_such_name")
-    assert text.partition(": ")[2].startswith("module 'torch' has no attribute 'no_such_name'")
-
-
-def test_what_is_there_is_still_torchs_own() -> None:
-    run(OLDER + """
     assert tdev.special.erfc is torch.special.erfc
     assert tdev.linalg is torch.linalg
     tdev.special.a_flag = 1
     assert torch.special.a_flag == 1
-    """)
+"""
+
+
+@pytest.fixture(scope="module")
+def messages() -> dict[str, str]:
+    """What looking for each name raises on an older torch; the process has then gone on with the rest."""
+    looks = [*GONE, UNKNOWN]
+    lines = "".join(f"    print(message(lambda: {look}))\n" for look in looks)
+    return dict(zip(looks, run(OLDER + lines + STILL).splitlines(), strict=True))
+
+
+def test_it_imports_and_what_is_there_works(messages: dict[str, str]) -> None:
+    """The program of :func:`messages` ended well, its assertions too."""
+    assert len(messages) == len(GONE) + 1
+
+
+@pytest.mark.parametrize(("look", "dotted"), GONE.items())
+def test_what_is_gone_says_which_torch_has_it(
+    messages: dict[str, str], look: str, dotted: str
+) -> None:
+    module = look.startswith("__import__") and "special" not in look
+    kind = "ModuleNotFoundError" if module else "AttributeError"
+    text = messages[look]
+    assert text.startswith(f"{kind}: torch 2.11.0+cpu has no '{dotted}'"), text
+    assert "generated from torch 2.13.0" in text
+    assert "nox -s upgrade" in text
+
+
+def test_names_that_neither_has_get_torchs_own_words(messages: dict[str, str]) -> None:
+    text = messages[UNKNOWN]
+    assert text.partition(": ")[2].startswith("module 'torch' has no attribute 'no_such_name'")
 
 
 def test_new_names_of_a_newer_torch_are_reachable() -> None:
@@ -155,3 +145,22 @@ def test_an_alias_that_is_not_generated_blames_no_other_torch() -> None:
     """
     text = run(code, TDEV_BACKEND="cpu")
     assert "could not be loaded" in text and "generated from" not in text
+
+
+def test_a_folder_with_a_stub_is_no_package_where_torch_lacks_the_module() -> None:
+    """The ordinary import system would take it for an empty one."""
+    code = """
+        import sys
+        from pathlib import Path
+        import tdev.nn
+        from tdev_core.mirror import aliases
+        assert not Path(tdev.__file__).with_name("nn").joinpath("functional", "__init__.py").exists()
+        before = aliases._exists
+        aliases._exists = lambda name: name != "torch.nn.functional" and before(name)
+        sys.modules.pop("tdev.nn.functional", None)
+        try:
+            import tdev.nn.functional
+        except ModuleNotFoundError as error:
+            print(error)
+    """
+    assert run(code, TDEV_BACKEND="cpu") == "No module named 'tdev.nn.functional'"

@@ -18,6 +18,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+# What mypy has read of torch: shared with the programs of tests/mirror/typed.
+CACHE = ROOT / "build" / "mypy-typed"
 _ACCEPTED = re.compile(r"^- `(torch[\w.]*)` \(([\w, ]+)\): (.+)$", re.MULTILINE)
 # The one class of differences that TYPES.md accepts as a whole.
 _NOT_EXPORTED = re.compile(r'^"\w+" is not exported from module "')
@@ -67,7 +69,7 @@ def differences(chosen: dict[str, list[str]], checker: str) -> dict[str, tuple[s
 
 def _mypy(folder: Path) -> dict[tuple[str, int], str]:
     command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context"]
-    command += ["--config-file=", "--cache-dir", str(ROOT / "build" / "mypy-reveal"), "."]
+    command += ["--config-file=", "--cache-dir", str(CACHE), "."]
     done = subprocess.run(
         command,
         cwd=folder,

@@ -61,7 +61,7 @@ inductor_config.max_autotune = "yes"
 config.nowhere = 1
 torch._dynamo.reset(1)
 pytree.tree_map(3)
-_dynamo.nowhere()
+_dynamo.nowhere()  # pyright: ignore[reportAttributeAccessIssue]
 
 leaves, spec = tree_flatten({"weights": [torch.zeros(2)]})
 reveal_type(leaves)
