@@ -12,7 +12,7 @@ import pytest
 
 from tests.accelerators.mlx.programs import ROOT, run_module
 
-STEPS = 20
+STEPS = 12
 
 
 def train(backend: str, out: Path) -> tuple[list[float], str]:

@@ -20,8 +20,14 @@ def test_a_model_trains_without_leaving_the_device(
     torch.testing.assert_close(torch.tensor(found), torch.tensor(expected), rtol=1e-4, atol=1e-5)
 
 
+# Each of these kinds has g++ compile thirty kernels or more: one with attention and one with convolutions in every run.
+DEEP = {"diffusion"}
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.deep] if n in DEEP else []) for n in MODELS]
+)
 def test_a_compiled_model_has_the_same_losses(name: str, fallbacks: dict[str, int]) -> None:
     expected = losses(name, "mlx")
     found = losses(name, "mlx", compiled=True)

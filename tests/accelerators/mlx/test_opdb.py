@@ -10,10 +10,12 @@ import torch
 from tests.accelerators.mlx.opdb import DTYPES, KINDS, applies, database, name_of, run, skip_reason
 
 OTHERS = DTYPES[1:]
+SLICE = 4
+"""The dtypes beside float32 are tried with each fourth operator; with the others in the deep session."""
 
 
 def _dtypes(op: Any, number: int) -> dict[str, tuple[str, ...]]:
-    """The dtypes of each kind: float32 in all, and one other forward.
+    """List the dtypes of each kind: float32 in all, and one other forward.
 
     The other dtypes take turns among the operators that have them: what a dtype asks for (promotion, wider
     accumulation, the fallback's own dtypes) is code that operators share.  ``opdb.py`` goes through all of them.
@@ -32,6 +34,8 @@ def _cases() -> list[Any]:
                     continue
                 reason = skip_reason(name_of(op), kind, dtype)
                 marks = [pytest.mark.skip(reason=reason)] if reason else []
+                if dtype != "float32" and number % SLICE:
+                    marks.append(pytest.mark.deep)
                 name = f"{name_of(op)}-{kind}-{dtype}"
                 cases.append(pytest.param(op, kind, getattr(torch, dtype), id=name, marks=marks))
     return cases

@@ -10,7 +10,7 @@ from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.compiler import joint
 from tdev_core.accelerators.mlx.compiler.graph import compile_graph
 from tdev_core.accelerators.mlx.compiler.kernels import kernel_of
-from tdev_core.shims.after_import import call_when_imported
+from tdev_core.import_hooks import when_imported
 
 __all__ = ["announce", "backend"]
 
@@ -20,8 +20,8 @@ _OURS = (__name__.removesuffix(".compiler.backend"), privateuse.__name__)
 
 def announce() -> None:
     """Have torch's compiler learn of the backend, and leave our kernels alone, as soon as it is imported."""
-    call_when_imported({"torch._dynamo.backends.registry"}, _add_backend)
-    call_when_imported({"torch._dynamo.trace_rules"}, _skip_kernels)
+    when_imported({"torch._dynamo.backends.registry"}, _add_backend)
+    when_imported({"torch._dynamo.trace_rules"}, _skip_kernels)
 
 
 def _add_backend(registry: Any) -> None:
