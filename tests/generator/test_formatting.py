@@ -180,7 +180,7 @@ def test_nothing_near_a_list_of_imports_is_taken_for_one_wrongly() -> None:
             text = text[:start] + chance.choice([*pieces, text[start : start + 40]]) + text[end:]
         if only_imports(text):
             recognised += 1
-            assert by_black(text) == by_black(text, stub=True) == text, text
+            assert by_black(text, stub=True) == text, text
     assert recognised > 30
 
 
