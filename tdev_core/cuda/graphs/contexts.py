@@ -97,7 +97,7 @@ class AcceleratorGraph(CUDAGraph):
     Source: ``torch.accelerator.Graph``.
     """
 
-    __class__ = instances.class_named(torch.accelerator.Graph)  # type: ignore[assignment]
+    __class__ = instances.class_named(torch.accelerator.Graph)
 
     def __new__(
         cls, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdev_core.accelerators.sim import config
+from tdev_core.accelerators.sim import config, memory
 from tdev_core.errors import ConfigError
 
 
@@ -81,3 +81,22 @@ def test_refused(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None
         config.read()
     assert name in str(caught.value)
     assert repr(value) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (1, "1 bytes"),
+        (1024, "1024 bytes"),
+        (1025, "1.00 KiB"),
+        ((1 << 20) - 1, "1024.00 KiB"),
+        (1 << 20, "1024.00 KiB"),
+        ((1 << 20) + 1, "1.00 MiB"),
+        (5 << 19, "2.50 MiB"),
+        (1 << 30, "1024.00 MiB"),
+        (3 << 30, "3.00 GiB"),
+        (1 << 45, "32768.00 GiB"),
+    ],
+)
+def test_sizes_are_worded_as_torchs_allocator_words_them(size: int, words: str) -> None:
+    assert memory._human(size) == words

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import pytest
+import tdev
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from tests.forkserver import python
+from tdev_core import errors
 
 
 def test_modes_do_not_see_our_own_calls() -> None:
@@ -114,46 +116,36 @@ def test_a_compiled_checkpoint_drops_out_the_same_twice(index: int) -> None:
     assert torch.equal(x.grad == 0, y == 0)
 
 
-_PLAIN = """
-import warnings
-import torch, tdev_core.accelerators.sim
-tdev_core.accelerators.sim.activate()
-with warnings.catch_warnings(record=True) as caught:
-    warnings.simplefilter("always")
-    made = torch.compile(lambda: torch.zeros(3, device="sim") + 1)()
-    again = torch.compile(lambda x: x.sin() + 1)(made)
-ours = [str(w.message) for w in caught if "TorchInductor" in str(w.message)]
-print(made.tolist(), again.device, len(ours), "'aot_eager' compiles instead" in ours[0])
-"""
+def test_inductor_gives_way_with_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the graph has no inputs."""
+    torch._dynamo.reset()
+    monkeypatch.setattr(errors, "_warned", set())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        made = torch.compile(lambda: torch.zeros(3, device="sim") + 1)()
+        again = torch.compile(lambda x: x.sin() + 1)(made)
+    ours = [str(w.message) for w in caught if "TorchInductor" in str(w.message)]
+    assert len(ours) == 1 and "'aot_eager' compiles instead" in ours[0]
+    assert made.tolist() == [1.0, 1.0, 1.0] and again.device == torch.device("sim:0")
 
 
-def test_inductor_gives_way_with_one_warning() -> None:
-    """Also where the graph has no inputs; in a process of its own, to which Inductor is new."""
-    done = python("-c", _PLAIN)
-    assert done.stdout == "[1.0, 1.0, 1.0] sim:0 1 True\n", done.stderr[-2000:]
+def test_another_current_device_is_compiled_for(shims: None) -> None:
+    torch._dynamo.reset()
+    compiled = []
 
+    def counting(graph: torch.fx.GraphModule, inputs: Any) -> Any:
+        compiled.append(graph)
+        return graph.forward
 
-_CURRENT = """
-import torch, tdev
-compiled = 0
-def counting(graph, inputs):
-    global compiled
-    compiled += 1
-    return graph.forward
-@torch.compile(backend=counting)
-def made(x):
-    moved = x.to(tdev.device("cuda"))
-    return moved.device.index, tdev.zeros(2, device="cuda").device.index
-for index in (0, 1, 0, 1):
-    with tdev.cuda.device(index):
-        print(*made(torch.ones(2)), end=" ")
-print(compiled)
-"""
+    @torch.compile(backend=counting)
+    def made(x: torch.Tensor) -> tuple[int, int]:
+        moved = x.to(tdev.device("cuda"))
+        return moved.device.index, tdev.zeros(2, device="cuda").device.index
 
-
-def test_another_current_device_is_compiled_for() -> None:
-    done = python("-c", _CURRENT)
-    assert done.stdout == "0 0 1 1 0 0 1 1 2\n", done.stderr[-2000:]
+    for index in (0, 1, 0, 1):
+        with tdev.cuda.device(index):
+            assert made(torch.ones(2)) == (index, index)
+    assert len(compiled) == 2
 
 
 def test_graphs_without_the_device_stay_inductors() -> None:

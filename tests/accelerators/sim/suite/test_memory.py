@@ -180,25 +180,6 @@ def test_refusals_and_allocations_are_counted(small: memory.Pool) -> None:
     assert stats["allocated_bytes.all.current"] == small.allocated
 
 
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        (1, "1 bytes"),
-        (1024, "1024 bytes"),
-        (1025, "1.00 KiB"),
-        ((1 << 20) - 1, "1024.00 KiB"),
-        (1 << 20, "1024.00 KiB"),
-        ((1 << 20) + 1, "1.00 MiB"),
-        (5 << 19, "2.50 MiB"),
-        (1 << 30, "1024.00 MiB"),
-        (3 << 30, "3.00 GiB"),
-        (1 << 45, "32768.00 GiB"),
-    ],
-)
-def test_sizes_are_worded_as_torchs_allocator_words_them(size: int, words: str) -> None:
-    assert memory._human(size) == words
-
-
 @pytest.fixture
 def whole() -> Iterator[None]:
     yield
