@@ -67,11 +67,11 @@ def typecheck(session: nox.Session) -> None:
 def tests(session: nox.Session, backend: str) -> None:
     """The tests, on all cores; files, folders and options of pytest after --."""
     asked = [argument for argument in session.posargs if (ROOT / argument.split("::")[0]).exists()]
-    options = [argument for argument in session.posargs if argument not in asked]
     mine = [test for test in asked if home(test) == backend]
     if asked and not mine:
         session.skip(f"none of these tests is of {backend}")
-    pytest(session, backend, *options, *(mine or everything(backend)))
+    given = [word for word in session.posargs if word not in asked or word in mine]
+    pytest(session, backend, *given, *([] if asked else everything(backend)))
 
 
 @nox.session

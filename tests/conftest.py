@@ -15,6 +15,9 @@ import pytest
 os.environ.setdefault("TDEV_NATIVE", "0")
 # As many processes as cores run the tests; more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Or each of some hundred processes would compile tdev's sources anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # Or each process that compiles starts others, which import torch.
 os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
 # A shell that starts the tests in the background, or nohup, has them ignore Ctrl-C; a child would inherit that.

@@ -18,6 +18,7 @@ from __future__ import annotations
 import atexit
 import builtins
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -50,7 +51,7 @@ _READ_EARLY = (
     "PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS", "LD_", "DYLD_", "MALLOC_",
     "GLIBC_", "CUDA_", "NVIDIA_", "LC_", "LANG",
 )  # fmt: skip
-_READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR")
+_READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TORCHELASTIC_")
 
 
 def environment(**settings: str | None) -> dict[str, str]:
@@ -247,10 +248,18 @@ class _Forked(Program):
 def _forks(arguments: tuple[str, ...], cwd: str) -> bool:
     """Whether this is ``-c CODE …``, ``-m MODULE …`` or ``FILE …``, on a system that forks well."""
     first = arguments[0] if arguments else ""
-    return sys.platform == "linux" and (
-        first in ("-c", "-m")
-        or (first.endswith(".py") and os.path.isfile(os.path.join(cwd, first)))
-    )
+    if first not in ("-c", "-m") and not first.endswith(".py"):
+        return False
+    return _system_forks() and (first.startswith("-") or os.path.isfile(os.path.join(cwd, first)))
+
+
+@functools.cache
+def _system_forks() -> bool:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):  # some sandboxes have no such system call
+            os.close(os.pidfd_open(os.getpid()))
+            return True
+    return False
 
 
 # -- the server, as its clients see it ----------------------------------------------------------

@@ -100,6 +100,7 @@ def test_one_graph_holds_the_whole_function(function: Function, backend: str) ->
 
 
 @pytest.mark.inductor
+@pytest.mark.slow
 def test_inductor_compiles_all_of_them_into_one_kernel() -> None:
     """One compilation for all: starting the C++ compiler is what takes the time."""
 
@@ -348,6 +349,7 @@ CACHED = """
 
 
 @pytest.mark.inductor
+@pytest.mark.slow
 def test_a_second_process_takes_what_the_first_compiled() -> None:
     """From the cache on disk, whether it was written through tdev or torch; and nothing wrong."""
     ours = CACHED.format(api="tdev", device="cuda")

@@ -100,6 +100,7 @@ def test_stock_torch_reads_the_checkpoint(reference: ways.Training) -> None:
     assert state["head.weight"].shape == (70, 64)
 
 
+@pytest.mark.slow
 def test_resuming_goes_on_where_it_stopped(tmp_path: Path) -> None:
     script = ways.command_for("by-hand", tmp_path)
     out = tmp_path / "out"
@@ -110,6 +111,7 @@ def test_resuming_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert second.values()[0] < first.values()[5]  # far from where an untrained model starts
 
 
+@pytest.mark.slow
 def test_two_processes_under_torchrun_agree(tmp_path: Path) -> None:
     options = ["--steps", "10", "--workers", "0"]
     losses = {}

@@ -29,6 +29,7 @@ def claimed(backend: str) -> set[str]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.slow
 def test_what_is_called_executed_is_executed_now(backend: str) -> None:
     if backend == "mlx" and importlib.util.find_spec("mlx") is None:
         pytest.skip("MLX is not installed; where it is, this runs")

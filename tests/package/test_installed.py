@@ -60,6 +60,7 @@ def test_the_codemod_says_what_to_install(installed: Run, tmp_path: Path) -> Non
     assert script.read_text(encoding="utf-8") == CUDA_ONLY
 
 
+@pytest.mark.slow
 def test_the_codemod_and_run_agree(with_codemod: Run, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(CUDA_ONLY, encoding="utf-8")
@@ -73,6 +74,7 @@ def test_the_codemod_and_run_agree(with_codemod: Run, tmp_path: Path) -> None:
     assert migrated.stdout == untouched.stdout == "[1.0, 2.0, 3.0] False\n"
 
 
+@pytest.mark.slow
 def test_the_example_trains(with_codemod: Run, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     script = tmp_path / "examples" / "train_gpt.py"

@@ -170,7 +170,7 @@ def test_the_fingerprint_follows_what_is_installed_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in environment.INSTALLED_FROM:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a", encoding="utf-8")
     monkeypatch.setattr(environment, "ROOT", tmp_path)
     first = environment._fingerprint()
