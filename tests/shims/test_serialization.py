@@ -18,7 +18,7 @@ import torch
 
 from tdev_core.backend import Backend, current
 from tests.forkserver import python
-from tests.programs import run
+from tests.programs import COMPILER, run
 
 pytestmark = pytest.mark.skipif(
     current() is not Backend.CPU, reason="expects the CPU as the target"
