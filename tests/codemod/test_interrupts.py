@@ -19,8 +19,10 @@ from tdev_core.codemod.jobs.pool import result_of
 from tdev_core.codemod.model import Outcome
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 
+# Interrupts are ignored in what is started from a shell's background job, and so in these tests.
 MAIN = (
-    "import sys\nfrom tdev_core.codemod.cli import main\n"
+    "import signal, sys\nfrom tdev_core.codemod.cli import main\n"
+    "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
     "sys.exit(main(sys.argv[1:], engine='tests.codemod.small_engine'))\n"
 )
 
@@ -92,10 +94,14 @@ def test_an_interrupt_that_does_not_wake_the_waiting_thread_ends_the_wait() -> N
 
     never: Future[Outcome] = Future()
     sender = threading.Timer(0.1, interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        sender.start()
-        result_of(never)
-    sender.join()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            sender.start()
+            result_of(never)
+        sender.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_two_runs_at_once_come_to_the_same(tmp_path: Path) -> None:

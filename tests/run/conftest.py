@@ -46,8 +46,10 @@ def environment(app: Path) -> dict[str, str]:
     """What the runner's process gets: the stand-ins, this source, a cache of its own."""
     path = os.pathsep.join([str(app.parent / "mirror"), str(ROOT)])
     cache = str(app.parent / "cache")
+    # What is set for this test run (a backend, options of pytest) is not meant for the programs.
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("TDEV_", "PYTEST_"))}
     return {
-        **os.environ,
+        **kept,
         "PYTHONPATH": path,
         "TDEV_CACHE_DIR": cache,
         "PYTHONWARNINGS": "default",
