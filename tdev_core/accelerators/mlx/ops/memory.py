@@ -14,8 +14,7 @@ from tdev_core.accelerators.mlx.registry import Decline, op
 from tdev_core.accelerators.mlx.storage import allocation, contents, transfer
 from tdev_core.accelerators.mlx.storage.allocation import new, wrap, wrap_strided
 from tdev_core.accelerators.mlx.storage.contents import read, resolve, wrap_host, write
-from tdev_core.backend import unsupported
-from tdev_core.errors import no_memory
+from tdev_core.errors import UnsupportedError, no_memory
 
 Tensor = Any
 
@@ -75,10 +74,9 @@ def _check_size(nbytes: int, shape: tuple[int, ...]) -> None:
             )
         )
     if nbytes > _INT32 and max(shape) > _INT32:
-        unsupported(
-            f"a dimension of {max(shape):,} elements",
-            "MLX counts the elements of a dimension in 32 bits",
-            "use more dimensions, or keep the tensor on the CPU",
+        raise UnsupportedError(
+            f"a dimension of {max(shape):,} elements is not supported on the 'mlx' backend: MLX counts the elements "
+            "of a dimension in 32 bits. Instead: use more dimensions, or keep the tensor on the CPU."
         )
 
 
