@@ -13,12 +13,16 @@ import pytest
 import torch
 import torch.cuda.comm  # not imported by torch itself
 
+from generator.plan.core import Core
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-ROUTES = Path(__file__).resolve().parents[2] / "generator" / "routes"
+ROOT = Path(__file__).resolve().parents[2]
+ROUTES = ROOT / "generator" / "routes"
+CORE = Core(ROOT / "tdev_core")
 FILES = sorted([*ROUTES.glob("cuda*.toml"), *ROUTES.glob("accelerators*.toml")])
 BACKENDS = ("cuda", "mps", "mlx", "sim", "cpu")
 
@@ -51,7 +55,7 @@ def _resolve(dotted: str):
             return None
         found = importlib.import_module("mlx.core")
     else:
-        found = torch if root == "torch" else importlib.import_module(f"tdev_core.{root}")
+        found = torch if root == "torch" else importlib.import_module(CORE.find(root, dotted))
     for part in rest:
         found = getattr(found, part)
     return found

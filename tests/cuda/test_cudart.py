@@ -59,7 +59,7 @@ def test_lazy_calls_happen_at_once():
 def test_a_forked_child_may_use_the_cpu_but_not_metal():
     assert cudart.is_in_bad_fork() is False
     with (
-        mock.patch("tdev_core.backend.current", return_value=Backend.MPS),
+        mock.patch("tdev_core.cuda.cudart.current", return_value=Backend.MPS),
         mock.patch.object(torch.mps, "_is_in_bad_fork", return_value=True),
     ):
         assert cudart.is_in_bad_fork() is True

@@ -122,9 +122,9 @@ def test_device_contexts_switch_and_restore_where_there_are_two(monkeypatch):
     fake = mock.MagicMock()
     fake.current_device.side_effect = lambda: chosen[0]
     fake.set_device.side_effect = lambda index: chosen.__setitem__(0, index)
-    for module in (properties, queues):
+    for module in (device_selection, queues):
         monkeypatch.setattr(module, "accelerator", lambda: fake)
-    monkeypatch.setattr(properties, "device_index", lambda spec: spec)
+    monkeypatch.setattr(device_selection, "device_index", lambda spec: spec)
     context = device_selection.device(1)
     with context:
         assert chosen == [1]
@@ -166,9 +166,9 @@ def test_peers():
 
 
 def test_facts_on_mps_come_from_torch(monkeypatch):
-    for module in (properties, queues):
+    for module in (device_selection, queues):
         monkeypatch.setattr(module, "current", lambda: Backend.MPS)
-    monkeypatch.setattr(properties, "device_index", lambda spec: 0)
+    monkeypatch.setattr(device_selection, "device_index", lambda spec: 0)
     import torch.backends.mps as mps
 
     with (
