@@ -10,19 +10,19 @@ import pytest
 from tools import changes, sessions
 
 FILES = {
-    "tdev_core/cuda/memory/usage.py": "",
-    "tdev_core/stats.py": "from tdev_core import memory\n",
-    "tdev_core/far.py": "def f():\n    import tdev_core.stats\n",
+    "tdev_core/amounts.py": "",
+    "tdev_core/sums.py": "from tdev_core import amounts\n",
+    "tdev_core/far.py": "def f():\n    import tdev_core.sums\n",
     "tdev_core/other.py": "",
-    "tests/cuda/test_memory.py": "from tdev_core import (\n    errors,\n    memory as m,\n)\n",
+    "tests/core/test_amounts.py": "from tdev_core import (\n    errors,\n    amounts as m,\n)\n",
     "tests/core/test_far.py": "from tdev_core.far import f\n",
-    "tests/core/test_stats.py": "CODE = 'import tdev; from tdev_core import stats'\n",
-    "tests/core/test_other.py": "import tdev_core.other\n# memory\n",
+    "tests/core/test_sums.py": "CODE = 'import tdev; from tdev_core import sums'\n",
+    "tests/core/test_other.py": "import tdev_core.other\n# amounts\n",
     "tests/core/helper.py": "import tdev_core.other\n",
     "tests/core/test_helper.py": "from helper import x\n",
     "tests/core/test_pages.py": "PAGE = 'guide.md'\n",
     "tests/core/test_mirror.py": "import tdev\n",
-    "generated/tdev/__init__.py": "from tdev_core import memory\n",
+    "generated/tdev/__init__.py": "from tdev_core import amounts\n",
     "docs/guide.md": "",
 }
 
@@ -38,7 +38,7 @@ def tree(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("file", "tests"),
     [
-        ("tdev_core/cuda/memory/usage.py", ["test_memory", "test_stats", "test_far"]),
+        ("tdev_core/amounts.py", ["test_amounts", "test_sums", "test_far"]),
         ("tdev_core/other.py", ["test_other", "test_helper"]),
         ("tests/core/test_mirror.py", ["test_mirror"]),
         ("tests/core/helper.py", ["test_helper"]),
@@ -81,10 +81,10 @@ def test_what_was_changed(tree: Path) -> None:
     git(tree, "add", ".")
     git(tree, "commit", "-qm", "first")
     assert changes.changed(tree) == []
-    (tree / "tdev_core" / "memory.py").write_text("x = 1\n")
+    (tree / "tdev_core" / "amounts.py").write_text("x = 1\n")
     (tree / "tdev_core" / "new.py").touch()
     (tree / "docs" / "guide.md").unlink()
-    three = ["docs/guide.md", "tdev_core/cuda/memory/usage.py", "tdev_core/new.py"]
+    three = ["docs/guide.md", "tdev_core/amounts.py", "tdev_core/new.py"]
     assert changes.changed(tree) == three
     git(tree, "update-ref", "refs/remotes/origin/main", "HEAD")
     git(tree, "add", "-A")
