@@ -52,7 +52,7 @@ def main() -> int:
 
 
 def _names() -> list[str]:
-    """The benchmarks of the common table; a module without ``measure`` is a program of its own."""
+    """Return the benchmarks of the common table; a module without ``measure`` is a program of its own."""
     files = [
         p for p in HERE.glob("bench_*.py") if "\ndef measure(" in p.read_text(encoding="utf-8")
     ]
@@ -70,7 +70,7 @@ def _print(rows: list[Row], console: Console) -> None:
 
 
 def machine() -> str:
-    """The processor, its logical cores, the system, and the versions that were measured."""
+    """Return the processor, its logical cores, the system, and the versions that were measured."""
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

@@ -106,7 +106,7 @@ class MlxResNet(mnn.Module):  # type: ignore[misc]
 
 
 def mlx_step(model: Any, x: Any, y: Any, compiled: bool) -> Callable[[], None]:
-    """One AdamW step with MLX's own tools."""
+    """Return one AdamW step with MLX's own tools."""
     optimizer = mopt.AdamW(learning_rate=1e-3)
 
     def loss(m: Any, a: Any, b: Any) -> Any:
@@ -155,7 +155,7 @@ class ResNet(torch.nn.Module):
 def torch_step(
     model: torch.nn.Module, x: torch.Tensor, y: torch.Tensor, compiled: bool
 ) -> Callable[[], None]:
-    """One AdamW step through torch on the device."""
+    """Return one AdamW step through torch on the device."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
 
     def loss(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -221,7 +221,7 @@ def overhead() -> float:
 
 
 def prepared(who: str, model: str, compiled: bool, size: Size) -> Callable[[], None]:
-    """A training step of `model`, through torch (``tdev``) or by hand (``MLX``), on the same data."""
+    """Return a training step of `model`, through torch (``tdev``) or by hand (``MLX``), on the same data."""
     from tests.accelerators.mlx.models import GPT
 
     torch.manual_seed(0)
@@ -241,7 +241,7 @@ def prepared(who: str, model: str, compiled: bool, size: Size) -> Callable[[], N
 
 
 def resident() -> int:
-    """Bytes of this process in memory, whoever allocated them."""
+    """Return bytes of this process in memory, whoever allocated them."""
     import psutil
 
     return int(psutil.Process().memory_info().rss)
@@ -267,7 +267,7 @@ def memory(step: Callable[[], None], steps: int) -> dict[str, int]:
 
 
 def report_memory(steps: int) -> None:
-    """Each side in its own process, one line each: what MLX allocated, and the growth of the process."""
+    """Print a line for each side, in a process of its own: what MLX allocated, and the growth of the process."""
     print(f"memory over {steps} steps, MiB, in the first and the last 50 of them; {REMEMBERED}")
     for model in ("GPT", "ResNet"):
         for compiled in (False, True):

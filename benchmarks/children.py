@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def environment(**extra: str) -> dict[str, str]:
-    """The variables for a child: this process's without ``TDEV_*``, the checkout importable."""
+    """Return the variables for a child: this process's without ``TDEV_*``, the checkout importable."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("TDEV_")}
     # Where bytecode is not kept, every child would compile tdev anew, but not torch, whose was
     # written when it was installed.

@@ -36,6 +36,6 @@ def ratio_of_medians(ours: Sequence[float], theirs: Sequence[float]) -> float:
 
 
 def spread(values: Sequence[float]) -> str:
-    """The middle half of the values, for judging how much a median can be trusted."""
+    """Return the middle half of the values, for judging how much a median can be trusted."""
     low, _, high = statistics.quantiles(values, n=4)
     return f"{low:.3g} to {high:.3g}"

@@ -14,7 +14,7 @@ SCHEMA = 2
 
 
 def dumps(catalog: dict[str, Any]) -> str:
-    """The catalog as text: JSON with one line for each module, mirror, shim and member."""
+    """Return the catalog as text: JSON with one line for each module, mirror, shim and member."""
     lines = ["{"]
     keys = list(catalog)
     for number, key in enumerate(keys):
@@ -37,7 +37,7 @@ def _compact(value: Any) -> str:
 
 
 def loads(text: str, where: str = "catalog.json") -> dict[str, Any]:
-    """The catalog that :func:`dumps` wrote.
+    """Return the catalog that :func:`dumps` wrote.
 
     Raises:
         GenerationError: the text is not JSON, or of another schema.
@@ -56,7 +56,7 @@ def loads(text: str, where: str = "catalog.json") -> dict[str, Any]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """The catalog in the file ``path``."""
+    """Return the catalog in the file ``path``."""
     try:
         return loads(path.read_text(encoding="utf-8"), path.name)
     except FileNotFoundError:

@@ -36,7 +36,7 @@ class LastRun:
         self._inputs = digest(cache.key(), *_versions(), *_sources())
 
     def summary(self) -> str | None:
-        """What the last run said of the catalog, if it read these inputs and what it wrote is still there."""
+        """Return what the last run said of the catalog, if it read these inputs and what it wrote is still there."""
         key = self._key()
         return self._memo.get(key, str) if self._memo.knows(key) else None
 

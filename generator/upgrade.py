@@ -56,7 +56,7 @@ class Changes:
 
 
 def compare(before: Catalog, facts: Facts, routes: Routes) -> Changes:
-    """The changes from the torch of the catalog ``before`` to that of ``facts``."""
+    """Return the changes from the torch of the catalog ``before`` to that of ``facts``."""
     # Private names are in the catalog where they are routed; the facts are about public ones.
     old = {name: row for name, row in before["members"].items() if not _is_private(name)}
     new = {member.name: member for member in facts.members}
@@ -139,7 +139,7 @@ def _text(signatures: Iterable[str]) -> str:
 
 
 def report(changes: Changes, stopped: str = "") -> str:
-    """The changes as Markdown; ``stopped`` is why the generator wrote nothing."""
+    """Return the changes as Markdown; ``stopped`` is why the generator wrote nothing."""
     lines = [f"# torch {changes.before} → {changes.after}", ""]
     decisions = [*changes.decisions, *([stopped] if stopped else [])]
     lines += _section("Routes that need a decision", decisions)
@@ -167,7 +167,7 @@ def _section(title: str, items: list[str]) -> list[str]:
 
 
 def needs_a_person(changes: Changes, stopped: str) -> bool:
-    """Whether somebody must look: something that people or routes rely on is gone or different."""
+    """Tell whether somebody must look: something that people or routes rely on is gone or different."""
     return bool(
         stopped or changes.decisions or changes.routed or changes.removed or changes.modules_removed
     )

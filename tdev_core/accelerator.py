@@ -36,7 +36,7 @@ class Accelerator(ABC):
 
     @abstractmethod
     def device_count(self) -> int:
-        """How many devices there are; at least 1, also on ``cpu``, whose one device is the host."""
+        """Tell how many devices there are; at least 1, also on ``cpu``, whose one device is the host."""
 
     @abstractmethod
     def current_device(self) -> int:
@@ -52,11 +52,11 @@ class Accelerator(ABC):
 
     @abstractmethod
     def allocated(self, index: int) -> int:
-        """Bytes that live tensors hold now."""
+        """Return bytes that live tensors hold now."""
 
     @abstractmethod
     def peak(self, index: int) -> int:
-        """Most bytes held at once since the start or the last :meth:`reset_peak`."""
+        """Return most bytes held at once since the start or the last :meth:`reset_peak`."""
 
     @abstractmethod
     def reset_peak(self, index: int) -> None:
@@ -75,7 +75,7 @@ class Accelerator(ABC):
 
     @abstractmethod
     def free(self, index: int) -> int:
-        """What could still be allocated."""
+        """Return what could still be allocated."""
 
     @abstractmethod
     def manual_seed(self, seed: int, index: int) -> None:
@@ -87,7 +87,7 @@ class Accelerator(ABC):
 
     @abstractmethod
     def initial_seed(self, index: int) -> int:
-        """The seed that the device's default generator started from."""
+        """Return the seed that the device's default generator started from."""
 
     @abstractmethod
     def get_rng_state(self, index: int) -> torch.Tensor:
@@ -98,12 +98,12 @@ class Accelerator(ABC):
         """Restore what :meth:`get_rng_state` gave."""
 
     def new_generator(self, index: int) -> torch.Generator:
-        """A new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
+        """Return a new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
         return torch.Generator(torch.device(self.type, index))
 
     @abstractmethod
     def generator(self, index: int) -> torch.Generator:
-        """The device's default generator."""
+        """Return the device's default generator."""
 
 
 # Names, so that the interface knows none of its implementations and imports only the active one.
@@ -118,7 +118,7 @@ _active: Accelerator | None = None
 
 
 def accelerator() -> Accelerator:
-    """The :class:`Accelerator` of the active backend.
+    """Return the :class:`Accelerator` of the active backend.
 
     Raises:
         TdevError: the active backend is CUDA or MPS, which torch itself answers for.

@@ -37,7 +37,7 @@ class Backend(str, Enum):
 
 
 def forced() -> Backend | None:
-    """The backend that ``TDEV_BACKEND`` names, or None where it is unset or empty.
+    """Return the backend that ``TDEV_BACKEND`` names, or None where it is unset or empty.
 
     Raises:
         ConfigError: the variable holds anything but one of the five names.
@@ -95,7 +95,7 @@ def _pick() -> tuple[Backend, str]:
 
 
 def current() -> Backend:
-    """The active backend; the same for the whole life of the process.
+    """Return the active backend; the same for the whole life of the process.
 
     Raises:
         ConfigError: ``TDEV_BACKEND`` is not a backend, or names one that is not usable here.
@@ -123,17 +123,17 @@ def reason() -> str:
 
 
 def device_type() -> str:
-    """The torch device type of the active backend: ``"cuda"``, ``"mps"``, …, ``"cpu"``."""
+    """Return the torch device type of the active backend: ``"cuda"``, ``"mps"``, …, ``"cpu"``."""
     return current().value
 
 
 def is_accelerator() -> bool:
-    """Whether the active backend is anything but the CPU."""
+    """Tell whether the active backend is anything but the CPU."""
     return current() is not Backend.CPU
 
 
 def availability() -> bool:
-    """What ``tdev.cuda.is_available()`` answers: ``TDEV_CUDA_AVAILABLE``, or whether an accelerator
+    """Return what ``tdev.cuda.is_available()`` answers: ``TDEV_CUDA_AVAILABLE``, or whether an accelerator
     is active.
 
     Raises:

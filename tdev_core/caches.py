@@ -9,7 +9,7 @@ __all__ = ["directory"]
 
 
 def directory(what: str) -> Path | None:
-    """The folder for ``what`` in ``TDEV_CACHE_DIR``, or in the user's cache directory; None where there is neither."""
+    """Return the folder for ``what`` in ``TDEV_CACHE_DIR``, or in the user's cache directory; None where there is neither."""
     given = os.environ.get("TDEV_CACHE_DIR")
     if given:
         return Path(given) / what

@@ -28,7 +28,7 @@ fallbacks: Counter[str] = Counter()
 
 @functools.lru_cache(maxsize=1)
 def enabled() -> bool:
-    """Whether ``TDEV_REPORT`` asks for counting."""
+    """Tell whether ``TDEV_REPORT`` asks for counting."""
     return settings.flag("TDEV_REPORT")
 
 

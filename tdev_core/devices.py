@@ -37,7 +37,7 @@ _known: dict[Any, Any] = {None: None}
 
 
 def translate(spec: Any) -> Any:
-    """The device that ``spec`` means in this process.
+    """Return the device that ``spec`` means in this process.
 
     ``cpu``, ``meta`` and every type that is not an accelerator's mean themselves, and ``None`` stays
     ``None`` (torch's default). An accelerator's type is honoured if it is usable in this process, and
@@ -64,7 +64,7 @@ def translate(spec: Any) -> Any:
 
 
 def is_accelerator(what: Any, *, exact: bool = False) -> bool:
-    """Whether ``what`` is, or lies on, the accelerator of this process.
+    """Tell whether ``what`` is, or lies on, the accelerator of this process.
 
     Takes the place of comparisons with ``"cuda"`` in code for any backend: ``x.device.type == "cuda"``
     is ``is_accelerator(x)``. On the ``cpu`` backend nothing is.
@@ -147,7 +147,7 @@ def _remembered(spec: str | torch.device, device: torch.device) -> torch.device:
 
 @cache
 def is_foreign(kind: str) -> bool:
-    """Whether the accelerator type ``kind`` (``"cuda"``, ``"mps"``, …) has to be translated here.
+    """Tell whether the accelerator type ``kind`` (``"cuda"``, ``"mps"``, …) has to be translated here.
 
     It has not where it is the active backend's own, nor where torch finds such a device beside the
     active one. A backend forced by ``TDEV_BACKEND`` is the only accelerator that counts.
@@ -200,7 +200,7 @@ def _warn_folded(what: str, target: str) -> None:
 
 
 def device_index(spec: Any = None) -> int:
-    """The index on the accelerator that a ``torch.cuda``-style ``device`` argument means.
+    """Return the index on the accelerator that a ``torch.cuda``-style ``device`` argument means.
 
     ``None`` is the current device; a device without an index likewise. Ints, strings and devices are
     translated first. On the ``cpu`` backend, where a translated device *is* ``cpu``, that is index 0.
@@ -239,7 +239,7 @@ def _current_index() -> int:
 
 
 def unpinned(pin_memory: Any) -> Any:
-    """What to ask torch for instead of page-locked memory, which it refuses where there is no CUDA.
+    """Return what to ask torch for instead of page-locked memory, which it refuses where there is no CUDA.
 
     Such memory speeds copies to CUDA and means nothing elsewhere; ``is_pinned()`` of the result says
     that it is not. What is no bool is handed back, for torch to refuse in its own words.
@@ -258,7 +258,7 @@ _BY_PARAMETER = {
 
 
 def translator(parameter: str) -> Callable[[Any], Any]:
-    """What translates an argument of torch's by the name of its parameter."""
+    """Return what translates an argument of torch's by the name of its parameter."""
     return _BY_PARAMETER.get(parameter, translate)
 
 
@@ -269,7 +269,7 @@ KNOWN_TYPES = (str, torch.device, type(None), bool)
 
 
 def known(translate_argument: Callable[[Any], Any]) -> dict[Any, Any] | None:
-    """The answers that a translator has given so far, by value; None for one that keeps none.
+    """Return the answers that a translator has given so far, by value; None for one that keeps none.
 
     The dictionary is the one that the translator goes by, and grows with it.
     """

@@ -38,7 +38,7 @@ class UnsupportedError(TdevError, NotImplementedError):
 
 
 def no_memory(device: str, why: str) -> str:
-    """The text of an ``OutOfMemoryError``, in the words that programs look for before they try less.
+    """Return the text of an ``OutOfMemoryError``, in the words that programs look for before they try less.
 
     Many ask ``"CUDA out of memory" in str(error)``, libraries among them that nobody migrates.
     """
@@ -88,7 +88,7 @@ def uncounted(function: F) -> F:
 
 
 def outside() -> int:
-    """The ``stacklevel`` of the code that called tdev, for the function that calls :func:`warn_once`."""
+    """Return the ``stacklevel`` of the code that called tdev, for the function that calls :func:`warn_once`."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

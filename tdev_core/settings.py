@@ -23,7 +23,7 @@ _OFF = frozenset(("0", "false", "no", "off"))
 
 
 def flag(name: str) -> bool:
-    """Whether the flag is on.
+    """Tell whether the flag is on.
 
     Raises:
         ConfigError: it is neither on nor off.

@@ -1,1 +1,1 @@
-"""What the README's commands and the nox sessions run."""
+"""Tools that the README's commands and the nox sessions run."""

@@ -24,7 +24,7 @@ _IMPORT = re.compile(
 
 
 def changed(root: Path) -> list[str]:
-    """The files that differ from where this branch left origin/main, or from the last commit without one."""
+    """Return the files that differ from where this branch left origin/main, or from the last commit without one."""
 
     def git(*arguments: str) -> list[str]:
         done = subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True)
@@ -36,7 +36,7 @@ def changed(root: Path) -> list[str]:
 
 
 def nearest_tests(root: Path, files: Iterable[str]) -> list[str]:
-    """The test files that the changed ``files`` concern, the nearest first."""
+    """Return the test files that the changed ``files`` concern, the nearest first."""
     importers = _importers(root)
     seen = set(files)
     step = sorted(seen)
@@ -52,7 +52,7 @@ def nearest_tests(root: Path, files: Iterable[str]) -> list[str]:
 
 
 def within(seconds: float, tests: Iterable[str], logs: Path) -> tuple[list[str], list[str]]:
-    """The first of ``tests`` that took so long together when they ran last, and those left out.
+    """Return the first of ``tests`` that took so long together when they ran last, and those left out.
 
     The very first one is always in.
     """
@@ -98,7 +98,7 @@ def _importers(root: Path) -> dict[str, set[str]]:
 
 
 def _imported(text: str) -> set[str]:
-    """The modules that a text imports, in statements or in programs that it holds."""
+    """Return the modules that a text imports, in statements or in programs that it holds."""
     found = set()
     for package, names, module in _IMPORT.findall(text):
         if module:
@@ -120,7 +120,7 @@ def _mentioning(root: Path, names: list[str]) -> set[str]:
 
 
 def _durations(logs: Path) -> dict[str, float]:
-    """What each file of tests took in the last run, by pytest's own reports."""
+    """Return what each file of tests took in the last run, by pytest's own reports."""
     took: dict[str, float] = {}
     for report in logs.glob("tests-*.xml"):
         for case in ElementTree.parse(report).getroot().iter("testcase"):

@@ -35,7 +35,7 @@ def venv_python(venv: Path = VENV) -> Path:
 
 
 def child_environment(**extra: str) -> dict[str, str]:
-    """The environment for the project's commands: this tree importable, nothing of the caller's Python."""
+    """Return the environment for the project's commands: this tree importable, nothing of the caller's Python."""
     env = {k: v for k, v in os.environ.items() if k not in ("PYTHONHOME", "VIRTUAL_ENV")}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
     env["PYTHONUNBUFFERED"] = "1"
@@ -105,7 +105,7 @@ def _has_nvidia_driver() -> bool:
 
 
 def _index_is_decided(python: Path) -> bool:
-    """Whether the user's variables or pip's files name where packages come from."""
+    """Tell whether the user's variables or pip's files name where packages come from."""
     command = [str(python), "-m", "pip", "config", "list"]
     told = subprocess.run(command, env=child_environment(), capture_output=True, text=True)
     names = [line.partition("=")[0].rpartition(".")[2] for line in told.stdout.splitlines()]
@@ -113,7 +113,7 @@ def _index_is_decided(python: Path) -> bool:
 
 
 def _answers(url: str) -> bool:
-    """Whether a page comes in time, however a server may dawdle."""
+    """Tell whether a page comes in time, however a server may dawdle."""
     found: list[bool] = []
 
     def ask() -> None:
@@ -136,7 +136,7 @@ def _fingerprint() -> str:
 
 
 def _usable(python: Path) -> bool:
-    """Whether .venv is there, whole, of this Python version and made for this place."""
+    """Tell whether .venv is there, whole, of this Python version and made for this place."""
     if not python.exists():
         return False
     wanted = f"{sys.version_info[:2]} {VENV}"

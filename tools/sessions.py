@@ -111,7 +111,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _named(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The sessions that ``names`` mean, and the tests that they are held to; no name means everything."""
+    """Return the sessions that ``names`` mean, and the tests that they are held to; no name means everything."""
     sessions = [name for name in (*CHECKS, *TESTS) if name in names or not names]
     tests = [
         name for name in names if name not in sessions and (ROOT / name.split("::")[0]).exists()
@@ -218,7 +218,7 @@ def _stop(running: list[Running]) -> None:
 
 
 def _last_line(job: Job) -> str:
-    """What the job said last: of pytest, how far it is."""
+    """Return what the job said last: of pytest, how far it is."""
     with job.log.open("rb") as log:
         log.seek(max(0, log.seek(0, os.SEEK_END) - 400))
         lines = log.read().decode("utf-8", "replace").strip().splitlines()

@@ -27,7 +27,7 @@ def check() -> None:
 
 
 def _runs(name: str) -> bool:
-    """Whether a command of that name is there and works (a version manager's stand-in may not)."""
+    """Tell whether a command of that name is there and works (a version manager's stand-in may not)."""
     try:
         return subprocess.call([name, "-c", ""], stderr=subprocess.DEVNULL) == 0
     except OSError:

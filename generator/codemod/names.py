@@ -80,7 +80,7 @@ def _collect() -> dict[str, object]:
 
 
 def _loaded() -> dict[str, types.ModuleType]:
-    """The public torch modules that `import torch` has loaded."""
+    """Return the public torch modules that `import torch` has loaded."""
     found = {}
     for name, module in list(sys.modules.items()):
         parts = name.split(".")
@@ -91,14 +91,14 @@ def _loaded() -> dict[str, types.ModuleType]:
 
 
 def _public(module: types.ModuleType) -> list[str]:
-    """The public names that the module has in every build of torch."""
+    """Return the public names that the module has in every build of torch."""
     return sorted(
         n for n in dir(module) if n[0] != "_" and n not in CUDA_ONLY and hasattr(module, n)
     )
 
 
 def _owned(value: object, module: str) -> bool:
-    """Whether a member is torch's and not something a module merely imported (``os``)."""
+    """Tell whether a member is torch's and not something a module merely imported (``os``)."""
     if isinstance(value, types.ModuleType):
         return value.__name__.startswith("torch.cuda")
     home = getattr(value, "__module__", None)
@@ -110,7 +110,7 @@ def _owned(value: object, module: str) -> bool:
 
 
 def _device_parameter(value: object) -> tuple[str, int | None] | None:
-    """The parameter called ``device``: its name and position (None for keyword-only)."""
+    """Return the parameter called ``device``: its name and position (None for keyword-only)."""
     if not callable(value) or isinstance(value, types.ModuleType):
         return None
     try:

@@ -104,7 +104,7 @@ def _versions() -> Iterator[str]:
 
 
 def _tree(root: Path) -> Iterator[str]:
-    """Every source, stub, table and library in a package: path, size, time of change."""
+    """Yield every source, stub, table and library in a package: path, size, time of change."""
     stack = [str(root)]
     while stack:
         current = stack.pop()
@@ -136,7 +136,7 @@ def store(path: Path, facts: Facts) -> None:
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
-    """One level of ``dataclasses.asdict``; JSON's encoder asks for the next ones."""
+    """Return one level of ``dataclasses.asdict``; JSON's encoder asks for the next ones."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
@@ -152,7 +152,7 @@ def load(path: Path) -> Facts | None:
 
 
 def from_json(data: dict[str, Any]) -> Facts:
-    """The inverse of what ``store`` writes."""
+    """Return the inverse of what ``store`` writes."""
     return Facts(
         torch=data["torch"],
         modules=tuple(_module(item) for item in data["modules"]),

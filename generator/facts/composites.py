@@ -54,7 +54,7 @@ def traced(entries: Iterable[Any]) -> dict[str, list[str]]:
 
 
 def _functions(entry: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The public functions that the samples of ``entry`` fit: its own, its aliases', and those that write in place."""
+    """Yield the public functions that the samples of ``entry`` fit: its own, its aliases', and those that write in place."""
     import torch
 
     for variant in (entry, *entry.aliases):
@@ -115,7 +115,7 @@ def _run(function: Callable[..., Any], samples: list[Any]) -> set[str]:
 
 
 def _placed(sample: Any, device: str) -> Any:
-    """A copy of the sample on ``device``: functions that write in place spoil it."""
+    """Return a copy of the sample on ``device``: functions that write in place spoil it."""
     import torch
 
     return sample.transform(
@@ -137,7 +137,7 @@ def _text() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The command line; the exit status."""
+    """Return the command line; the exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m generator.facts.composites", description=__doc__.splitlines()[0]
     )

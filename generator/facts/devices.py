@@ -38,7 +38,7 @@ _WORD = re.compile(r"(?:^|_)(?:devices?|cuda)(?:_|$)|map_location")
 
 
 def is_device_parameter(member: Member | Method, parameter: Parameter) -> bool | None:
-    """Whether a parameter is a device (a device type, an index, or several of them).
+    """Tell whether a parameter is a device (a device type, an index, or several of them).
 
     ``True`` and ``False`` follow from what torch wrote; ``None`` means that the facts do not tell
     and that a curated decision is needed. ``member`` is what the parameter belongs to: methods of
@@ -76,7 +76,7 @@ def _by_default(name: str, default: str | None) -> bool | None:
 
 
 def _is_device(part: str) -> bool:
-    """A device, a way to write one, or a sequence of such."""
+    """Return a device, a way to write one, or a sequence of such."""
     inner = _SEQUENCE.fullmatch(part)
     if inner:
         return all(_is_device(item) for item in split_top(inner[1].removesuffix(", ..."), " | "))

@@ -46,7 +46,7 @@ def _without_signature(lines: list[str]) -> list[str]:
 
 
 def own_doc(value: object) -> object:
-    """The docstring that an object brings itself: none inherited, none made up by the library."""
+    """Return the docstring that an object brings itself: none inherited, none made up by the library."""
     if isinstance(value, type):
         doc = value.__doc__
         # dataclass and NamedTuple write "Name(field: type = default)", Enum of old Pythons a
@@ -66,7 +66,7 @@ def _documents_its_type(value: object) -> bool:
 
 
 def deprecation(value: object) -> str | None:
-    """What an object says about its deprecation: PEP 702's mark, a directive, or its summary."""
+    """Return what an object says about its deprecation: PEP 702's mark, a directive, or its summary."""
     if isinstance(value, type):
         mark = vars(value).get("__deprecated__")
     else:

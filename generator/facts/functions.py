@@ -1,4 +1,4 @@
-"""What the facts need of one ``def``: its head as source text, and the calls that may be operators.
+"""Read of one ``def`` what the facts need: its head as source text, and the calls that may be operators.
 
 Text instead of syntax trees: it is small, can be handed from one process to another, and most
 functions of a file are never asked about.

@@ -200,7 +200,7 @@ class _Builder:
 
 
 def _is_private_c(cls: type) -> bool:
-    """Whether this is one of torch's C++ classes that no program names, or stands in for one."""
+    """Tell whether this is one of torch's C++ classes that no program names, or stands in for one."""
     return cls.__module__ in ("torch._C", "torch._utils") and cls.__name__.startswith("_")
 
 

@@ -54,7 +54,7 @@ class Library:
             self._read_ahead(file for file in _files() if _is_asked_for(file))
 
     def source(self, module: str, path: str, is_package: bool) -> ModuleSource | None:
-        """What the file at ``path`` says as the module of that name; None where it is no source."""
+        """Return what the file at ``path`` says as the module of that name; None where it is no source."""
         file = _File(module, path, is_package)
         if file not in self._read:
             self._receive(file)
@@ -63,16 +63,16 @@ class Library:
         return self._read[file]
 
     def checked(self, module: str) -> ModuleSource | None:
-        """What a type checker reads for a module of torch: its stub, or else its source."""
+        """Return what a type checker reads for a module of torch: its stub, or else its source."""
         file = _checked(module)
         return self.source(*file) if file else None
 
     def visible(self, module: str) -> frozenset[str]:
-        """The names that a type checker sees in a module of torch."""
+        """Return the names that a type checker sees in a module of torch."""
         return visible(module, self.scope)
 
     def scope(self, module: str) -> Scope | None:
-        """What a type checker sees in the file of a module of torch; None where it has none."""
+        """Return what a type checker sees in the file of a module of torch; None where it has none."""
         file = _checked(module)
         if file is None:
             return None
@@ -97,18 +97,18 @@ class Library:
             self._outlining.append(self._pool.submit(_outline_all, chunk))
 
     def private(self) -> list[str]:
-        """Every module of torch below a name that starts with an underscore, sorted."""
+        """Return every module of torch below a name that starts with an underscore, sorted."""
         return sorted({file.module for file in _files() if not _is_public(file)})
 
     def file(self, module: str) -> tuple[str, bool]:
-        """Where a type checker reads a module of torch, and whether that is a package."""
+        """Tell where a type checker reads a module of torch, and whether that is a package."""
         file = _checked(module)
         if file is None:
             raise ModuleNotFoundError(module)
         return file.path, file.is_package
 
     def stubs(self) -> list[str]:
-        """Every module of torch that has a stub, sorted."""
+        """Return every module of torch that has a stub, sorted."""
         return sorted(file.module for file in _files() if file.path.endswith(".pyi"))
 
     def _read_ahead(self, files: Iterable[_File]) -> None:
@@ -153,7 +153,7 @@ def _outline_all(files: list[_File]) -> dict[_File, Scope | None]:
 
 
 def _imported(source: ModuleSource) -> Iterator[_File]:
-    """The files of private modules that public names of ``source`` come from."""
+    """Yield the files of private modules that public names of ``source`` come from."""
     public = [target for bound, target in source.imports.items() if not bound.startswith("_")]
     for path in (*public, *source.stars):
         while path.partition(".")[0] in ROOTS:
@@ -166,7 +166,7 @@ def _imported(source: ModuleSource) -> Iterator[_File]:
 
 
 def _is_asked_for(file: _File) -> bool:
-    """Whether every introspection reads a file of torch."""
+    """Tell whether every introspection reads a file of torch."""
     return _is_public(file) or file.path.endswith(".pyi")
 
 
@@ -176,7 +176,7 @@ def _is_public(file: _File) -> bool:
 
 @cache
 def _files() -> tuple[_File, ...]:
-    """Every source and stub in the torch package, sorted; its folders of headers hold none."""
+    """Return every source and stub in the torch package, sorted; its folders of headers hold none."""
     found: list[_File] = []
     stack = [(Path(_folder("torch")), "torch")]
     while stack:
@@ -200,7 +200,7 @@ def _files() -> tuple[_File, ...]:
 
 
 def _checked(module: str) -> _File | None:
-    """The file that a type checker reads for a module of torch: its stub, or else its source."""
+    """Return the file that a type checker reads for a module of torch: its stub, or else its source."""
     if module.partition(".")[0] != "torch":
         return None
     return _find(module, ".pyi") or _find(module, ".py")
@@ -208,7 +208,7 @@ def _checked(module: str) -> _File | None:
 
 @cache
 def _find(module: str, suffix: str) -> _File | None:
-    """The file of a module; asking Python's finders would run code."""
+    """Return the file of a module; asking Python's finders would run code."""
     top, _, rest = module.partition(".")
     base = os.path.join(_folder(top), *rest.split(".")) if rest else _folder(top)
     for path, is_package in (

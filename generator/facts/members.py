@@ -137,7 +137,7 @@ def _attributes(name: str, module: types.ModuleType) -> Iterator[tuple[str, bool
 
 
 def _reachable(name: str, walked: Walked) -> bool:
-    """Whether attribute access alone leads to a module, from ``torch`` downwards."""
+    """Tell whether attribute access alone leads to a module, from ``torch`` downwards."""
     parts = name.split(".")
     for size in range(2, len(parts) + 1):
         package = walked.modules.get(".".join(parts[: size - 1]))
@@ -148,7 +148,7 @@ def _reachable(name: str, walked: Walked) -> bool:
 
 
 def _newer(name: str, origins: Origins) -> frozenset[str]:
-    """Names that a module has only because of the Python that runs it (see ``differences``)."""
+    """Return names that a module has only because of the Python that runs it (see ``differences``)."""
     source = origins.source(name)
     if source is None:
         return frozenset()
@@ -158,7 +158,7 @@ def _newer(name: str, origins: Origins) -> frozenset[str]:
 
 
 def _lent(module: types.ModuleType) -> set[str]:
-    """Names of the module that a ``PropModule`` replaced and keeps as ``m``; it may answer for them."""
+    """Return names of the module that a ``PropModule`` replaced and keeps as ``m``; it may answer for them."""
     replaced = vars(module).get("m")
     return set(vars(replaced)) if isinstance(replaced, types.ModuleType) else set()
 
@@ -186,7 +186,7 @@ def _identify(path: str, value: object, flag: bool, origins: Origins) -> tuple[o
 
 
 def _python_name(origin: str) -> str:
-    """One name for what typing and typing_extensions share; they are the same object or not
+    """Return one name for what typing and typing_extensions share; they are the same object or not
     depending on the Python."""
     if origin.startswith("typing_extensions.") and notation.home(origin).startswith("typing."):
         return notation.home(origin)
@@ -263,7 +263,7 @@ def _is_constant(value: object) -> bool:
 
 
 def paths_by_module(collected: Collected) -> dict[str, list[str]]:
-    """Every exported path by the module it belongs to."""
+    """Return every exported path by the module it belongs to."""
     found: dict[str, list[str]] = defaultdict(list)
     for path in collected.canonical:
         found[path.rpartition(".")[0]].append(path)

@@ -32,7 +32,7 @@ def _is_call(name: str) -> bool:
 def device_methods(
     members: Iterable[Found], reader: Reader, builtins: Builtins
 ) -> tuple[Method, ...]:
-    """Every method that a torch class in the MRO of a public class defines in its own body."""
+    """Return every method that a torch class in the MRO of a public class defines in its own body."""
     reached: dict[type, list[Found]] = {}
     for found in members:
         if found.kind != "class" or found.helper or not isinstance(found.value, type):

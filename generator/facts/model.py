@@ -1,4 +1,4 @@
-"""What the generator knows about torch before anybody decides anything.
+"""The facts about torch, before anybody decides anything.
 
 Invariants that hold for every ``Facts`` value:
 

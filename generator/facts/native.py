@@ -45,7 +45,7 @@ class Builtins:
         }
 
     def _identities(self) -> dict[int, tuple[str, str]]:
-        """Which stub entry each live builtin is."""
+        """Tell which stub entry each live builtin is."""
         found: dict[int, tuple[str, str]] = {}
         for module, stub in sorted(self.stubs.items(), reverse=True):
             live = self._live(module)
@@ -91,7 +91,7 @@ class Builtins:
         return name
 
     def function(self, value: object) -> tuple[tuple[Signature, ...], Source]:
-        """All overloads of a builtin, and where they were found."""
+        """Return all overloads of a builtin, and where they were found."""
         entry = self._by_identity.get(id(value))
         if entry is None and getattr(value, "__module__", None) in self.stubs:
             entry = (str(value.__module__), str(getattr(value, "__name__", "")))

@@ -57,7 +57,7 @@ TYPING_SINCE_311 = frozenset(
 
 
 def home(path: str) -> str:
-    """The one path used here for a name that the standard library has in several places."""
+    """Return the one path used here for a name that the standard library has in several places."""
     module, _, name = path.rpartition(".")
     if module == "typing_extensions" and (
         name in _TYPING_310 or name in _ABC or name in _BUILTIN or f"typing.{name}" in HOMES
@@ -185,7 +185,7 @@ class _Qualify(ast.NodeTransformer):
 
 
 def expression(node: ast.expr, resolve: Resolve) -> str:
-    """A value expression with its free names written as dotted paths."""
+    """Return a value expression with its free names written as dotted paths."""
     bound = {item.arg for item in ast.walk(node) if isinstance(item, ast.arg)} | {
         item.id
         for item in ast.walk(node)
@@ -271,7 +271,7 @@ def value_text(value: object, resolve: Resolve) -> str | None:
 
 
 def is_alias(value: object) -> bool:
-    """Whether an object is a typing construct and not a class or function.
+    """Tell whether an object is a typing construct and not a class or function.
 
     Asked before ``isinstance(value, type)``, which Python 3.10 answers with True for ``list[int]``.
     """
@@ -282,7 +282,7 @@ def is_alias(value: object) -> bool:
 
 
 def default_text(text: str, resolve: Resolve) -> str:
-    """A default given as text, with its free names written as dotted paths."""
+    """Return a default given as text, with its free names written as dotted paths."""
     try:
         node = parsed(text)
     except SyntaxError:

@@ -32,7 +32,7 @@ class Origins:
         self._sources[source.name] = source
 
     def source(self, module: str) -> ModuleSource | None:
-        """The module's own text, if it is torch's and written in Python."""
+        """Return the module's own text, if it is torch's and written in Python."""
         if module not in self._sources:
             self._sources[module] = self._load(module)
         return self._sources[module]
@@ -51,7 +51,7 @@ class Origins:
         return self.library.source(module, path, package)
 
     def _beside(self, module: str) -> ModuleSource | None:
-        """A module that nobody imported, found as a file; asking Python's finders would run code."""
+        """Return a module that nobody imported, found as a file; asking Python's finders would run code."""
         parent, _, name = module.rpartition(".")
         for folder in _folders(sys.modules.get(parent)):
             base = os.path.join(folder, name)
@@ -61,7 +61,7 @@ class Origins:
         return None
 
     def chain(self, path: str) -> str | None:
-        """Where ``path`` (module and name) is defined; ``None`` if the text does not tell."""
+        """Tell where ``path`` (module and name) is defined; ``None`` if the text does not tell."""
         if path in self._chains:
             return self._chains[path] or None
         self._chains[path] = ""  # seen: breaks cycles

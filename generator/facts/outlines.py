@@ -32,7 +32,7 @@ _DEFINITIONS = re.compile(
 
 
 def outline(text: str) -> str:
-    """The source ``text`` with empty definitions, without comments and strings of several lines."""
+    """Return the source ``text`` with empty definitions, without comments and strings of several lines."""
     return _DEFINITIONS.sub(r"\1class \2: pass", _TOKENS.sub(_short, text))
 
 
@@ -44,7 +44,7 @@ def _short(token: re.Match[str]) -> str:
 
 
 def read_outline(module: str, path: str, is_package: bool) -> Scope | None:
-    """What a type checker sees in a file, as the whole file says too; None for one that is not Python."""
+    """Return what a type checker sees in a file, as the whole file says too; None for one that is not Python."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

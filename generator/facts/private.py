@@ -17,12 +17,12 @@ __all__ = ["chosen", "private_modules"]
 
 
 def chosen(library: Library) -> list[str]:
-    """The private modules of torch that facts tell of, sorted."""
+    """Return the private modules of torch that facts tell of, sorted."""
     return [name for name in library.private() if _is_near(name)]
 
 
 def private_modules(library: Library, public: Collection[str]) -> tuple[Private, ...]:
-    """What is seen in each of them; those in packages that are not among ``public`` are left out."""
+    """Return what is seen in each of them; those in packages that are not among ``public`` are left out."""
     names = [name for name in chosen(library) if _public_parent(name) in public]
     reached = _reached(library, {*names, *public}) if names else set()
     return tuple(
@@ -37,7 +37,7 @@ def private_modules(library: Library, public: Collection[str]) -> tuple[Private,
 
 
 def _reached(library: Library, known: set[str]) -> set[str]:
-    """The modules among ``known`` that a checker reads on its way through what ``torch`` imports."""
+    """Return the modules among ``known`` that a checker reads on its way through what ``torch`` imports."""
     reached: set[str] = set()
     waiting = ["torch"]
     while waiting:
@@ -52,17 +52,17 @@ def _reached(library: Library, known: set[str]) -> set[str]:
 
 
 def _is_near(module: str) -> bool:
-    """Whether at most one name follows the first one with an underscore; a script is no module."""
+    """Tell whether at most one name follows the first one with an underscore; a script is no module."""
     parts = module.split(".")
     first = next(number for number, part in enumerate(parts) if part.startswith("_"))
     return len(parts) - first <= 2 and parts[-1] != "__main__"
 
 
 def _public_parent(module: str) -> str:
-    """The public package that a private module is somewhere below."""
+    """Return the public package that a private module is somewhere below."""
     return module.partition("._")[0]
 
 
 def _is_offered(name: str) -> bool:
-    """Whether a program may import it: not ``_``, nor ``__all__`` and its like."""
+    """Tell whether a program may import it: not ``_``, nor ``__all__`` and its like."""
     return name != "_" and not (name.startswith("__") and name.endswith("__"))

@@ -33,7 +33,7 @@ def counts(facts: Facts) -> dict[str, int | str | dict[str, int]]:
 
 @contextlib.contextmanager
 def progress_bar(stream: TextIO) -> Iterator[Progress | None]:
-    """A bar on a terminal, nothing elsewhere."""
+    """Show a bar on a terminal, nothing elsewhere."""
     if not stream.isatty():
         yield None
         return

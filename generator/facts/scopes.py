@@ -29,7 +29,7 @@ class Scope(NamedTuple):
 
 
 def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bool) -> Scope:
-    """The scope of a file with these statements."""
+    """Return the scope of a file with these statements."""
     names: set[str] = set()
     deleted: set[str] = set()
     imports: set[str] = set()
@@ -91,7 +91,7 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
 
 
 def visible(module: str, scope_of: Callable[[str], Scope | None]) -> frozenset[str]:
-    """Names that a checker sees in ``module``; ``scope_of`` gives a module's scope, None if it has none."""
+    """Return names that a checker sees in ``module``; ``scope_of`` gives a module's scope, None if it has none."""
     return frozenset(_bound(module, scope_of, ()))
 
 
@@ -122,13 +122,13 @@ def absolute(module: str, is_package: bool, level: int, target: str | None) -> s
 
 
 def _packages(module: str) -> list[str]:
-    """What ``import a.b.c`` imports: a, a.b and a.b.c."""
+    """Return what ``import a.b.c`` imports: a, a.b and a.b.c."""
     parts = module.split(".")
     return [".".join(parts[:size]) for size in range(1, len(parts) + 1)]
 
 
 def _exports(alias: ast.alias, stub: bool) -> bool:
-    """Whether an import binds a name for others: a stub has to say so with ``import x as x``."""
+    """Tell whether an import binds a name for others: a stub has to say so with ``import x as x``."""
     return not stub or alias.asname == alias.name
 
 
@@ -167,7 +167,7 @@ def _is_type_checking(test: ast.expr) -> bool:
 
 
 def _is_other_platform(test: ast.expr) -> bool:
-    """Whether the test holds on Windows or macOS alone: a checker skips its branch on all other platforms."""
+    """Tell whether the test holds on Windows or macOS alone: a checker skips its branch on all other platforms."""
     match test:
         case ast.BoolOp(op=ast.And(), values=values):
             return any(map(_is_other_platform, values))
@@ -189,7 +189,7 @@ def _is_other_platform(test: ast.expr) -> bool:
 
 
 def _targets(target: ast.expr) -> set[str]:
-    """The names that are bound or deleted; in ``table[key] = value`` none is."""
+    """Return the names that are bound or deleted; in ``table[key] = value`` none is."""
     return {
         node.id
         for node in ast.walk(target)

@@ -28,13 +28,13 @@ _WRAPPERS = 20  # longest chain of __wrapped__ that is followed
 
 
 def is_torch(value: object) -> bool:
-    """Whether an object says that a torch module defined it."""
+    """Tell whether an object says that a torch module defined it."""
     module = getattr(value, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in ROOTS
 
 
 def unwrap(value: object) -> types.FunctionType | None:
-    """The Python function whose signature ``inspect`` would report, if there is one."""
+    """Return the Python function whose signature ``inspect`` would report, if there is one."""
     for _ in range(_WRAPPERS):
         if isinstance(value, (staticmethod, classmethod, types.MethodType)):
             value = value.__func__
@@ -50,7 +50,7 @@ def unwrap(value: object) -> types.FunctionType | None:
 
 
 def _only_warns(constructor: object) -> bool:
-    """Whether this ``__new__`` is what ``@deprecated`` puts around ``object``'s own."""
+    """Tell whether this ``__new__`` is what ``@deprecated`` puts around ``object``'s own."""
     wrapper = constructor.__func__ if isinstance(constructor, staticmethod) else constructor
     return getattr(wrapper, "__wrapped__", None) is object.__new__
 
@@ -64,19 +64,19 @@ class Speller:
         self._defaults: dict[str, str] = {}
 
     def annotation(self, text: str) -> str:
-        """An annotation, given as it is written."""
+        """Return an annotation, given as it is written."""
         if text not in self._annotations:
             self._annotations[text] = notation.from_text(text, self.resolve)
         return self._annotations[text]
 
     def default(self, text: str) -> str:
-        """A default, given as it is written."""
+        """Return a default, given as it is written."""
         if text not in self._defaults:
             self._defaults[text] = notation.default_text(text, self.resolve)
         return self._defaults[text]
 
     def signature(self, function: Function, bound: bool = False) -> Signature:
-        """The signature of a ``def``; ``bound`` leaves out its first parameter."""
+        """Return the signature of a ``def``; ``bound`` leaves out its first parameter."""
         parameters = [self._parameter(item) for item in function.arguments]
         static = "staticmethod" in function.decorators
         if bound and not static and parameters and parameters[0].kind != "var_positional":
@@ -101,7 +101,7 @@ class Reader:
         self._spellers: dict[str, Speller] = {}
 
     def node(self, function: types.FunctionType) -> tuple[ModuleSource, Function] | None:
-        """The ``def`` that made a function, with the file it stands in."""
+        """Return the ``def`` that made a function, with the file it stands in."""
         # __globals__ names the module that holds the text, also for functions that were copied.
         module = function.__globals__.get("__name__")
         source = self.origins.source(module) if isinstance(module, str) else None
@@ -131,7 +131,7 @@ class Reader:
         return tuple(speller.signature(item, bound) for item in nodes)
 
     def speller(self, module: str) -> Speller:
-        """A ``Speller`` for text that is written in ``module``."""
+        """Return a ``Speller`` for text that is written in ``module``."""
         if module not in self._spellers:
             resolve = functools.partial(self.origins.resolve_in, module)
             self._spellers[module] = Speller(resolve)
@@ -164,7 +164,7 @@ class Reader:
         ]
 
     def constructor(self, cls: type) -> tuple[Signature, ...] | type:
-        """How Python code makes instances of ``cls``.
+        """Tell how Python code makes instances of ``cls``.
 
         Returns signatures, or the class that has to be looked up in a stub because its constructor
         is written in C++. ``()`` where the standard library defines it: its parameters are Python's

@@ -228,7 +228,7 @@ class _Collector:
 
 
 def _functions(tree: ast.Module) -> Iterator[FunctionNode]:
-    """Every function, at any depth; they stand in statements only, so expressions need no visit."""
+    """Yield every function, at any depth; they stand in statements only, so expressions need no visit."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()

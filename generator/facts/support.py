@@ -14,7 +14,7 @@ Table = dict[BackendName, "str | None"]
 
 
 def support(operator: Operator) -> Table:
-    """The dispatch key that answers per backend; ``None`` where no kernel is registered.
+    """Return the dispatch key that answers per backend; ``None`` where no kernel is registered.
 
     The order is the dispatcher's: the backend's own kernel, then the explicit composites, then the
     implicit one. An implicit composite is made of other operators, so that its answer is only as
@@ -40,11 +40,11 @@ class Operators:
         return name in self._by_name
 
     def overloads(self, name: str) -> tuple[Operator, ...]:
-        """All overloads of a base name; ``()`` for an unknown one."""
+        """Return all overloads of a base name; ``()`` for an unknown one."""
         return tuple(self._by_name.get(name, ()))
 
     def of(self, member: Member) -> tuple[Operator, ...]:
-        """All overloads of all operators behind a public function."""
+        """Return all overloads of all operators behind a public function."""
         return tuple(item for name in member.operators for item in self.overloads(name))
 
     def support(self, member: Member) -> Table | None:

@@ -16,7 +16,7 @@ class Text:
         self._ascii = text.isascii()
 
     def of(self, node: ast.expr) -> str:
-        """The node's own text as it is written, breaks included."""
+        """Return the node's own text as it is written, breaks included."""
         lineno, start = node.lineno, node.col_offset
         end_lineno, end = node.end_lineno or lineno, node.end_col_offset
         if self._ascii and lineno == end_lineno:
@@ -28,13 +28,13 @@ class Text:
         return b"\n".join(lines).decode()
 
     def lines(self, node: ast.stmt) -> str:
-        """All lines on which a statement stands."""
+        """Return all lines on which a statement stands."""
         return "\n".join(self._lines[node.lineno - 1 : node.end_lineno])
 
 
 @cache
 def parsed(text: str) -> ast.expr:
-    """The tree of an expression that stood in a file; shared, so not to be changed.
+    """Return the tree of an expression that stood in a file; shared, so not to be changed.
 
     Raises ``SyntaxError`` where it is none.
     """
@@ -42,7 +42,7 @@ def parsed(text: str) -> ast.expr:
 
 
 def within(text: str, node: ast.expr) -> str:
-    """What a node of ``parsed(text)`` was written as."""
+    """Return what a node of ``parsed(text)`` was written as."""
     return Text(_bracketed(text)).of(node)
 
 
@@ -52,7 +52,7 @@ def _bracketed(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """An expression on one line; comments at line ends go."""
+    """Return an expression on one line; comments at line ends go."""
     if "\n" not in text:
         return text.strip()
     try:

@@ -49,7 +49,7 @@ class Walked:
 
 
 def is_public(path: str) -> bool:
-    """Whether no part of a dotted path starts with an underscore."""
+    """Tell whether no part of a dotted path starts with an underscore."""
     return not any(part.startswith("_") for part in path.split("."))
 
 
@@ -77,7 +77,7 @@ def requirements(distribution: str = "torch") -> frozenset[str]:
 
 
 def _packages(distribution: importlib.metadata.Distribution) -> set[str]:
-    """Its import names: as it lists them, or by its files, which Python 3.10 does not look at."""
+    """Return its import names: as it lists them, or by its files, which Python 3.10 does not look at."""
     listed = distribution.read_text("top_level.txt")
     if listed:
         return set(listed.split())
@@ -86,7 +86,7 @@ def _packages(distribution: importlib.metadata.Distribution) -> set[str]:
 
 
 def _vendored() -> frozenset[str]:
-    """What setuptools brings along and lends to everybody where it is not installed itself."""
+    """Return what setuptools brings along and lends to everybody where it is not installed itself."""
     spec = importlib.machinery.PathFinder.find_spec("setuptools")
     if spec is None or spec.origin is None:
         return frozenset()
@@ -124,7 +124,7 @@ class _OnlyRequirements(importlib.abc.MetaPathFinder):
         return top.startswith("_sysconfigdata")  # Python's own data about its build
 
     def find_distributions(self, context: Any = None) -> Iterable[importlib.metadata.Distribution]:
-        """What ``importlib.metadata`` asks of finders; requirements are checked by import only."""
+        """Yield what ``importlib.metadata`` asks of finders; requirements are checked by import only."""
         for finder in self.finders:
             if hasattr(finder, "find_distributions"):
                 yield from finder.find_distributions(context)

@@ -19,7 +19,7 @@ _PLAIN = ("cpu", "cuda", "mps", "mlx")
 def columns_of_routed(
     capability: Capability, spelling: str, name: str, evidence: Evidence
 ) -> Columns:
-    """The columns of one spelling of a capability; evidence goes by the member's own name."""
+    """Return the columns of one spelling of a capability; evidence goes by the member's own name."""
     columns: Columns = {}
     for backend in (*_PLAIN, "sim"):
         cell = capability.cells[backend]
@@ -38,7 +38,7 @@ def columns_of_routed(
 def columns_of_translated(
     member: Member, lacking: Mapping[str, str], evidence: Evidence
 ) -> Columns:
-    """A function whose device arguments are translated: torch's own runs on the target.
+    """Return a function whose device arguments are translated: torch's own runs on the target.
 
     ``lacking`` says of backends whose device refuses the call why it does.
     """
@@ -57,7 +57,7 @@ def columns_of_translated(
 def columns_of_same(
     member: Member, compat: Compat, lacking: Mapping[str, str], evidence: Evidence
 ) -> Columns:
-    """A member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
+    """Return a member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
     support = {
         **compat.cells(member),
         **{backend: ("unsupported", why) for backend, why in lacking.items()},

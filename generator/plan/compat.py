@@ -113,7 +113,7 @@ class Compat:
         return self._on_mlx(name, alone) if backend == "mlx" else self._kernel(name, backend, alone)
 
     def _parts(self, member: Member, names: list[str]) -> tuple[str, ...]:
-        """What ``member`` was seen to run, where its own operators tell nothing and these have kernels."""
+        """Return what ``member`` was seen to run, where its own operators tell nothing and these have kernels."""
         if not all(self._dispatch(self._part(name)) == {IMPLICIT} for name in names):
             return ()
         seen = next(
@@ -123,7 +123,7 @@ class Compat:
         return () if any(self._dispatch(part) == {IMPLICIT} for part in parts) else parts
 
     def _of_parts(self, parts: tuple[str, ...], backend: str) -> tuple[str, str] | None:
-        """The answer of a composite by its parts; None where these may be others on this backend."""
+        """Return the answer of a composite by its parts; None where these may be others on this backend."""
         elsewhere = {_KEYS["cuda"], *_COMPOSITES}
         if backend != "cpu" and not all(self._dispatch(part) & elsewhere for part in parts):
             return None  # a kernel for the CPU alone: another device has its own
@@ -173,15 +173,15 @@ class Compat:
         return "fallback", f"no kernel for MLX{through}: dispatch key CPU, and back"
 
     def _is_dense(self, name: str) -> bool:
-        """Whether ``name`` works on dense tensors somewhere; a Python function calls others in a branch."""
+        """Tell whether ``name`` works on dense tensors somewhere; a Python function calls others in a branch."""
         return bool(self._dispatch(name) & {*_KEYS.values(), *_COMPOSITES})
 
     def _dispatch(self, name: str) -> frozenset[str]:
-        """Every dispatch key under which some overload of ``name`` has a kernel."""
+        """Return every dispatch key under which some overload of ``name`` has a kernel."""
         return frozenset(key for item in self._by_name[name] for key in item.dispatch)
 
     def _part(self, name: str) -> str:
-        """The operator that does the work of ``name``; itself where it has kernels, or nothing tells."""
+        """Return the operator that does the work of ``name``; itself where it has kernels, or nothing tells."""
         seen = {name}
         while all(item.composite == "implicit" for item in self._by_name[name]):
             plain = name.removeprefix("special_")
@@ -195,12 +195,12 @@ class Compat:
 
 
 def _functional(name: str) -> str:
-    """The functional form of an in-place operator."""
+    """Return the functional form of an in-place operator."""
     return name[:-1] if name.endswith("_") and not name.endswith("__") else name
 
 
 def _some(names: Iterable[str]) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     listed = list(names)
     more = len(listed) - _NAMED
     return ", ".join(listed[:_NAMED]) + (f" and {more} more" if more > 0 else "")
@@ -211,5 +211,5 @@ _ORDER = ("same", "fallback", "unsupported")
 
 
 def _worst(answers: list[tuple[str, str]]) -> tuple[str, str]:
-    """A function is answered as well as the worst of its operators."""
+    """Return a function is answered as well as the worst of its operators."""
     return max(answers, key=lambda answer: _ORDER.index(answer[0]))

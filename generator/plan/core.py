@@ -36,7 +36,7 @@ class Core:
         return bool(self._having(name))
 
     def find(self, name: str, where: str) -> str:
-        """The dotted path of the one module called ``name``; ``where`` says who asks.
+        """Return the dotted path of the one module called ``name``; ``where`` says who asks.
 
         Raises:
             GenerationError: no module has the name, or more than one.
@@ -58,7 +58,7 @@ class Core:
         return found[0]
 
     def path(self, dotted: str) -> Path:
-        """The file of a module that :meth:`find` found."""
+        """Return the file of a module that :meth:`find` found."""
         return self._paths[dotted]
 
     def _having(self, name: str) -> list[str]:

@@ -11,7 +11,7 @@ __all__ = ["curated_devices", "device_parameters", "undecided_error"]
 
 
 def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the parameters of ``member`` that are devices, and of those nobody has decided.
+    """Return names of the parameters of ``member`` that are devices, and of those nobody has decided.
 
     Only functions are asked: constructors are shims' business.
     """
@@ -34,7 +34,7 @@ def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], 
 
 
 def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
-    """The entry of ``devices.toml`` with the longest dotted prefix of one of the member's names."""
+    """Return the entry of ``devices.toml`` with the longest dotted prefix of one of the member's names."""
     best: tuple[int, DeviceRoute] | None = None
     for path in member.exports:
         parts = path.split(".")
@@ -46,7 +46,7 @@ def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
 
 
 def undecided_error(parameters: list[str]) -> GenerationError:
-    """What to say when the facts leave it open whether parameters are devices."""
+    """Return what to say when the facts leave it open whether parameters are devices."""
     return GenerationError(
         f"{len(parameters)} parameters may or may not be devices: {', '.join(sorted(parameters))}. "
         "Decide each in generator/routes/devices.toml."

@@ -57,7 +57,7 @@ class Emitted:
 
 
 def own_backend(dotted: str) -> str | None:
-    """The backend on which ``dotted`` is torch's own answer, where the mirror gives way to it."""
+    """Return the backend on which ``dotted`` is torch's own answer, where the mirror gives way to it."""
     if dotted.startswith("torch.mps."):
         return "mps"
     if dotted.startswith(("torch.xpu.", "torch.mtia.")):
@@ -66,12 +66,12 @@ def own_backend(dotted: str) -> str | None:
 
 
 def asked(home: str | None) -> str:
-    """The function of ``tdev_core.backend`` that tells the arms of a mirror apart."""
+    """Return the function of ``tdev_core.backend`` that tells the arms of a mirror apart."""
     return f"instead_of_{home}" if home else "current"
 
 
 def _away(dotted: str) -> tuple[str, ...]:
-    """The backends on which a definition of ``dotted`` runs: at home the mirror gives way to torch's own."""
+    """Return the backends on which a definition of ``dotted`` runs: at home the mirror gives way to torch's own."""
     return tuple(backend for backend in BACKENDS if backend != own_backend(dotted))
 
 
@@ -88,7 +88,7 @@ _TRANSLATORS = {
 def emit_routed(
     capability: Capability, dotted: str, member: Member, core: Core, original: str
 ) -> Emitted:
-    """The function ``dotted`` answered by the cells of ``capability``.
+    """Return the function ``dotted`` answered by the cells of ``capability``.
 
     ``original`` is the expression that reaches torch's own function.
     """
@@ -164,7 +164,7 @@ def _merged(bodies: Mapping[str, tuple[str, ...]]) -> tuple[Arm, ...]:
 def emit_bound(
     capability: Capability, dotted: str, member: Member, core: Core, original: str
 ) -> Emitted:
-    """The class or value ``dotted``, picked once at import by the cells of ``capability``.
+    """Return the class or value ``dotted``, picked once at import by the cells of ``capability``.
 
     ``original`` is the expression that reaches torch's own object.
     """
@@ -204,13 +204,13 @@ def emit_bound(
 
 
 def _script(dotted: str, member: Member) -> str:
-    """The operator that TorchScript knows a builtin of torch's top level as."""
+    """Return the operator that TorchScript knows a builtin of torch's top level as."""
     name = dotted.rpartition(".")[2]
     return f"aten::{name}" if member.kind == "builtin" and dotted == f"torch.{name}" else ""
 
 
 def pinning(member: Member | Method) -> tuple[str, ...]:
-    """The parameter that asks for page-locked memory, which torch refuses where there is no CUDA."""
+    """Return the parameter that asks for page-locked memory, which torch refuses where there is no CUDA."""
     names = {
         parameter.name for signature in member.signatures for parameter in signature.parameters
     }
@@ -252,7 +252,7 @@ def _translated_anyhow(
     core: Core,
     original: str,
 ) -> Emitted:
-    """A builtin or an overloaded function: whatever the arguments, the device among them."""
+    """Return a builtin or an overloaded function: whatever the arguments, the device among them."""
     positions = {device: _one_position(dotted, member, device) for device in devices}
     placed = [position for position in positions.values() if position is not None]
     body: list[str] = []

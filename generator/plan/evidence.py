@@ -1,4 +1,4 @@
-"""What tests have executed, per function and backend; read from ``generator/evidence/*.json``.
+"""The evidence: functions that tests have executed, per backend; read from ``generator/evidence/*.json``.
 
 The files are written by ``python tests/mirror/exercise.py --write``, which calls functions and classes through
 the mirror on each backend that CI has; a cell says ``executed`` only if its member is listed there, and
@@ -26,7 +26,7 @@ class Evidence:
     names: dict[tuple[str, str], str]
 
     def of(self, dotted: str, backend: str) -> str:
-        """The evidence for ``dotted`` on ``backend``; ``checked`` where nothing executed it."""
+        """Return the evidence for ``dotted`` on ``backend``; ``checked`` where nothing executed it."""
         return self.names.get((backend, dotted), "checked")
 
 

@@ -133,7 +133,7 @@ class _Planner:
                 self.capability_of[member.name] = (capability, spelling)
 
     def _private(self, spelling: str) -> Member | None:
-        """A name with a leading underscore that large programs use; the facts hold public ones only."""
+        """Return a name with a leading underscore that large programs use; the facts hold public ones only."""
         home, _, name = spelling.rpartition(".")
         if not name.startswith("_") or name not in self.visible.get(home, ()):
             return None
@@ -148,7 +148,7 @@ class _Planner:
         return member
 
     def _check_scope(self) -> None:
-        """Every function of the modules in scope has a route; a new one in torch announces itself."""
+        """Refuse a function of the modules in scope without a route: a new one in torch announces itself."""
         lacking: list[str] = []
         for member in self.facts.members:
             if member.helper or member.kind not in (*_CALLABLE, "class"):
@@ -213,13 +213,13 @@ class _Planner:
         return emit_bound(renamed, dotted, member, self.core, self.reach.expression(member))
 
     def _home_name(self, member: Member) -> str:
-        """The path at which the mirror defines ``member``; every other export hands it on."""
+        """Return the path at which the mirror defines ``member``; every other export hands it on."""
         return member.name
 
     # -- what is emitted ---------------------------------------------------------------------------
 
     def _mirrors(self) -> dict[str, Any]:
-        """The modules that need a module of their own: those that export a routed member, and their
+        """Return the modules that need a module of their own: those that export a routed member, and their
         ancestors, since the import system binds a submodule on its package."""
         own: set[str] = {"torch"}
         for name in self.emitted:
@@ -256,7 +256,7 @@ class _Planner:
         }
 
     def _planned(self, row: Planned) -> dict[str, Any]:
-        """A function of the migration plan: the member that answers for it, if any does."""
+        """Return a function of the migration plan: the member that answers for it, if any does."""
         member = self.by_export.get(row.successor or row.dotted)
         return {
             "category": row.category,
@@ -278,6 +278,6 @@ def _binds(capability: Capability) -> bool:
 
 
 def _defined_outside(member: Member, scope: Iterable[str]) -> bool:
-    """Whether ``member`` only passes through the modules in scope: torch defines it elsewhere."""
+    """Tell whether ``member`` only passes through the modules in scope: torch defines it elsewhere."""
     home = member.name.rpartition(".")[0]
     return home not in scope

@@ -31,7 +31,7 @@ class Planned:
 
 
 def read_planned(tables: Mapping[str, Any]) -> tuple[Planned, ...]:
-    """The rows of the file, sorted by category and name.
+    """Return the rows of the file, sorted by category and name.
 
     Raises:
         GenerationError: a key is unknown, a function is listed twice, or an entry under ``gone`` has

@@ -20,7 +20,7 @@ _WHERE = "private_modules.toml"
 
 
 def read_private(tables: Mapping[str, Any], where: str) -> Mapping[str, str]:
-    """The modules, each with who imports it.
+    """Return the modules, each with who imports it.
 
     Raises:
         GenerationError: there are more than :data:`MOST`, or one does not say who imports it.
@@ -36,7 +36,7 @@ def read_private(tables: Mapping[str, Any], where: str) -> Mapping[str, str]:
 def catalogued(
     private: Iterable[Private], listed: Mapping[str, str], torch: str
 ) -> dict[str, dict[str, Any]]:
-    """The catalog's rows of the listed modules.
+    """Return the catalog's rows of the listed modules.
 
     Raises:
         GenerationError: torch has no such module, or a package on the way is not listed.

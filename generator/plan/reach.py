@@ -25,7 +25,7 @@ class Reach:
         self._visible = visible
 
     def expression(self, member: Member) -> str:
-        """An expression that reaches torch's own object, by attributes that lead there.
+        """Return an expression that reaches torch's own object, by attributes that lead there.
 
         ``torch.nn.parallel.replicate`` is a function although a module has that name too, so that
         nothing can be reached through it; and names that torch makes at run time are unknown to a
@@ -45,7 +45,7 @@ class Reach:
         return open_[0] if name in self._visible.get(home, ()) else f'vars({home})["{name}"]'
 
     def seen(self, module: str) -> bool:
-        """Whether a type checker that has read ``import torch`` knows the module by attributes."""
+        """Tell whether a type checker that has read ``import torch`` knows the module by attributes."""
         while "." in module:
             parent, _, leaf = module.rpartition(".")
             if leaf not in self._visible.get(parent, ()):

@@ -14,7 +14,7 @@ __all__ = ["category", "definition_row", "member_row", "module_row"]
 
 
 def module_row(module: Module, loaded: Collection[str]) -> dict[str, Any]:
-    """A module; ``loaded`` are private submodules without a stub that ``import torch`` makes attributes of it."""
+    """Return a module; ``loaded`` are private submodules without a stub that ``import torch`` makes attributes of it."""
     children = {leaf for leaf, target in module.modules if target == f"{module.name}.{leaf}"}
     offered = {*module.names, *module.declared, *children}
     typed = sorted(name for name in module.visible if name in offered or _is_private(name))
@@ -32,7 +32,7 @@ def module_row(module: Module, loaded: Collection[str]) -> dict[str, Any]:
 def member_row(
     member: Member, category: tuple[str, str], mirror: str, devices: Collection[str]
 ) -> dict[str, Any]:
-    """A member but for its columns; ``mirror`` says how the mirror hands it out."""
+    """Return a member but for its columns; ``mirror`` says how the mirror hands it out."""
     row: dict[str, Any] = {
         "kind": member.kind,
         "signatures": [
@@ -84,7 +84,7 @@ def category(member: Member, categories: Mapping[str, tuple[str, str]]) -> tuple
 
 
 def definition_row(emitted: Emitted) -> dict[str, Any]:
-    """A definition of an emitted module."""
+    """Return a definition of an emitted module."""
     row = asdict(emitted)
     row["arms"] = [{"backends": list(arm.backends), "body": list(arm.body)} for arm in emitted.arms]
     row["modules"] = list(emitted.modules)
@@ -92,5 +92,5 @@ def definition_row(emitted: Emitted) -> dict[str, Any]:
 
 
 def _is_private(name: str) -> bool:
-    """Whether libraries may use it all the same, as they do ``_Loss``; not ``_``, nor ``__all__`` and its like."""
+    """Tell whether libraries may use it all the same, as they do ``_Loss``; not ``_``, nor ``__all__`` and its like."""
     return name.startswith("_") and name != "_" and not name.endswith("__")

@@ -21,7 +21,7 @@ _PLACES = {"torch._C.TensorBase": "torch.Tensor"}
 def plan_shims(
     facts: Facts, routes: Routes, by_export: Mapping[str, Member], core: Core
 ) -> list[dict[str, Any]]:
-    """One row for each method to replace, sorted.
+    """Return one row for each method to replace, sorted.
 
     Complete by construction: a method with a parameter that is, or might be, a device either gets a
     row or has an entry in ``shims*.toml`` that says why it needs none.
@@ -74,7 +74,7 @@ def plan_shims(
 
 
 def _by_owner(routes: Routes, by_export: Mapping[str, Member]) -> dict[str, ShimRoute]:
-    """The entries under the name of the class that defines the method, as the facts spell it."""
+    """Return the entries under the name of the class that defines the method, as the facts spell it."""
     result: dict[str, ShimRoute] = {}
     for dotted, route in routes.shims.items():
         owner, _, name = dotted.rpartition(".")
@@ -101,7 +101,7 @@ def _row(owner: str, method: Method, devices: tuple[str, ...], factory: str) -> 
 
 
 def _factory(route: ShimRoute, core: Core) -> str:
-    """The factory of an entry, its module as a dotted path; empty if it has none."""
+    """Return the factory of an entry, its module as a dotted path; empty if it has none."""
     if not route.factory:
         return ""
     module, _, function = route.factory.partition(":")
@@ -131,7 +131,7 @@ def _classes(facts: Facts) -> set[str]:
 
 
 def _is_private(owner: str, facts: Facts) -> bool:
-    """Whether the facts, which are about what is public, cannot know the class ``owner``.
+    """Tell whether the facts, which are about what is public, cannot know the class ``owner``.
 
     A test looks for it in the installed torch.
     """

@@ -12,7 +12,7 @@ ANY = "(*args: Any, **kwargs: Any) -> Any"
 
 
 def signature_text(signature: Signature | None, where: str) -> str:
-    """The parameters and the result of a definition, as source; ``where`` is told in an error."""
+    """Return the parameters and the result of a definition, as source; ``where`` is told in an error."""
     if signature is None:
         return ANY
     parts: list[str] = []
@@ -50,7 +50,7 @@ def _parameter_text(parameter: Parameter, where: str) -> str:
 
 
 def pass_through(signature: Signature | None) -> str:
-    """The argument list that hands every parameter on."""
+    """Return the argument list that hands every parameter on."""
     if signature is None:
         return "*args, **kwargs"
     parts = []

@@ -33,7 +33,7 @@ _CHUNK = 8000  # characters that a worker is given at a time: a tenth of a secon
 
 @contextmanager
 def formatting() -> Iterator[Formatter]:
-    """A formatter; its worker processes, if it needs any, end with the block."""
+    """Give a formatter; its worker processes, if it needs any, end with the block."""
     with ExitStack() as stack:
         yield Formatter(stack)
 
@@ -78,7 +78,7 @@ class Formatter:
             self._waiting = {}
 
     def finish(self) -> dict[str, str]:
-        """Every file that was added, formatted.
+        """Return every file that was added, formatted.
 
         Raises:
             GenerationError: black cannot parse one.

@@ -28,5 +28,5 @@ _FILE = re.compile(
 
 
 def only_imports(text: str) -> bool:
-    """Whether ``text`` is a comment, a docstring and imports, just as black leaves them at 100 columns."""
+    """Tell whether ``text`` is a comment, a docstring and imports, just as black leaves them at 100 columns."""
     return _FILE.fullmatch(text) is not None

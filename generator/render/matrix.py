@@ -29,7 +29,7 @@ FIELDS = (
 
 
 def matrix_text(catalog: dict[str, Any]) -> str:
-    """The table as JSON, one line for each row."""
+    """Return the table as JSON, one line for each row."""
     categories = _Numbers()
     cells = _Numbers()
     rows: list[list[Any]] = []
@@ -59,7 +59,7 @@ def matrix_text(catalog: dict[str, Any]) -> str:
 
 
 def _reached_otherwise(member: dict[str, Any], planned: Iterable[str]) -> bool:
-    """Whether only a name that torch dropped leads from the plan to ``member``."""
+    """Tell whether only a name that torch dropped leads from the plan to ``member``."""
     return not any(path in planned for path in member["exports"])
 
 
@@ -122,7 +122,7 @@ class _Numbers:
         self._of: dict[str, int] = {}
 
     def of(self, value: Any) -> int:
-        """The number of ``value``."""
+        """Return the number of ``value``."""
         key = json.dumps(value)
         if key not in self._of:
             self._of[key] = len(self.items)

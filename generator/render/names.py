@@ -14,7 +14,7 @@ __all__ = ["names_text"]
 
 
 def names_text(catalog: dict[str, Any]) -> str:
-    """The table as JSON."""
+    """Return the table as JSON."""
     below: dict[str, set[str]] = defaultdict(set)
     for name in (*catalog["modules"], *catalog["private"], *catalog["untyped"]):
         package, _, leaf = name.rpartition(".")

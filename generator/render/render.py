@@ -22,7 +22,7 @@ _EMITTED = ("_modules.py.j2", "_shims.py.j2")
 
 
 def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
-    """Every file of ``generated/`` with its text, by path relative to it, in POSIX form.
+    """Return every file of ``generated/`` with its text, by path relative to it, in POSIX form.
 
     Raises:
         GenerationError: a template asks for something the catalog does not have, or emits text that
@@ -71,7 +71,7 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
 
 
 def _target(name: str, catalog: dict[str, Any]) -> str:
-    """The path of the module's stub, and of its source if it has one, without the suffix.
+    """Return the path of the module's stub, and of its source if it has one, without the suffix.
 
     A stub without a source stands in a folder, also where torch's module is none: pyright warns of a
     ``hub.pyi`` that it finds no ``hub.py`` for, and takes a folder for a package of modules.

@@ -41,25 +41,25 @@ class Stubs:
                 self.named.add(name)
 
     def _typed(self, name: str) -> list[str]:
-        """The names that a checker finds in the text of torch's module."""
+        """Return the names that a checker finds in the text of torch's module."""
         row = self.modules.get(name)
         typed: list[str] = row["typed"] if row is not None else self.private[name]["names"]
         return typed
 
     def _loaded(self, name: str) -> list[str]:
-        """The private submodules without a stub that a checker knows as attributes of the module."""
+        """Return the private submodules without a stub that a checker knows as attributes of the module."""
         row = self.modules.get(name)
         loaded: list[str] = (row if row is not None else self.private[name])["loaded"]
         return loaded
 
     def _children(self, name: str) -> Iterator[tuple[str, str]]:
-        """The public submodules of a module, each with the name that it has there."""
+        """Yield the public submodules of a module, each with the name that it has there."""
         for leaf, target in self.modules.get(name, {"modules": []})["modules"]:
             if target == f"{name}.{leaf}":
                 yield leaf, target
 
     def view(self, name: str) -> dict[str, Any]:
-        """The view of one stub."""
+        """Return the view of one stub."""
         typed = self._typed(name)
         attributes = dict(self.modules[name]["modules"]) if name in self.modules else {}
         modules: list[dict[str, str]] = []

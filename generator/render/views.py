@@ -1,4 +1,4 @@
-"""What each template gets to see: plain dictionaries cut out of the catalog."""
+"""Views: plain dictionaries that templates get to see, cut out of the catalog."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["module_view", "root_view"]
 
 
 def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
-    """The view of one mirror module."""
+    """Return the view of one mirror module."""
     mirror = catalog["mirrors"][name]
     definitions = mirror["definitions"]
     return {
@@ -36,7 +36,7 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reaches(name: str, rows: list[dict[str, Any]]) -> dict[str, bool]:
-    """Whether the code of a mirror names torch, and its torch module by attributes."""
+    """Tell whether the code of a mirror names torch, and its torch module by attributes."""
     sources = [f"def f{row['signature'] or '()'}: ..." for row in rows]
     for row in rows:
         for arm in row["arms"]:
@@ -51,7 +51,7 @@ def _reaches(name: str, rows: list[dict[str, Any]]) -> dict[str, bool]:
 
 
 def _is_declared(row: dict[str, Any]) -> bool:
-    """Whether a class or value is assigned in several arms, and so declared before them."""
+    """Tell whether a class or value is assigned in several arms, and so declared before them."""
     return row["kind"] == "bound" and len(row["arms"]) > 1
 
 
@@ -71,12 +71,12 @@ def _objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _early(name: str, mirror: dict[str, Any]) -> bool:
-    """Whether a default value is read from the torch module before the mirror adopts it."""
+    """Tell whether a default value is read from the torch module before the mirror adopts it."""
     return any(f"= {name}." in row["signature"] for row in mirror["definitions"])
 
 
 def _docstring(torch_name: str, summary: str) -> str:
-    """The docstring of an emitted function: one line if it fits, else a wrapped paragraph."""
+    """Return the docstring of an emitted function: one line if it fits, else a wrapped paragraph."""
     text = _plain(summary).replace("\\", "\\\\").replace('"', "'")
     line = f"Mirror of ``{torch_name}``" + (f": {text}" if text else ".")
     if len(line) <= 88:
@@ -88,7 +88,7 @@ def _docstring(torch_name: str, summary: str) -> str:
 
 
 def _plain(summary: str) -> str:
-    """A summary without Sphinx roles: ``:attr:`x` `` becomes ``x`` in double backquotes."""
+    """Return a summary without Sphinx roles: ``:attr:`x` `` becomes ``x`` in double backquotes."""
     return re.sub(r":\w+:`~?([^`<]*?)(?: <[^`]*)?`", r"``\1``", summary)
 
 
@@ -104,7 +104,7 @@ _ADDED = {  # what tdev's root offers beside torch's names, and where it is from
 
 
 def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str]]:
-    """What a mirror imports from ``tdev_core``: its modules and names, sorted, with an underscore each.
+    """Return what a mirror imports from ``tdev_core``: its modules and names, sorted, with an underscore each.
 
     The underscore keeps them apart from torch's names.
     """
@@ -132,7 +132,7 @@ def _split(dotted: str) -> tuple[str, str]:
 
 
 def root_view(catalog: dict[str, Any], stubs: Stubs) -> dict[str, Any]:
-    """The view of the templates that are not per module: the root, the tools, the list of shims."""
+    """Return the view of the templates that are not per module: the root, the tools, the list of shims."""
     own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
     core = catalog["core"]
     added = [{"from": core[home], "name": name, "as": name} for name, home in _ADDED.items()]

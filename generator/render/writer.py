@@ -71,7 +71,7 @@ def compare(root: Path, files: dict[str, str]) -> Iterator[str]:
 
 
 def present(root: Path) -> Iterator[str]:
-    """The files below ``root``, relative to it, in order; caches of compiled code are not among them."""
+    """Yield the files below ``root``, relative to it, in order; caches of compiled code are not among them."""
     for path in sorted(root.rglob("*")):
         if path.is_file() and not any(part in _IGNORED for part in path.parts):
             yield path.relative_to(root).as_posix()

@@ -10,7 +10,7 @@ __all__ = ["folder", "forget_oldest"]
 
 
 def folder() -> Path:
-    """The platform's cache folder for this project; ``TDEV_CACHE_DIR`` overrides it."""
+    """Return the platform's cache folder for this project; ``TDEV_CACHE_DIR`` overrides it."""
     chosen = os.environ.get("TDEV_CACHE_DIR")
     if chosen:
         return Path(chosen)

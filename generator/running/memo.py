@@ -16,7 +16,7 @@ __all__ = ["Memo", "digest"]
 
 
 def digest(*parts: str) -> str:
-    """A short hash of ``parts``."""
+    """Return a short hash of ``parts``."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
@@ -35,11 +35,11 @@ class Memo:
             pass  # no memo, or a damaged one: start afresh
 
     def knows(self, key: str) -> bool:
-        """Whether the value for ``key`` is remembered."""
+        """Tell whether the value for ``key`` is remembered."""
         return key in self._known
 
     def get(self, key: str, make: Callable[[], str]) -> str:
-        """The value for ``key``, made if it is not known."""
+        """Return the value for ``key``, made if it is not known."""
         value = self._known.get(key)
         if value is None:
             value = make()

@@ -20,7 +20,7 @@ _MOST = 16  # what there is to do is done by then; Windows has a limit of its ow
 
 
 def available() -> int:
-    """How many workers can be of use at a time: one for each processor, 0 where there is but one.
+    """Tell how many workers can be of use at a time: one for each processor, 0 where there is but one.
 
     Also 0 in a script that was started by its path: every worker would run it once more, and nobody
     knows whether it says ``if __name__ == "__main__"``.
@@ -80,7 +80,7 @@ def chunks(items: Iterable[tuple[_Item, int]], size: int) -> Iterator[list[_Item
 
 
 def _started() -> None:
-    """The first task: a pool starts a process when a task is there and no process is idle."""
+    """Do nothing, as the first task: a pool starts a process when a task is there and no process is idle."""
 
 
 def _begin() -> None:
@@ -89,7 +89,7 @@ def _begin() -> None:
 
 
 def _end_with_parent() -> None:
-    """A parent that is killed closes no queue: without this its workers would wait for ever."""
+    """End with the parent. One that is killed closes no queue: without this its workers would wait for ever."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         connection.wait([parent.sentinel])

@@ -47,7 +47,7 @@ def _sysctl(key: str) -> str:
 
 @lru_cache(maxsize=1)
 def name() -> str:
-    """What the processor calls itself, for example ``Intel(R) Xeon(R) Processor @ 2.60GHz``."""
+    """Return what the processor calls itself, for example ``Intel(R) Xeon(R) Processor @ 2.60GHz``."""
     for line in _text("/proc/cpuinfo").splitlines():
         key, _, value = line.partition(":")
         if key.strip().lower() == "model name" and value.strip():
@@ -99,7 +99,7 @@ def clock_mhz() -> float | None:
 
 @lru_cache(maxsize=1)
 def identifier() -> uuid.UUID:
-    """A UUID that stays the same for this machine; derived, the machine's own id is not given away."""
+    """Return a UUID that stays the same for this machine; derived, the machine's own id is not given away."""
     seed = (
         _text("/etc/machine-id")
         or _sysctl("kern.uuid")
@@ -109,7 +109,7 @@ def identifier() -> uuid.UUID:
 
 
 def _cgroup(*names: str) -> int | None:
-    """The first of the container's memory files that holds a number."""
+    """Return the first of the container's memory files that holds a number."""
     for entry in names:
         text = _text(f"/sys/fs/cgroup/{entry}")
         if text.isdigit():
@@ -151,7 +151,7 @@ def memory_total() -> int:
 
 
 def memory_available() -> int:
-    """Bytes that could be allocated without swapping, at most what the container's limit leaves."""
+    """Return bytes that could be allocated without swapping, at most what the container's limit leaves."""
     available = _physical()[1]
     limit = _cgroup("memory.max", "memory/memory.limit_in_bytes")
     used = _cgroup("memory.current", "memory/memory.usage_in_bytes")

@@ -28,14 +28,14 @@ _TYPE = "mps"
 
 
 def lacks_wide_types() -> bool:
-    """Whether the active backend is the one that lacks them."""
+    """Tell whether the active backend is the one that lacks them."""
     return current() is Backend.MPS
 
 
 def narrow_move(
     dtype: torch.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of ``Tensor.to``, device first or by its name, for a tensor of one of the wide types.
+    """Return the arguments of ``Tensor.to``, device first or by its name, for a tensor of one of the wide types.
 
     Raises:
         TypeError: a wide type is named for the device.

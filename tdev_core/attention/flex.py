@@ -121,7 +121,7 @@ def _over_indices(function: Callable[..., Any], *, scored: bool) -> Callable[...
 
 
 def _blocks(block_mask: Any, scores: torch.Tensor) -> torch.Tensor:
-    """Which scores lie in a block that the mask keeps; blocks may be given without a mask function."""
+    """Tell which scores lie in a block that the mask keeps; blocks may be given without a mask function."""
     rows, columns = block_mask.BLOCK_SIZE
     kept: torch.Tensor = block_mask.to_dense().bool()
     kept = kept.repeat_interleave(rows, dim=-2).repeat_interleave(columns, dim=-1)

@@ -1,4 +1,4 @@
-"""How many heads queries and keys may have, which every attention function asks alike."""
+"""Check numbers of heads of queries and keys, for every attention function alike."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def sdp_kernel(
     enable_mem_efficient: bool = True,
     enable_cudnn: bool = True,
 ) -> Any:
-    """The older form of :func:`sdpa_kernel`, with one flag for each kernel; deprecated in torch."""
+    """Return the older form of :func:`sdpa_kernel`, with one flag for each kernel; deprecated in torch."""
     import warnings
 
     warnings.warn(

@@ -149,7 +149,7 @@ def _attend(
 def _hidden(
     queries: int, keys: int, window: tuple[int, int], device: torch.device
 ) -> torch.Tensor | None:
-    """Which keys a query does not see; None where it sees all."""
+    """Tell which keys a query does not see; None where it sees all."""
     left, right = window
     if left < 0 and right < 0:
         return None

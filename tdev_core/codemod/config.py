@@ -88,7 +88,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
 
 
 def find_config(paths: Sequence[Path]) -> Path | None:
-    """The nearest ``pyproject.toml`` with a ``[tool.tdev]`` table, upward from what the paths share.
+    """Return the nearest ``pyproject.toml`` with a ``[tool.tdev]`` table, upward from what the paths share.
 
     The search ends at the root of the git repository: what lies above it belongs to somebody else.
     """
@@ -103,7 +103,7 @@ def find_config(paths: Sequence[Path]) -> Path | None:
 
 
 def read_config(path: Path, *, required: bool = False) -> Settings:
-    """The settings in ``path``; with ``required`` it is an error that it has no ``[tool.tdev]``."""
+    """Return the settings in ``path``; with ``required`` it is an error that it has no ``[tool.tdev]``."""
     table = _table(path)
     if table is None:
         if required:

@@ -105,7 +105,7 @@ class FileResult:
         return self.outcome.status
 
     def light(self) -> FileResult:
-        """The same without the file's bytes, to be kept for a report."""
+        """Return the same without the file's bytes, to be kept for a report."""
         return FileResult(self.path, replace(self.outcome, new=None))
 
     def items(self, *, changes: bool = True) -> list[Change | Remark]:
@@ -116,7 +116,7 @@ class FileResult:
         return sorted(said, key=lambda i: (i.place.cell or 0, i.place.line, i.place.column, i.rule))
 
     def failed(self, message: str) -> FileResult:
-        """The same file, with an error instead of a change (what was found in it still holds)."""
+        """Return the same file, with an error instead of a change (what was found in it still holds)."""
         return replace(
             self, outcome=replace(self.outcome, status=Status.ERROR, message=message, new=None)
         )

@@ -66,7 +66,7 @@ def _decode(raw: bytes, encoding: str) -> Text:
 
 
 def lines(code: str) -> list[str]:
-    r"""The lines of ``code`` with their ends, split at ``\n``, ``\r\n`` and ``\r`` only.
+    r"""Return the lines of ``code`` with their ends, split at ``\n``, ``\r\n`` and ``\r`` only.
 
     ``str.splitlines`` also splits at form feeds and Unicode separators, which Python does not.
     """
@@ -82,7 +82,7 @@ class Offsets:
             self._starts.append(self._starts[-1] + len(line))
 
     def __call__(self, line: int, column: int) -> int:
-        """The offset of a position; raises :class:`IndexError` for a line the text does not have."""
+        """Return the offset of a position; raises :class:`IndexError` for a line the text does not have."""
         if line < 1:
             raise IndexError(line)
         return self._starts[line - 1] + column - 1
@@ -108,5 +108,5 @@ def apply_edits(code: str, edits: Iterable[Edit]) -> str:
 
 
 def is_generated(raw: bytes) -> bool:
-    """Whether the first lines carry the ``@generated`` mark of a file that a program wrote."""
+    """Tell whether the first lines carry the ``@generated`` mark of a file that a program wrote."""
     return b"@generated" in b"\n".join(raw[:4096].splitlines()[:_GENERATED_LINES])

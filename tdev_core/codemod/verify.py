@@ -35,7 +35,7 @@ def check(source: str, result: Result) -> None:
 
 
 def breaks(source: str, result: Result) -> bool:
-    """Whether ``source`` parses and the result of rewriting it does not."""
+    """Tell whether ``source`` parses and the result of rewriting it does not."""
     if result.code == source:
         return False
     if result.statements and all(map(_parses, _touched(source, result))):
@@ -44,7 +44,7 @@ def breaks(source: str, result: Result) -> bool:
 
 
 def _touched(source: str, result: Result) -> Iterator[str]:
-    """The runs of outermost statements with an edit in them, as they are in the new text.
+    """Yield the runs of outermost statements with an edit in them, as they are in the new text.
 
     An edit that reaches to the end of a statement's last line counts for the next statement too.
     """

@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
 
 
 def report_lines() -> tuple[list[str], bool]:
-    """The ten lines, and whether the mirror can be used in this Python."""
+    """Return the ten lines, and whether the mirror can be used in this Python."""
     table, table_error = _guarded(matrix.load)
     torch, torch_error = _guarded(lambda: importlib.import_module("torch"))
     backend, reason, backend_error = _backend() if torch is not None else (None, "", None)
@@ -62,7 +62,7 @@ def report_lines() -> tuple[list[str], bool]:
 
 
 def _guarded(what: Callable[[], Any]) -> tuple[Any, str | None]:
-    """What ``what`` answers, or the error in one line."""
+    """Return what ``what`` answers, or the error in one line."""
     try:
         return what(), None
     except TdevError as error:
@@ -151,7 +151,7 @@ def _devices(backend: str | None) -> str:
 
 
 def _answers(table: matrix.Table | None, backend: str | None, error: str | None) -> list[str]:
-    """Two lines: by which routes functions are answered, and which are not."""
+    """Return two lines: by which routes functions are answered, and which are not."""
     if table is None or backend is None:
         why = error or "no backend is active"
         return [f"routes    unknown: {why}", "missing   unknown"]

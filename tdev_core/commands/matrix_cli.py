@@ -149,7 +149,7 @@ def _plain_text(rows: list[Row], columns: tuple[str, ...], headings: list[str]) 
 
 
 def markdown(table: Table, rows: list[Row], columns: tuple[str, ...] = COLUMNS) -> str:
-    """The rows as Markdown tables, one for each category, and the totals with the legend below."""
+    """Return the rows as Markdown tables, one for each category, and the totals with the legend below."""
     headings = [*(backend.upper() for backend in columns), *_HEADINGS]
     lines: list[str] = []
     for category, group in _by_category(rows).items():

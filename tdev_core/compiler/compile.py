@@ -81,12 +81,12 @@ def module_compile(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def default_backend(backend: Any) -> Any:
-    """What to give ``torch.compiler.set_default_backend`` for ``backend`` on this host."""
+    """Return what to give ``torch.compiler.set_default_backend`` for ``backend`` on this host."""
     return for_host({"backend": backend})["backend"]
 
 
 def for_host(options: dict[str, Any]) -> dict[str, Any]:
-    """The keyword arguments of ``torch.compile`` as this host can honour them; a new dictionary."""
+    """Return the keyword arguments of ``torch.compile`` as this host can honour them; a new dictionary."""
     options = dict(options)
     named = options.get("backend")
     if options.get("disable") or (named is not None and not isinstance(named, str)):
@@ -116,7 +116,7 @@ def _default() -> str:
 
 
 def _instead_of(name: str) -> tuple[str | None, str]:
-    """The backend that stands in for ``name`` here, or None where it can run, and why."""
+    """Return the backend that stands in for ``name`` here, or None where it can run, and why."""
     if name == "inductor":
         why = _why_no_inductor()
         return (None, "") if why is None else (_without_inductor(), why)
@@ -150,7 +150,7 @@ def _without_inductor() -> str:
 
 
 def _cpp_compiler() -> str | None:
-    """The compiler that Inductor would run: ``CXX``, else the system's usual one."""
+    """Return the compiler that Inductor would run: ``CXX``, else the system's usual one."""
     usual = "clang++" if sys.platform == "darwin" else "g++"
     command = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else usual)
     return shutil.which(command.split()[0])

@@ -66,7 +66,7 @@ def load(
 
 
 def _frames() -> int:
-    """How many frames lie between the program and torch: torch reads names where it was called."""
+    """Tell how many frames lie between the program and torch: torch reads names where it was called."""
     frame = sys._getframe(1)
     count = 0
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__", "")):
@@ -172,7 +172,7 @@ def _translate_cuda(graph: Any, node: Any) -> None:
 
 
 def _copy_moves(graph: Any, device: Any, translated: Any) -> None:
-    """A translated move copies, inside a script too; ``translated`` is true, or a truth of the graph."""
+    """Have a translated move copy, inside a script too; ``translated`` is true, or a truth of the graph."""
     if not moves_copy():
         return
     for use in device.uses():

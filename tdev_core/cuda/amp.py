@@ -45,7 +45,7 @@ _HERE = {kind: current().value for kind in sorted(ACCELERATORS) if is_foreign(ki
 
 
 def target(device_type: Any) -> Any:
-    """The device type that ``device_type`` means here; what is no accelerator's name stays itself.
+    """Return the device type that ``device_type`` means here; what is no accelerator's name stays itself.
 
     An index, as in ``"cuda:0"``, is dropped: torch's autocast looks at the type only.
     """
@@ -55,7 +55,7 @@ def target(device_type: Any) -> Any:
 
 
 def supported_dtypes(device_type: str) -> list[torch.dtype]:
-    """The dtypes that autocast takes on ``device_type``.
+    """Return the dtypes that autocast takes on ``device_type``.
 
     Source: ``torch.amp.autocast_mode.autocast.__init__``.
     """
@@ -83,7 +83,7 @@ def _dtype(dtype: Any, asked: str, device_type: str, stacklevel: int) -> Any:
 
 
 def autocast_init(original: Callable[..., None]) -> Callable[..., None]:
-    """The shim for ``torch.amp.autocast.__init__``."""
+    """Return the shim for ``torch.amp.autocast.__init__``."""
 
     def __init__(
         self: Any,
@@ -101,7 +101,7 @@ def autocast_init(original: Callable[..., None]) -> Callable[..., None]:
 
 
 def grad_scaler_init(original: Callable[..., None]) -> Callable[..., None]:
-    """The shim for ``torch.amp.GradScaler.__init__``."""
+    """Return the shim for ``torch.amp.GradScaler.__init__``."""
 
     def __init__(self: Any, device: str = "cuda", *args: Any, **kwargs: Any) -> None:
         original(self, target(device), *args, **kwargs)
@@ -122,12 +122,12 @@ def custom_bwd(bwd: Any = None, *, device_type: str = "cuda") -> Any:
 
 
 def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast works on the translated device type."""
+    """Tell whether autocast works on the translated device type."""
     return bool(torch.amp.is_autocast_available(target(device_type)))
 
 
 def is_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on for the translated device type; without one, for the accelerator's.
+    """Tell whether autocast is on for the translated device type; without one, for the accelerator's.
 
     ``torch.is_autocast_enabled()`` without an argument asks for CUDA.
     """
@@ -142,7 +142,7 @@ def set_enabled(*args: Any) -> None:
 
 
 def get_dtype(device_type: str) -> torch.dtype:
-    """The dtype that autocast uses on the translated device type.
+    """Return the dtype that autocast uses on the translated device type.
 
     Outside autocast that is the default of the type that was named, float16 for CUDA; the CPU's, on
     which it runs, would be bfloat16.

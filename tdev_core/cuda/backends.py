@@ -97,7 +97,7 @@ def _prefer(function: str, backend: Any, libraries: dict[str, Any]) -> Any:
 
 
 def cublas_workspace_size(size: int | None = None) -> int:
-    """Bytes that cuBLAS may use for itself: what was set, and 0 before, because it is not here.
+    """Return bytes that cuBLAS may use for itself: what was set, and 0 before, because it is not here.
 
     Raises:
         RuntimeError: a negative size.
@@ -106,7 +106,7 @@ def cublas_workspace_size(size: int | None = None) -> int:
 
 
 def cublaslt_workspace_size(size: int | None = None) -> int:
-    """Bytes that cuBLASLt may use for itself: what was set, and 0 before, because it is not here.
+    """Return bytes that cuBLASLt may use for itself: what was set, and 0 before, because it is not here.
 
     Raises:
         RuntimeError: a negative size.
@@ -123,7 +123,7 @@ def _workspace_size(library: str, size: int | None) -> int:
 
 
 def blas_workspace_size(size: int | None = None, backend: Any = None) -> int:
-    """Bytes that the preferred, or the named, BLAS library may use for itself.
+    """Return bytes that the preferred, or the named, BLAS library may use for itself.
 
     Raises:
         RuntimeError: an unknown library, CK, which has no workspace, or a negative size.
@@ -169,7 +169,7 @@ def init_dropout_state(
 
 
 def is_macos_or_newer(major: int, minor: int) -> bool:
-    """Whether this host runs macOS of at least that version; False on any other system.
+    """Tell whether this host runs macOS of at least that version; False on any other system.
 
     torch raises where it was built without MPS.
     """

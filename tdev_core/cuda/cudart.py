@@ -96,7 +96,7 @@ class _Cudart:
 
     @staticmethod
     def cudaGetErrorString(error: int) -> str:
-        """The text for an error code."""
+        """Return the text for an error code."""
         return _message(int(error))
 
     @staticmethod
@@ -123,7 +123,7 @@ class _Cudart:
 
     @staticmethod
     def cudaHostUnregister(address: int) -> int:
-        """The counterpart of :meth:`cudaHostRegister`. Returns 0."""
+        """Return the counterpart of :meth:`cudaHostRegister`. Returns 0."""
         return 0
 
 
@@ -131,7 +131,7 @@ _instance = _Cudart()
 
 
 def cudart() -> Any:
-    """The object with the runtime's functions."""
+    """Return the object with the runtime's functions."""
     return _instance
 
 
@@ -159,7 +159,7 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
 
 def get_sync_debug_mode() -> int:
-    """The mode as a number."""
+    """Return the mode as a number."""
     return _debug_mode
 
 

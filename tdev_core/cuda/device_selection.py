@@ -24,7 +24,7 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Whether the active backend is an accelerator; ``TDEV_CUDA_AVAILABLE`` overrides the answer."""
+    """Tell whether the active backend is an accelerator; ``TDEV_CUDA_AVAILABLE`` overrides the answer."""
     return availability()
 
 
@@ -33,12 +33,12 @@ def _devices() -> int:
 
 
 def device_count() -> int:
-    """Number of devices; 0 where :func:`is_available` is false, as in torch."""
+    """Return number of devices; 0 where :func:`is_available` is false, as in torch."""
     return _devices() if availability() else 0
 
 
 def current_accelerator(check_available: bool = False) -> torch.device | None:
-    """The accelerator as a device without index; None on ``cpu``, which is none.
+    """Return the accelerator as a device without index; None on ``cpu``, which is none.
 
     With ``TDEV_CUDA_AVAILABLE=true`` the CPU is presented as one.
     """
@@ -105,6 +105,6 @@ class device_of(device, torch.cuda.device_of):
 
 
 def can_access_peer(device: Any, peer_device: Any) -> bool:
-    """Whether one device reads another's memory: true between two devices made of host memory,
+    """Tell whether one device reads another's memory: true between two devices made of host memory,
     false for a device and itself, as CUDA answers."""
     return device_index(device) != device_index(peer_device)

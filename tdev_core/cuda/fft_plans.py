@@ -73,7 +73,7 @@ class CuFFTPlanCacheManager:
         object.__setattr__(self, "_caches", {})
 
     def __getitem__(self, device: Any) -> CuFFTPlanCache:
-        """The cache of ``device``: an index, a string or a ``torch.device``.
+        """Return the cache of ``device``: an index, a string or a ``torch.device``.
 
         Raises:
             RuntimeError: an index that this host has not.

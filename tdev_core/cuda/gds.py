@@ -30,7 +30,7 @@ def gds_register_buffer(s: Any) -> None:
 
 
 def gds_deregister_buffer(s: Any) -> None:
-    """The counterpart of :func:`gds_register_buffer`."""
+    """Undo :func:`gds_register_buffer`."""
     _storage(s)
 
 
@@ -125,7 +125,7 @@ def _host_storage(size: int) -> torch.UntypedStorage:
 
 
 def _bytes_of(storage: torch.UntypedStorage) -> memoryview:
-    """The bytes of a CPU storage; valid as long as the storage lives."""
+    """Return the bytes of a CPU storage; valid as long as the storage lives."""
     if storage.nbytes() == 0:
         return memoryview(b"")
     memory = (ctypes.c_ubyte * storage.nbytes()).from_address(storage.data_ptr())

@@ -143,7 +143,7 @@ def reduce_scatter(
 
 
 def is_available(tensors: Any) -> bool:
-    """Whether these functions take ``tensors``: dense ones, each on the accelerator, as in torch, where
+    """Tell whether these functions take ``tensors``: dense ones, each on the accelerator, as in torch, where
     several on one device are refused. There is one device here, so any number of them is taken."""
     return all(
         isinstance(value, torch.Tensor) and not value.is_sparse and value.is_contiguous()

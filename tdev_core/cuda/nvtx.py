@@ -69,7 +69,7 @@ def range_end(range_id: int) -> None:
 
 
 def mark(msg: str) -> None:
-    """A range of no length."""
+    """Mark a range of no length."""
     with record_function(str(msg)):
         pass
 

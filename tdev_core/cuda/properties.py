@@ -43,7 +43,7 @@ below every version that a kernel could ask for, as the capability is.
 
 
 def name(device: Any = None) -> str:
-    """What the device calls itself: the processor, the Apple GPU, or the simulated device."""
+    """Return what the device calls itself: the processor, the Apple GPU, or the simulated device."""
     index = device_index(device)
     match current():
         case Backend.CPU | Backend.CUDA:
@@ -153,7 +153,7 @@ def _units() -> int:
 
 
 def get(device: Any = None) -> DeviceProperties:
-    """The properties of ``device``."""
+    """Return the properties of ``device``."""
     index = device_index(device)
     on_host = current() is not Backend.MPS
     clock = host.clock_mhz() if on_host else None
@@ -185,7 +185,7 @@ def as_dict(properties: Any) -> dict[str, Any]:
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether the device computes in bfloat16.
+    """Tell whether the device computes in bfloat16.
 
     With ``including_emulation=False``: whether its processor has instructions for it.
     """

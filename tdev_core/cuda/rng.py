@@ -108,7 +108,7 @@ def reseed_cuda() -> int:
 
 
 def initial_seed() -> int:
-    """The seed that the current device's generator started from."""
+    """Return the seed that the current device's generator started from."""
     index = device_index(None)
     if current() is Backend.MPS:
         return _generator(index).initial_seed()
@@ -144,7 +144,7 @@ def set_rng_state(new_state: torch.Tensor, device: Any = None) -> None:
 
 
 def get_rng_state_all() -> list[torch.Tensor]:
-    """The states of all devices' generators."""
+    """Return the states of all devices' generators."""
     return [get_rng_state(index) for index in range(_count())]
 
 

@@ -85,7 +85,7 @@ def set_max_tuning_duration(duration: int) -> None:
 
 
 def get_max_tuning_duration() -> int:
-    """What :func:`set_max_tuning_duration` set, in ms."""
+    """Return what :func:`set_max_tuning_duration` set, in ms."""
     return _settings.duration_ms
 
 
@@ -95,7 +95,7 @@ def set_max_tuning_iterations(iterations: int) -> None:
 
 
 def get_max_tuning_iterations() -> int:
-    """What :func:`set_max_tuning_iterations` set."""
+    """Return what :func:`set_max_tuning_iterations` set."""
     return _settings.iterations
 
 
@@ -105,7 +105,7 @@ def set_rotating_buffer_size(buffer_size: int) -> None:
 
 
 def get_rotating_buffer_size() -> int:
-    """What :func:`set_rotating_buffer_size` set, in bytes, as torch returns it."""
+    """Return what :func:`set_rotating_buffer_size` set, in bytes, as torch returns it."""
     return _settings.rotating_buffer_mib * 1024 * 1024
 
 
@@ -124,7 +124,7 @@ def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
 
 
 def get_filename() -> str:
-    """What :func:`set_filename` set."""
+    """Return what :func:`set_filename` set."""
     return _settings.filename
 
 

@@ -26,12 +26,12 @@ DEVICE_LIBRARIES = frozenset({"nccl", "xccl"})
 
 
 def is_device_library(name: str) -> bool:
-    """Whether ``name`` (``"nccl"``, ``"NCCL"``, …) is a backend of one kind of accelerator."""
+    """Tell whether ``name`` (``"nccl"``, ``"NCCL"``, …) is a backend of one kind of accelerator."""
     return name.lower() in DEVICE_LIBRARIES
 
 
 def host_name(asked: str) -> str:
-    """The backend string to give torch for ``asked``, on a host whose accelerator is not CUDA.
+    """Return the backend string to give torch for ``asked``, on a host whose accelerator is not CUDA.
 
     ``asked`` is a name (``"nccl"``) or pairs (``"cpu:gloo,cuda:nccl"``). What this host has itself
     (``"gloo"``, ``"mpi"``, ``"fake"``, a registered plugin) and what is not a backend at all come back
@@ -122,7 +122,7 @@ def _wanted(interface: str, wish: str) -> bool:
 
 
 def available(name: str) -> bool:
-    """Whether a process group can be made for the single backend ``name`` on this host."""
+    """Tell whether a process group can be made for the single backend ``name`` on this host."""
     if is_device_library(name):
         return dist.is_gloo_available()
     return dist.is_backend_available(name)

@@ -40,7 +40,7 @@ def remember(group: Any, asked: str) -> None:
 
 
 def asked_for(group: ProcessGroup | None) -> str | None:
-    """The backend that the program named for ``group``, or None where torch's own answer is it."""
+    """Return the backend that the program named for ``group``, or None where torch's own answer is it."""
     world = dist.group.WORLD
     if group is None or group is world:
         return None if world is None else _asked.get(world)
@@ -52,7 +52,7 @@ def asked_for(group: ProcessGroup | None) -> str | None:
 
 
 def get_backend(group: ProcessGroup | None = None) -> str:
-    """The backend of ``group`` as the program asked for it (``"nccl"``), else as torch has it.
+    """Return the backend of ``group`` as the program asked for it (``"nccl"``), else as torch has it.
 
     Raises:
         ValueError: no default process group, or this rank is not in ``group``.
@@ -63,7 +63,7 @@ def get_backend(group: ProcessGroup | None = None) -> str:
 
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
-    """The ``device:backend`` pairs of ``group``, in the words in which it was asked for.
+    """Return the ``device:backend`` pairs of ``group``, in the words in which it was asked for.
 
     Raises:
         ValueError: no default process group, or this rank is not in ``group``.
@@ -76,12 +76,12 @@ def get_backend_config(group: ProcessGroup | None = None) -> str:
 
 
 def is_nccl_available() -> bool:
-    """Whether ``init_process_group("nccl")`` works here, which it does wherever gloo is."""
+    """Tell whether ``init_process_group("nccl")`` works here, which it does wherever gloo is."""
     return available("nccl")
 
 
 def is_backend_available(backend: str) -> bool:
-    """Whether a process group can be made for ``backend``, a name or ``device:backend`` pairs.
+    """Tell whether a process group can be made for ``backend``, a name or ``device:backend`` pairs.
 
     Raises:
         ValueError: pairs that are malformed.
@@ -93,7 +93,7 @@ def is_backend_available(backend: str) -> bool:
 
 
 def get_default_backend_for_device(device: str | torch.device) -> str:
-    """The backend for tensors on ``device``, by the name that a CUDA program knows.
+    """Return the backend for tensors on ``device``, by the name that a CUDA program knows.
 
     Raises:
         ValueError: a device type for which no backend is registered.

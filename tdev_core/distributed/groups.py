@@ -84,7 +84,7 @@ def init_process_group(
 
 
 def _default_library(device_id: torch.device | int) -> str | None:
-    """What torch picks where ``device_id`` exists; an int is a CUDA device to the program."""
+    """Return what torch picks where ``device_id`` exists; an int is a CUDA device to the program."""
     kind = "cuda" if isinstance(device_id, int) else str(getattr(device_id, "type", None))
     library: str | None = dist.Backend.default_device_backend_map.get(kind)
     return library
@@ -98,7 +98,7 @@ def own_options(asked: str | None, options: Any) -> Any:
 
 
 def bound_device(device_id: torch.device | int | None) -> Any:
-    """What to give torch as ``device_id``: nothing, for any device that a program may mean.
+    """Return what to give torch as ``device_id``: nothing, for any device that a program may mean.
 
     The binding tells NCCL to connect at once and to make subgroups by splitting. torch would try the
     latter with gloo too, which cannot. What is no device at all is left for torch to refuse.
@@ -109,7 +109,7 @@ def bound_device(device_id: torch.device | int | None) -> Any:
 
 
 def is_own_cpu(device: Any) -> bool:
-    """Whether ``device`` means the CPU of a host that computes on nothing else.
+    """Tell whether ``device`` means the CPU of a host that computes on nothing else.
 
     Every rank names a device of its own there, and they all are the CPU: no index is folded that
     anybody should be warned of.

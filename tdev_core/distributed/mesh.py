@@ -20,7 +20,7 @@ __all__ = ["init_device_mesh", "mesh_device_type", "mesh_override", "remember_me
 
 
 def mesh_device_type(device_type: str) -> str:
-    """The device type of a mesh that the program wants on ``device_type``; no index is allowed."""
+    """Return the device type of a mesh that the program wants on ``device_type``; no index is allowed."""
     if device_type in ACCELERATORS:
         kind: str = translate(device_type).type
         return kind
@@ -62,7 +62,7 @@ def remember_mesh(mesh: DeviceMesh, overrides: Mapping[int | str, Any]) -> None:
 
 
 def mesh_override(value: Any) -> Any:
-    """One dimension's backend override: a name, options, or both, made fit for this host."""
+    """Return one dimension's backend override: a name, options, or both, made fit for this host."""
     match value:
         case str():
             return host_name(value)

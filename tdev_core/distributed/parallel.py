@@ -103,7 +103,7 @@ def gather(outputs: Sequence[Any], target_device: int | torch.device, dim: int =
 
 
 def replicate(network: M, devices: Sequence[int | torch.device], detach: bool = False) -> list[M]:
-    """One replica of ``network`` on each device; the first shares the network's storage.
+    """Return one replica of ``network`` on each device; the first shares the network's storage.
 
     Gradients of all replicas reach the network's parameters, unless ``detach``. What a replica other
     than the first writes into its buffers is lost, as on CUDA.
@@ -188,7 +188,7 @@ def parallel_apply(
 
 
 def _where(given: Any) -> Any:
-    """The device of the first tensor among a replica's inputs; -1, which changes nothing, without one."""
+    """Return the device of the first tensor among a replica's inputs; -1, which changes nothing, without one."""
     tensors = (x for x in torch.utils._pytree.tree_leaves(given) if isinstance(x, torch.Tensor))
     found = next(tensors, None)
     return -1 if found is None or found.is_cpu else found.device
@@ -233,7 +233,7 @@ def data_parallel(
 
 
 def device_indices(device_ids: Sequence[Any] | None) -> list[int]:
-    """The distinct devices that ``device_ids`` name here, in that order; all there are for None."""
+    """Return the distinct devices that ``device_ids`` name here, in that order; all there are for None."""
     count = device_selection.device_count()
     if count < 2:
         return [0]

@@ -1,4 +1,4 @@
-"""How ``tdev`` modules stand in for ``torch`` modules.
+"""Stand ``tdev`` modules in for ``torch`` modules.
 
 Two kinds of module live under ``tdev.``:
 
@@ -88,7 +88,7 @@ def adopt(
 
 
 def load(name: str, generated_from: str) -> ModuleType:
-    """The torch module ``name``, imported.
+    """Return the torch module ``name``, imported.
 
     Raises:
         ModuleNotFoundError: it is not there; where the installed torch is another one than the mirror

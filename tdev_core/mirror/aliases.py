@@ -47,7 +47,7 @@ class AliasFinder(MetaPathFinder):
         return ModuleSpec(fullname, _AliasLoader(name, self))
 
     def alias(self, module: ModuleType) -> ModuleType:
-        """What stands for a torch module under its second name: itself, unless names differ.
+        """Return what stands for a torch module under its second name: itself, unless names differ.
 
         They do in ``torch._C``, which lacks CUDA's functions in builds for other devices.
         """
@@ -86,7 +86,7 @@ def _exists(module: str) -> bool:
 
 
 def _is_stub_alone(fullname: str, path: Sequence[str] | None) -> bool:
-    """Whether the ordinary finder would take a folder that holds a stub for an empty package."""
+    """Tell whether the ordinary finder would take a folder that holds a stub for an empty package."""
     leaf = fullname.rpartition(".")[2]
     return any(Path(entry, leaf, "__init__.pyi").is_file() for entry in path or ())
 

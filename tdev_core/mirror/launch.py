@@ -1,4 +1,4 @@
-"""What happens when ``tdev`` is imported, in order.
+"""Do what the import of ``tdev`` has to do, in order.
 
 Imports nothing heavy itself: ``python -m tdev.codemod`` passes through here too, where torch may not
 even be installed.
@@ -22,7 +22,7 @@ _TORCHLESS = frozenset({"codemod", "doctor", "matrix"})
 
 
 def codemod_only() -> bool:
-    """Whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
+    """Tell whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
     ``python -m tdev codemod``, ``matrix`` or ``doctor``."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:

@@ -94,7 +94,7 @@ class Table:
     rows: tuple[Row, ...]
 
     def by_name(self) -> dict[str, Row]:
-        """The rows under each of their names."""
+        """Return the rows under each of their names."""
         return {name: row for row in self.rows for name in (*row.names, row.name)}
 
 
@@ -112,7 +112,7 @@ def _path() -> Path:
 
 @lru_cache(maxsize=1)
 def load() -> Table:
-    """The table of the installed mirror.
+    """Return the table of the installed mirror.
 
     Raises:
         ConfigError: the file is missing or damaged.
@@ -155,7 +155,7 @@ def select(
     status: str = "",
     planned: bool = False,
 ) -> list[Row]:
-    """The rows that fit all of what is asked.
+    """Return the rows that fit all of what is asked.
 
     Args:
         rows: where to choose from.

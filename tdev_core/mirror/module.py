@@ -107,7 +107,7 @@ class MirrorModule(ModuleType):
 
 
 def _is_own(state: State, name: str) -> bool:
-    """Whether a name is the mirror's and not torch's: routed names, and what describes the module."""
+    """Tell whether a name is the mirror's and not torch's: routed names, and what describes the module."""
     return name in state.routed or name in state.elsewhere or _is_dunder(name)
 
 
@@ -130,13 +130,13 @@ def _set_in_torch(mirror: MirrorModule, state: State, name: str, value: Any) -> 
 
 
 def _behind(module: ModuleType) -> ModuleType:
-    """The torch module that a mirror stands for."""
+    """Return the torch module that a mirror stands for."""
     state: State | None = module.__dict__.get(STATE)
     return module if state is None else state.source
 
 
 def _hides_submodule(state: State, name: str) -> bool:
-    """Whether torch binds something else than its submodule under ``name``.
+    """Tell whether torch binds something else than its submodule under ``name``.
 
     ``torch.nn.parallel.replicate`` is the function of the module of that name; the import system,
     which binds every submodule it imports, must not take it away.
@@ -145,7 +145,7 @@ def _hides_submodule(state: State, name: str) -> bool:
 
 
 def _is_torchs(value: Any) -> bool:
-    """Whether a callable was written in torch; functions in C do not always say where."""
+    """Tell whether a callable was written in torch; functions in C do not always say where."""
     module = getattr(value, "__module__", None)
     return module is None or (isinstance(module, str) and module.partition(".")[0] == "torch")
 
@@ -162,7 +162,7 @@ def _lost(name: str, state: State) -> AttributeError:
 
 
 def _mirrored(module: ModuleType) -> ModuleType:
-    """The ``tdev`` counterpart of a torch module; modules of other packages stand for themselves."""
+    """Return the ``tdev`` counterpart of a torch module; modules of other packages stand for themselves."""
     name = module.__name__
     if name != "torch" and not name.startswith("torch."):
         return module

@@ -65,7 +65,7 @@ class Report:
 
 
 def report() -> Report:
-    """What was routed how and how often in this process, and what fell back.
+    """Return what was routed how and how often in this process, and what fell back.
 
     Returns:
         A :class:`Report`; ``print(tdev.report())`` shows it as a table.

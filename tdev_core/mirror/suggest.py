@@ -13,7 +13,7 @@ _MOST = 3
 
 
 def similar(name: str, names: Iterable[str]) -> list[str]:
-    """The public names most like ``name``, best first; at most three.
+    """Return the public names most like ``name``, best first; at most three.
 
     Names are compared by their words as well as by their letters, so that a word left out
     (``can_flash_attention``) counts for little.
@@ -32,7 +32,7 @@ def similar(name: str, names: Iterable[str]) -> list[str]:
 
 
 def suggestion(name: str, names: Iterable[str]) -> str:
-    """A sentence for the end of an error message, or nothing where no name is like ``name``."""
+    """Return a sentence for the end of an error message, or nothing where no name is like ``name``."""
     found = similar(name, names)
     if not found:
         return ""

@@ -19,7 +19,7 @@ __all__ = ["differs", "known_module", "known_names", "lost_message", "lost_names
 
 
 def differs(generated_from: str) -> bool:
-    """Whether the installed torch is another release than the one the mirror was generated from.
+    """Tell whether the installed torch is another release than the one the mirror was generated from.
 
     An empty ``generated_from`` is that of a module which is not generated: an alias that answers a
     few names itself. Nothing that it lacks is another torch's.
@@ -28,7 +28,7 @@ def differs(generated_from: str) -> bool:
 
 
 def lost_message(dotted: str, generated_from: str) -> str:
-    """What to raise with when somebody asks for ``dotted``, which only the older or newer torch has."""
+    """Return what to raise with when somebody asks for ``dotted``, which only the older or newer torch has."""
     return (
         f"torch {torch.__version__} has no {dotted!r}; this mirror was generated from torch "
         f"{generated_from}, which has it. Install that torch, or regenerate the mirror against the "
@@ -38,7 +38,7 @@ def lost_message(dotted: str, generated_from: str) -> str:
 
 @lru_cache(maxsize=1)
 def _known() -> Mapping[str, frozenset[str]]:
-    """The names of each module of that torch, as far as a type checker sees them; of some, none."""
+    """Return the names of each module of that torch, as far as a type checker sees them; of some, none."""
     spec = importlib.util.find_spec("tdev")
     places = spec.submodule_search_locations if spec is not None else None
     try:
@@ -51,17 +51,17 @@ def _known() -> Mapping[str, frozenset[str]]:
 
 
 def known_module(module: str) -> bool:
-    """Whether the torch that the mirror was generated from has that module."""
+    """Tell whether the torch that the mirror was generated from has that module."""
     return module in _known()
 
 
 def known_names(module: str) -> frozenset[str]:
-    """Names that a module of that torch has, as far as a type checker sees them."""
+    """Return names that a module of that torch has, as far as a type checker sees them."""
     return _known().get(module, frozenset())
 
 
 def lost_names(module: str) -> frozenset[str]:
-    """Those of :func:`known_names` that the installed torch's module of that name does not have."""
+    """Return those of :func:`known_names` that the installed torch's module of that name does not have."""
     loaded = sys.modules.get(module)
     if loaded is None:
         return frozenset()

@@ -30,7 +30,7 @@ class CodeCache:
         self._variant = variant
 
     def get(self, path: str, source: bytes) -> CodeType | None:
-        """The code made earlier from these bytes of this file, or None."""
+        """Return the code made earlier from these bytes of this file, or None."""
         if self._where is None:
             return None
         try:

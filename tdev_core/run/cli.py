@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parse(argv: Sequence[str]) -> Request | str | None:
-    """The request, or what is wrong with the command line, or None when help is asked for."""
+    """Return the request, or what is wrong with the command line, or None when help is asked for."""
     rest = list(argv)
     roots: list[str] = []
     cached = True
@@ -115,13 +115,13 @@ def _run(request: Request) -> int:
 
 
 def _of_script(request: Request) -> tuple[str, ...]:
-    """The directory of the script that a debugger, a profiler or a launcher is given to run."""
+    """Return the directory of the script that a debugger, a profiler or a launcher is given to run."""
     given = (word for word in request.arguments if word.endswith(".py") and os.path.isfile(word))
     return tuple(mainmodule.first_path_entry(script) for script in islice(given, 1))
 
 
 def _starts_pytest(request: Request) -> bool:
-    """Whether the module to run is pytest, or is given it: ``-m coverage run -m pytest``."""
+    """Tell whether the module to run is pytest, or is given it: ``-m coverage run -m pytest``."""
     if request.is_module and request.target == "pytest":
         return True
     return ("-m", "pytest") in pairwise(request.arguments)

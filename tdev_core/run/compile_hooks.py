@@ -63,7 +63,7 @@ def install(roots: Roots, compiler: compiling.Compiler) -> None:
 
 
 def _file_of(source: Any, filename: Any, roots: Roots) -> tuple[str, bytes] | None:
-    """The path and bytes of the program's file whose whole text ``source`` is, else None."""
+    """Return the path and bytes of the program's file whose whole text ``source`` is, else None."""
     if not isinstance(source, (str, bytes, bytearray)) or not isinstance(
         filename, (str, bytes, os.PathLike)
     ):

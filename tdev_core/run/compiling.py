@@ -21,7 +21,7 @@ class Compiler:
         self._finish = finish
 
     def code(self, source: bytes, path: str) -> CodeType:
-        """The code for the file ``path`` that holds ``source``.
+        """Return the code for the file ``path`` that holds ``source``.
 
         Raises ``SyntaxError`` about the source itself, as Python does.
         """
@@ -48,7 +48,7 @@ class Compiler:
 def _instrumented(
     tree: ast.Module | None, source: bytes, path: str, unknown: Collection[tuple[int, int]]
 ) -> ast.Module | None:
-    """The module with what only its run can know answered at run time; None as it came."""
+    """Return the module with what only its run can know answered at run time; None as it came."""
     if not unknown and not may_need_it(source):
         return tree
     try:

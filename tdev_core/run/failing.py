@@ -22,7 +22,7 @@ def show(error: BaseException) -> None:
 
 
 def without_own_frames(error: BaseException) -> TracebackType | None:
-    """The traceback of ``error`` without frames of the runner.
+    """Return the traceback of ``error`` without frames of the runner.
 
     A syntax error is raised while a module is compiled, below the import system's own frames, which
     Python leaves out too.

@@ -31,7 +31,7 @@ class RewritingLoader(SourceFileLoader):
         self._compiler = compiler
 
     def get_code(self, fullname: str) -> CodeType:
-        """The rewritten module's code."""
+        """Return the rewritten module's code."""
         path = self.get_filename(fullname)
         return self._compiler.code(self.get_data(path), path)
 
@@ -49,7 +49,7 @@ class Roots:
         )
 
     def cover(self, path: str) -> bool:
-        """Whether the file ``path`` is to be rewritten."""
+        """Tell whether the file ``path`` is to be rewritten."""
         real = _real(path)
         for directory in self.directories:
             inside = real[len(directory) :].lstrip(os.sep)
@@ -66,7 +66,7 @@ class Roots:
 
 
 def _real(path: str) -> str:
-    """The path without links; on Windows, letters of either case and slashes of either kind are one."""
+    """Return the path without links; on Windows, letters of either case and slashes of either kind are one."""
     return os.path.normcase(os.path.realpath(path))
 
 
@@ -80,7 +80,7 @@ class Finder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec that the other finders give, with the rewriting loader where that applies."""
+        """Return the spec that the other finders give, with the rewriting loader where that applies."""
         if fullname.partition(".")[0] in OWN:
             return None
         spec = self._ask_others(fullname, path, target)
@@ -91,7 +91,7 @@ class Finder:
         return spec
 
     def compiler_for(self, spec: ModuleSpec) -> Compiler | None:
-        """The compiler for a module that its finder would load like this; None leaves it alone."""
+        """Return the compiler for a module that its finder would load like this; None leaves it alone."""
         # Subclasses do something of their own with the source; they keep it.
         return self._compiler if type(spec.loader) is SourceFileLoader else None
 

@@ -38,7 +38,7 @@ _ASSERTING = {
 
 
 def may_need_it(source: bytes) -> bool:
-    """Whether it is worth parsing ``source`` for :func:`instrument`."""
+    """Tell whether it is worth parsing ``source`` for :func:`instrument`."""
     return _WORTH_A_LOOK.search(source) is not None
 
 
@@ -87,7 +87,7 @@ def _replace(tree: ast.Module, by: Callable[[Any], Any]) -> bool:
 
 
 def _judged(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below the condition of an assertion, or of an ``if`` that raises."""
+    """Yield the nodes below the condition of an assertion, or of an ``if`` that raises."""
     if isinstance(node, ast.Assert) or isinstance(node, ast.If) and _raises(node):
         yield from ast.walk(node.test)
 
@@ -147,14 +147,14 @@ def _asserted(node: ast.Call) -> bool:
 
 
 def _question(name: str, operands: list[ast.expr], place: ast.expr) -> ast.Call:
-    """A call of the comparison ``name``, at the place of ``place``; the operands keep theirs."""
+    """Return a call of the comparison ``name``, at the place of ``place``; the operands keep theirs."""
     module = ast.copy_location(ast.Name(_COMPARISONS, ast.Load()), place)
     function = ast.copy_location(ast.Attribute(module, name, ast.Load()), place)
     return ast.copy_location(ast.Call(function, operands, []), place)
 
 
 def _is_type(node: ast.expr) -> bool:
-    """Whether the expression reads as a device's type, as the text of a device, or as several."""
+    """Tell whether the expression reads as a device's type, as the text of a device, or as several."""
     if isinstance(node, (ast.SetComp, ast.ListComp)):
         return _is_type(node.elt)
     if isinstance(node, (ast.Set, ast.List, ast.Tuple)):
@@ -168,7 +168,7 @@ def _is_type(node: ast.expr) -> bool:
 
 
 def _last_name(node: ast.expr) -> str:
-    """The name by which an expression calls its value: ``x.device``, ``get_device()``, ``state["device"]``."""
+    """Return the name by which an expression calls its value: ``x.device``, ``get_device()``, ``state["device"]``."""
     if isinstance(node, ast.Subscript):
         key = node.slice
         if isinstance(key, ast.Constant) and isinstance(key.value, str):

@@ -38,7 +38,7 @@ def install(roots: Roots, runner: Sequence[str]) -> None:
 
 
 def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = None) -> Any:
-    """The command ``args`` with ``runner`` in it, or as it is where it runs nothing of the program.
+    """Return the command ``args`` with ``runner`` in it, or as it is where it runs nothing of the program.
 
     Options of the interpreter stay before the runner. ``-c``, ``-`` and an interpreter that is told
     to ignore its environment or ``site-packages`` (``-E``, ``-I``, ``-S``) are left alone.
@@ -68,7 +68,7 @@ def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = Non
 
 
 def _finds_the_same(environment: Any) -> bool:
-    """Whether a child with these variables finds the runner wherever this process did."""
+    """Tell whether a child with these variables finds the runner wherever this process did."""
     if environment is None:
         return True
     ours, theirs = (
@@ -79,7 +79,7 @@ def _finds_the_same(environment: Any) -> bool:
 
 
 def _runs(words: Sequence[str], ours: Callable[[str], bool]) -> bool:
-    """Whether a script or module of the program is run, or given to a module that runs it."""
+    """Tell whether a script or module of the program is run, or given to a module that runs it."""
     if not words:
         return False
     if words[0] != "-m":

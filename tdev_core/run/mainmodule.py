@@ -36,7 +36,7 @@ class Main:
 
 
 def by_path(given: str, compiler: Compiler) -> Main:
-    """The script ``given``, or the ``__main__.py`` of a directory."""
+    """Return the script ``given``, or the ``__main__.py`` of a directory."""
     path = absolute(given)
     spec = None
     if os.path.isdir(path):
@@ -54,7 +54,7 @@ def by_path(given: str, compiler: Compiler) -> Main:
 
 
 def by_name(name: str) -> Main:
-    """The module ``name``, or the ``__main__`` of a package; imports the packages above it."""
+    """Return the module ``name``, or the ``__main__`` of a package; imports the packages above it."""
     try:
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
@@ -77,7 +77,7 @@ def by_name(name: str) -> Main:
 
 
 def of(state: State, compiler: Compiler) -> Main | None:
-    """The main module that a child has to run again, or None where the parent named none."""
+    """Return the main module that a child has to run again, or None where the parent named none."""
     if state.main_name is not None:
         return by_name(state.main_name)
     if state.main_path is None:
@@ -104,7 +104,7 @@ def _attributes(path: str, spec: ModuleSpec | None, loader: object) -> dict[str,
 
 
 def first_path_entry(main: str | None) -> str:
-    """The ``sys.path[0]`` of a script (its directory, links resolved) or, with None, a module."""
+    """Return the ``sys.path[0]`` of a script (its directory, links resolved) or, with None, a module."""
     if main is None:
         return os.getcwd()
     real = os.path.realpath(main)

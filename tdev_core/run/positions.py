@@ -39,7 +39,7 @@ class _Columns:
             self._starts.append(self._starts[-1] + len(line))
 
     def offset(self, line: int, column: int) -> int:
-        """The offset; a column beyond the line (as in f-strings before 3.12) is its end."""
+        """Return the offset; a column beyond the line (as in f-strings before 3.12) is its end."""
         if line > len(self._lines):
             return self._starts[-1]
         text = self._lines[line - 1]
@@ -79,7 +79,7 @@ class Origin:
             node.end_lineno, node.end_col_offset = self._source.place(old_end)
 
     def _old(self, offset: int, at_end: bool) -> int:
-        """The source offset; inside replaced text that is where the text it replaced starts or ends."""
+        """Return the source offset; inside replaced text that is where the text it replaced starts or ends."""
         index = bisect_right(self._starts, offset) - 1
         if at_end and index and self._starts[index] == offset:
             index -= 1  # an end belongs to the span before it

@@ -32,7 +32,7 @@ class PytestFinder(Finder):
         self._asserting = asserting
 
     def compiler_for(self, spec: ModuleSpec) -> Compiler | None:
-        """The asserting compiler where pytest's own hook would load the module."""
+        """Return the asserting compiler where pytest's own hook would load the module."""
         if isinstance(spec.loader, AssertionRewritingHook):
             return self._asserting
         return super().compiler_for(spec)
@@ -88,7 +88,7 @@ def _install(config: pytest.Config) -> None:
 
 
 def _variant(config: pytest.Config) -> str:
-    """What pytest's rewriting of a module depends on besides the module."""
+    """Return what pytest's rewriting of a module depends on besides the module."""
     hook: Any = config.getini("enable_assertion_pass_hook")
     return f"pytest-{pytest.__version__}-{hook}"
 

@@ -18,7 +18,7 @@ _NOWHERE: Places = frozenset()
 
 
 def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, Places]:
-    """The rewritten module at the source's places, or None where the source runs as it is.
+    """Return the rewritten module at the source's places, or None where the source runs as it is.
 
     The second value says whether that is the rules' answer, to be remembered, or their failure; the
     third where an ``is_cuda`` is asked of something that the rules do not know.
@@ -49,7 +49,7 @@ def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, P
 
 
 def _unknown(source: str, result: Result) -> Places:
-    """The places where the source asks ``is_cuda`` of what may be a tensor."""
+    """Return the places where the source asks ``is_cuda`` of what may be a tensor."""
     found = [finding for finding in result.findings if finding.unknown]
     texts = lines(source) if found else []
     return frozenset((f.line, len(texts[f.line - 1][: f.column - 1].encode())) for f in found)

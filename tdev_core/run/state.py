@@ -33,11 +33,11 @@ class State:
     main_name: str | None = None
 
     def compiler(self) -> Compiler:
-        """A compiler for modules, with the cache unless that is off."""
+        """Return a compiler for modules, with the cache unless that is off."""
         return Compiler(CodeCache(caches.directory("run") if self.cached else None))
 
     def runner(self) -> list[str]:
-        """The words that have to stand before a script for another Python to run it as this one does."""
+        """Return the words that have to stand before a script for another Python to run it as this one does."""
         module = ["tdev", "run"] if self.mirror else ["tdev_core.run"]
         roots = [word for root in self.roots for word in ("--root", root)]
         return ["-m", *module, *roots, *([] if self.cached else ["--no-cache"])]
@@ -89,7 +89,7 @@ def take_back() -> None:
 
 
 def inherited() -> State:
-    """The state that the parent handed on; raises ``RuntimeError`` where there is none."""
+    """Return the state that the parent handed on; raises ``RuntimeError`` where there is none."""
     text = os.environ.get(VARIABLE)
     if text is None:
         raise RuntimeError(f"{VARIABLE} is not set: this process was not started by tdev run")

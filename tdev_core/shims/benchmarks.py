@@ -22,7 +22,7 @@ _PLACE = 3  # of `timer` among the constructor's positional arguments, `self` no
 
 
 def timer_waiting(original: Callable[..., None]) -> Callable[..., None]:
-    """The constructor of ``Timer``, with a clock of ours where the program brings none."""
+    """Return the constructor of ``Timer``, with a clock of ours where the program brings none."""
 
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if current() in (Backend.MLX, Backend.SIM) and len(args) <= _PLACE:

@@ -83,7 +83,7 @@ def passing(
 
 
 def function(wrapper: Any, original: Any, module: ModuleType, name: str) -> Any:
-    """What stands for ``module.name``, a function of torch: ``wrapper``, or a callable before it.
+    """Return what stands for ``module.name``, a function of torch: ``wrapper``, or a callable before it.
 
     Torch's function is looked up at each call, as the wrapper does: a program may replace it for a while.
     """
@@ -93,14 +93,14 @@ def function(wrapper: Any, original: Any, module: ModuleType, name: str) -> Any:
 
 
 def method(wrapper: Any, original: Any) -> Any:
-    """What stands for ``original``, a method of a class of torch's: ``wrapper``, or a callable before it."""
+    """Return what stands for ``original``, a method of a class of torch's: ``wrapper``, or a callable before it."""
     if not isinstance(original, MethodDescriptorType):
         return wrapper
     return _before("Method", wrapper, original)
 
 
 def kinds() -> tuple[type, ...]:
-    """The class of what :func:`function` puts before wrappers, and that of :func:`method`.
+    """Return the class of what :func:`function` puts before wrappers, and that of :func:`method`.
 
     ``__tdev_wrapper__`` of such an object is its wrapper.
     """
@@ -141,7 +141,7 @@ def _before(kind: str, wrapper: Any, original: Any) -> Any:
 
 @functools.cache
 def _module() -> Any:
-    """The C module; None where it is switched off, was not compiled, or was compiled from another source."""
+    """Return the C module; None where it is switched off, was not compiled, or was compiled from another source."""
     if not settings.flag("TDEV_C_CALLS"):
         return None
     try:

@@ -1,4 +1,4 @@
-"""What CUDA programs tell the constructors of distributed training, made fit for this host.
+"""Shims that make arguments of CUDA programs to the constructors of distributed training fit for this host.
 
 Classes keep their identity, so these are shims: factories that take a class's own ``__init__`` (or
 method) and return the one to put in its place on hosts whose accelerator is not CUDA. What a caller

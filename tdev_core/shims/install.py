@@ -70,7 +70,7 @@ _waiting: dict[str, list[Shim]] = {}
 
 
 def wanted() -> bool:
-    """Whether this process should have shims: CUDA is not native and ``TDEV_SHIMS`` is not off."""
+    """Tell whether this process should have shims: CUDA is not native and ``TDEV_SHIMS`` is not off."""
     return current() is not Backend.CUDA and settings.flag("TDEV_SHIMS")
 
 
@@ -81,7 +81,7 @@ def installed() -> tuple[str, ...]:
 
 
 def replaced_descriptors(owner: type) -> list[tuple[str, Any]]:
-    """The methods of ``owner`` that stand for methods in C, each with its name, as they are right now."""
+    """Return the methods of ``owner`` that stand for methods in C, each with its name, as they are right now."""
     with _lock:
         return [
             (entry.shim.name, entry.after)
@@ -155,7 +155,7 @@ def uninstall() -> None:
 
 
 def _replacement(shim: Shim, owner: type, before: object) -> Any:
-    """What takes the place of ``before``: of the same kind, so that binding goes on as it did."""
+    """Return what takes the place of ``before``: of the same kind, so that binding goes on as it did."""
     if isinstance(before, list):
         return _factory(shim)(before)
     if isinstance(before, staticmethod):

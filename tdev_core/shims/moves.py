@@ -43,7 +43,7 @@ _ABSENT = object()
 
 @lru_cache(maxsize=1)
 def moves_copy() -> bool:
-    """Whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
+    """Tell whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
     return current() is Backend.CPU and not settings.flag("TDEV_CPU_ALIAS")
 
 

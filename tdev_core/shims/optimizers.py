@@ -19,7 +19,7 @@ Method = Callable[..., None]
 
 
 def optimizer_settled(original: Method) -> Method:
-    """A method that gives an optimizer its options, without ``capturable`` where torch refuses it.
+    """Return a method that gives an optimizer its options, without ``capturable`` where torch refuses it.
 
     ``add_param_group``, which the constructor calls too, and ``load_state_dict``, because what was
     saved on CUDA may be capturable.

@@ -95,16 +95,16 @@ class _Opened:
         return self._file.__exit__(*exc_info)
 
     def get_tensor(self, name: str) -> Any:
-        """The tensor called ``name``, on the device."""
+        """Return the tensor called ``name``, on the device."""
         return _moved(self._file.get_tensor(name), self._device)
 
     def get_tensors(self) -> dict[str, Any]:
-        """All tensors by name, on the device."""
+        """Return all tensors by name, on the device."""
         found = self._file.get_tensors()
         return {name: _moved(tensor, self._device) for name, tensor in found.items()}
 
     def get_slice(self, name: str) -> _Slice:
-        """The tensor called ``name``, of which only what is indexed is read."""
+        """Return the tensor called ``name``, of which only what is indexed is read."""
         return _Slice(self._file.get_slice(name), self._device)
 
 

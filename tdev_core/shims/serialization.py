@@ -19,7 +19,7 @@ Locate = Callable[[Storage, str], Any]
 
 
 def map_location(spec: Any) -> Any:
-    """A ``map_location`` for :func:`torch.load` that means here what ``spec`` means on CUDA.
+    """Return a ``map_location`` for :func:`torch.load` that means here what ``spec`` means on CUDA.
 
     Strings and devices are translated, the values of a dictionary likewise (in a copy). With
     ``None``, and for tags that a dictionary or a callable leaves open, storages that were saved from

@@ -222,5 +222,5 @@ _LEGACY = shims.Shim("torch.Tensor", "__new__", (), f"{__name__}:legacy_construc
 
 
 def _default_device() -> Any:
-    """What `torch.set_default_device` left for this thread, or None."""
+    """Return what `torch.set_default_device` left for this thread, or None."""
     return getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)

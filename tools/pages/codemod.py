@@ -22,12 +22,12 @@ UNTOUCHED = 2
 
 
 def pages(command: str) -> dict[str, str]:
-    """All pages by file name; the index names the ``command`` that writes them."""
+    """Return all pages by file name; the index names the ``command`` that writes them."""
     return render([(r.id, r.title, r.severity, r.doc) for r in RULES], command)
 
 
 def render(every: list[tuple[str, str, str | None, str]], command: str) -> dict[str, str]:
-    """The pages of rules that are given by id, title, severity and text."""
+    """Return the pages of rules that are given by id, title, severity and text."""
     found = {rule[0] + ".md": _page(rule) for rule in every}
     index = [
         "# Rules of the codemod",
@@ -87,7 +87,7 @@ def _page(rule: tuple[str, str, str | None, str]) -> str:
 
 
 def _cases(rule: str) -> tuple[list[Path], list[Path]]:
-    """The rule's cases that show most: changed ones over the styles in turn, then unchanged ones."""
+    """Return the rule's cases that show most: changed ones over the styles in turn, then unchanged ones."""
     changed: list[Path] = []
     same: list[Path] = []
     by_style = [sorted((CASES / style / rule).glob("*.in.py")) for style in STYLES]

@@ -29,7 +29,7 @@ _ROUTES = """\
 
 
 def pages(command: str) -> dict[str, str]:
-    """All pages by file name; the index names the ``command`` that writes them."""
+    """Return all pages by file name; the index names the ``command`` that writes them."""
     table = load()
     rows = [r for r in table.rows if r.planned or any(r.cells[b].route != "same" for b in COLUMNS)]
     tables: dict[str, tuple[str, int, int, dict[str, int]]] = {}
@@ -43,7 +43,7 @@ def pages(command: str) -> dict[str, str]:
 def render(
     torch: str, tables: dict[str, tuple[str, int, int, dict[str, int]]], command: str
 ) -> dict[str, str]:
-    """All pages by file name.
+    """Return all pages by file name.
 
     Args:
         torch: the version that the tables are about.

@@ -48,7 +48,7 @@ class CpuAccelerator(Accelerator):
         """Nothing is outstanding: a CPU operator has finished when its call returns."""
 
     def allocated(self, index: int) -> int:
-        """Bytes in use, see :mod:`tdev_core.accelerators.cpu.heap` for what that counts."""
+        """Return bytes in use, see :mod:`tdev_core.accelerators.cpu.heap` for what that counts."""
         return used_mark().now()
 
     def peak(self, index: int) -> int:
@@ -80,7 +80,7 @@ class CpuAccelerator(Accelerator):
         return torch.default_generator.seed()
 
     def initial_seed(self, index: int) -> int:
-        """The seed it started from."""
+        """Return the seed it started from."""
         return torch.default_generator.initial_seed()
 
     def get_rng_state(self, index: int) -> torch.Tensor:

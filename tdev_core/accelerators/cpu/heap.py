@@ -1,4 +1,4 @@
-"""How many bytes the process's C heap holds: the counter behind memory numbers on the CPU.
+"""Count the bytes that the process's C heap holds, which is behind memory numbers on the CPU.
 
 Tensors on the CPU live in the C heap, beside whatever else the process keeps there. torch has no
 counter of its own that costs nothing, so the heap's is used, from a baseline taken when tdev was imported:
@@ -46,7 +46,7 @@ class Reading:
     """How many free pieces lie between the used ones."""
 
     def less(self, base: Reading) -> Reading:
-        """What came on top of ``base``; never negative.
+        """Return what came on top of ``base``; never negative.
 
         Counts are those of now: which of the blocks were there at the baseline cannot be told. Large
         blocks are taken to be the newer ones, as tensors are.
@@ -155,7 +155,7 @@ def _psutil() -> Callable[[], Reading] | None:
 
 
 def _follows(look: Callable[[], Reading]) -> bool:
-    """Whether the counter moves with a tensor of 8 MiB that is allocated, touched and freed."""
+    """Tell whether the counter moves with a tensor of 8 MiB that is allocated, touched and freed."""
     import torch
 
     size = 8 << 20
@@ -197,7 +197,7 @@ def _counter() -> tuple[str, Callable[[], Reading]]:
 
 
 def source() -> str:
-    """Which counter answers: ``mallinfo2``, ``malloc_zone_statistics``, ``statm``, ``psutil``,
+    """Tell which counter answers: ``mallinfo2``, ``malloc_zone_statistics``, ``statm``, ``psutil``,
     ``exact``, or ``none`` where the platform has no counter that follows tensors."""
     return _counter()[0]
 
@@ -226,7 +226,7 @@ def mark() -> None:
 
 
 def read() -> Reading:
-    """What the heap holds beyond the baseline."""
+    """Return what the heap holds beyond the baseline."""
     mark()
     name, look = _counter()
     if name not in _bases:

@@ -178,7 +178,7 @@ def _examples(rows: Sequence[str], start: int, end: int) -> Iterator[_Piece]:
 
 
 def _put_back(piece: _Piece, code: str, rows: Sequence[str]) -> list[str]:
-    """The document's lines for a rewritten piece; lines that did not change keep their bytes."""
+    """Return the document's lines for a rewritten piece; lines that did not change keep their bytes."""
     old, new = list(piece.code), code.split("\n")
     new = [line.rstrip("\r") for line in new]
     first = rows[piece.first]
@@ -210,7 +210,7 @@ def _moved(item: Change, piece: _Piece) -> Change:
 
 
 def _place(place: Place, piece: _Piece) -> Place:
-    """A place in the piece's code as one in the document."""
+    """Return a place in the piece's code as one in the document."""
 
     def column(line: int, column: int) -> int:
         return column + len(piece.prefixes[min(line, len(piece.prefixes)) - 1])

@@ -109,7 +109,7 @@ def _members(text: str, at: int) -> list[tuple[str, int, int]]:
 
 
 def _elements(text: str, at: int) -> list[tuple[int, int]]:
-    """The span of each element of the list at ``at``."""
+    """Return the span of each element of the list at ``at``."""
     elements = []
     at = _skip(text, at + 1)
     while text[at] != "]":

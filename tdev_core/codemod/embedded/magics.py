@@ -56,7 +56,7 @@ def mask(code: str) -> Segment | None:
 
 
 def mentions_torch(segment: Segment) -> bool:
-    """Whether a masked line of the segment uses CUDA, which is then for a person to look at."""
+    """Tell whether a masked line of the segment uses CUDA, which is then for a person to look at."""
     return any("cuda" in original for original in segment.masks.values())
 
 
@@ -111,7 +111,7 @@ class _State:
         self._joined = ends_joined and not self._quote
 
     def _close(self, line: str, at: int) -> int:
-        """The offset after the open string's end; the string stays open where it does not end."""
+        """Return the offset after the open string's end; the string stays open where it does not end."""
         while at < len(line):
             if line[at] == "\\":
                 at += 2

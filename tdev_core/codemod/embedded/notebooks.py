@@ -80,7 +80,7 @@ def _order(item: Change | Remark) -> tuple[int, int, int]:
 
 
 def _language(data: dict[str, Any]) -> str:
-    """The language of a notebook's kernel; one that says nothing is Python, as Jupyter has it."""
+    """Return the language of a notebook's kernel; one that says nothing is Python, as Jupyter has it."""
     metadata = data.get("metadata")
     if isinstance(metadata, dict):
         for table, key in (("language_info", "name"), ("kernelspec", "language")):
@@ -111,7 +111,7 @@ def _splice(text: str, spans: Spans, cells: Sequence[CellSource], codes: Sequenc
 
 
 def _list_text(text: str, cell: CellSource, new: Sequence[str], literal: Any) -> str:
-    """The JSON text of a source list: unchanged lines keep their very text, and their separators."""
+    """Return the JSON text of a source list: unchanged lines keep their very text, and their separators."""
     tokens = cell.tokens
     old = [token.value for token in tokens]
     if not tokens:

@@ -54,7 +54,7 @@ def _compound() -> tuple[type[cst.CSTNode], ...]:
 
 
 def _statement_line(file: File, finding: Finding, spans: list[tuple[int, int]]) -> int:
-    """The first line of the innermost statement around a finding."""
+    """Return the first line of the innermost statement around a finding."""
     tree = file.tree
     at = tree.line_start(finding.line) + finding.column - 1
     best = None

@@ -98,7 +98,7 @@ class File:
         return everything, lines
 
     def kept(self, node: cst.CSTNode) -> bool:
-        """Whether ``# tdev: keep`` protects this node: on its lines, or those of its line."""
+        """Tell whether ``# tdev: keep`` protects this node: on its lines, or those of its line."""
         if self.keep_all:
             return True
         if not self._kept:
@@ -154,7 +154,7 @@ class File:
         return self.tdev
 
     def for_checkers_only(self, binding: Binding) -> bool:
-        """Whether an import is inside ``if TYPE_CHECKING``: nothing is there at run time."""
+        """Tell whether an import is inside ``if TYPE_CHECKING``: nothing is there at run time."""
         return any(
             isinstance(p, cst.If) and "TYPE_CHECKING" in self.tree.text(p.test)
             for p in self.tree.ancestors(binding.node)
@@ -239,7 +239,7 @@ class File:
         return Result(code, tuple(edits), tuple(findings), statements)
 
     def _flatten(self) -> list[Change]:
-        """The changes in order, with edits inside a wrapped span folded into the wrap."""
+        """Return the changes in order, with edits inside a wrapped span folded into the wrap."""
         source = self.tree.source
         todo = sorted(self.changes.values(), key=lambda c: (c.start, -c.end, c.text))
         done: list[Change] = []
@@ -272,7 +272,7 @@ class File:
 
 
 def _is_torch(binding: Binding) -> bool:
-    """An import may be of tdev already where another one of the same name is of torch."""
+    """Return an import may be of tdev already where another one of the same name is of torch."""
     return (binding.target or "").split(".")[0] == "torch"
 
 

@@ -71,5 +71,5 @@ _ACCELERATOR: tuple[Pass, ...] = (
 
 
 def passes(style: Style) -> tuple[Pass, ...]:
-    """The passes over a file in this style, in order."""
+    """Return the passes over a file in this style, in order."""
     return _ACCELERATOR if style == "accelerator" else _TDEV

@@ -42,7 +42,7 @@ _WORDS_BYTES = [word.encode() for word in WORDS]
 
 
 def signs(text: str) -> Iterator[int]:
-    """The offset of each word that :func:`mentions` looks for."""
+    """Yield the offset of each word that :func:`mentions` looks for."""
     yield from (found.start() for found in PATCHED.finditer(text))
     for word in (*WORDS, "import *", *_PACKAGES):
         at = text.find(word)
@@ -52,7 +52,7 @@ def signs(text: str) -> Iterator[int]:
 
 
 def mentions(text: str) -> bool:
-    """Whether a text says anything that only code for CUDA says."""
+    """Tell whether a text says anything that only code for CUDA says."""
     # Plain searches for words are many times faster than one pattern of alternatives.
     if any(word in text for word in WORDS):
         return True

@@ -41,7 +41,7 @@ class Found:
 
 
 def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
-    """All files below ``paths``; raises :class:`UsageError` for paths that do not exist."""
+    """Return all files below ``paths``; raises :class:`UsageError` for paths that do not exist."""
     missing = [path for path in paths if not os.path.lexists(path)]
     if missing:
         raise UsageError(f"no such file or directory: {', '.join(missing)}")
@@ -62,7 +62,7 @@ class _Finder:
         self._roots = roots
 
     def below(self, given: str) -> Iterator[Found]:
-        """The files at or below one given path."""
+        """Yield the files at or below one given path."""
         path = Path(os.path.abspath(given))
         if path.is_dir():
             root = path.resolve()
@@ -77,7 +77,7 @@ class _Finder:
             yield self._named(path.resolve(), given)
 
     def _named(self, path: Path, given: str) -> Found:
-        """A file named on the command line: Python, whatever its name, unless that says otherwise."""
+        """Return a file named on the command line: Python, whatever its name, unless that says otherwise."""
         if path.suffix.lower() in _DOCS_KINDS and path.suffix.lower() not in self._kinds:
             return Found(path, given, Kind.DOCS, skip="a document; --docs looks into documents")
         return Found(path, given, self._kind(path) or Kind.PYTHON)

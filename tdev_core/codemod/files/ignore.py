@@ -40,7 +40,7 @@ Layers = tuple[Layer, ...]
 
 
 def ignored(layers: Layers, path: Path, is_dir: bool) -> bool:
-    """Whether the innermost layer that says anything about ``path`` says that it is ignored."""
+    """Tell whether the innermost layer that says anything about ``path`` says that it is ignored."""
     for layer in reversed(layers):
         verdict = layer.verdict(path, is_dir)
         if verdict is not None:
@@ -61,7 +61,7 @@ def enter(layers: Layers, directory: Path) -> Layers:
 
 
 def layers_above(directory: Path) -> Layers:
-    """The layers that hold in ``directory`` without its own: from its repository's root downward.
+    """Return the layers that hold in ``directory`` without its own: from its repository's root downward.
 
     A layer that ignores the very directory is dropped: who names an ignored directory on the
     command line means it.
@@ -83,7 +83,7 @@ def layers_above(directory: Path) -> Layers:
 
 
 def repository_root(directory: Path) -> Path | None:
-    """The root of the git work tree that ``directory`` (absolute) lies in, or None."""
+    """Return the root of the git work tree that ``directory`` (absolute) lies in, or None."""
     for parent in (directory, *directory.parents):
         if (parent / ".git").exists():
             return parent
@@ -91,7 +91,7 @@ def repository_root(directory: Path) -> Path | None:
 
 
 def git_directory(root: Path) -> Path:
-    """The directory with ``info/exclude``; a linked work tree's ``.git`` is a file that points there."""
+    """Return the directory with ``info/exclude``; a linked work tree's ``.git`` is a file that points there."""
     entry = root / ".git"
     if entry.is_dir():
         return entry
@@ -104,7 +104,7 @@ def git_directory(root: Path) -> Path:
 
 
 def excluded_by_default(directory: Path) -> bool:
-    """Whether a directory of this name, or a virtual environment of any name, is never walked.
+    """Tell whether a directory of this name, or a virtual environment of any name, is never walked.
 
     ``build`` and ``dist`` are left out only where they are no Python packages.
     """

@@ -70,7 +70,7 @@ class Pool:
         self.close()
 
     def map(self, jobs: Iterable[Job]) -> Generator[Outcome, None, None]:
-        """The outcome of each job, in the order of the jobs, which are drawn only a little ahead."""
+        """Yield the outcome of each job, in the order of the jobs, which are drawn only a little ahead."""
         waiting: deque[tuple[Future[Outcome], int]] = deque()
         ahead = 0
         for job in jobs:

@@ -47,7 +47,7 @@ class Job:
 
 
 def load_engine(name: str) -> Engine:
-    """The engine's module."""
+    """Return the engine's module."""
     return cast(Engine, importlib.import_module(name))
 
 

@@ -39,7 +39,7 @@ class Plan:
 
 
 def options(settings: Settings) -> Options:
-    """The engine's options for these settings."""
+    """Return the engine's options for these settings."""
     if settings.target == "accelerator":
         return Options(style="accelerator", annotate=settings.annotate)
     if settings.style == "alias":
@@ -50,7 +50,7 @@ def options(settings: Settings) -> Options:
 def run(
     files: Sequence[Found], plan: Plan, seen: Callable[[], None] = lambda: None
 ) -> Generator[FileResult, None, None]:
-    """The result for each file in order; in a writing run it is on disk when its result comes.
+    """Yield the result for each file in order; in a writing run it is on disk when its result comes.
 
     ``seen`` is called once for each file that is done with (progress).
     """
@@ -86,7 +86,7 @@ class _Reader:
         self._raw: dict[int, bytes] = {}
 
     def jobs(self, files: Sequence[Found]) -> Iterator[Job]:
-        """A job for each file that a worker has to look at."""
+        """Yield a job for each file that a worker has to look at."""
         for index, found in enumerate(files):
             answer = self._look(found)
             if isinstance(answer, Outcome):
@@ -99,7 +99,7 @@ class _Reader:
     def in_order(
         self, files: Sequence[Found], outcomes: Iterable[Outcome]
     ) -> Iterator[tuple[Found, Outcome, bytes | None]]:
-        """Each file with its outcome, and its bytes where a worker looked at them."""
+        """Yield each file with its outcome, and its bytes where a worker looked at them."""
         index = 0
         for outcome in outcomes:
             while index in self._known:
@@ -131,5 +131,5 @@ class _Reader:
 
 
 def selected(files: Iterable[Found]) -> list[Path]:
-    """The paths of the files that a run would really look at."""
+    """Return the paths of the files that a run would really look at."""
     return [found.path for found in files if not found.skip]

@@ -44,7 +44,7 @@ _GARBAGE = 20_000
 
 
 def _claim_stdout() -> BinaryIO:
-    """The pipe to the parent; whatever prints from now on prints to standard error."""
+    """Return the pipe to the parent; whatever prints from now on prints to standard error."""
     sink = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     return sink

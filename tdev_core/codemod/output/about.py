@@ -10,7 +10,7 @@ _PAGES = "docs/codemod/"
 
 
 def version() -> str:
-    """The installed version; ``0+source`` for a checkout that was never installed."""
+    """Return the installed version; ``0+source`` for a checkout that was never installed."""
     try:
         return metadata.version(_DISTRIBUTION)
     except metadata.PackageNotFoundError:
@@ -19,7 +19,7 @@ def version() -> str:
 
 @lru_cache(maxsize=1)
 def home() -> str:
-    """The project's address without a slash at the end, or empty where the metadata has none."""
+    """Return the project's address without a slash at the end, or empty where the metadata has none."""
     try:
         urls = metadata.metadata(_DISTRIBUTION).get_all("Project-URL") or []
     except metadata.PackageNotFoundError:
@@ -33,7 +33,7 @@ def home() -> str:
 
 
 def link(docs: str) -> str:
-    """The address of the page about a rule: absolute where the project has one, else in the source."""
+    """Return the address of the page about a rule: absolute where the project has one, else in the source."""
     if not docs:
         return ""
     return f"{home()}/{_PAGES}{docs}" if home() else _PAGES + docs

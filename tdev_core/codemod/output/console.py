@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 
 def out(text: str) -> None:
-    """A line of result."""
+    """Print a line of result."""
     _print(text, sys.stdout)
 
 
 def err(text: str) -> None:
-    """A line about the run."""
+    """Print a line about the run."""
     _print(text, sys.stderr)
 
 
 def out_bytes(raw: bytes) -> None:
-    """A result that is bytes (a diff keeps the encoding of its file)."""
+    """Print a result that is bytes (a diff keeps the encoding of its file)."""
     buffer = getattr(sys.stdout, "buffer", None)
     if buffer is None:
         sys.stdout.write(raw.decode("utf-8", "replace"))
@@ -36,7 +36,7 @@ def _print(text: str, stream: object) -> None:
 
 @contextmanager
 def progress(total: int, quiet: bool) -> Iterator[Callable[[], None]]:
-    """A function to call once per file; it draws a bar where standard error is a terminal."""
+    """Give a function to call once per file; it draws a bar where standard error is a terminal."""
     if quiet or not sys.stderr.isatty():
         yield lambda: None
         return

@@ -9,7 +9,7 @@ _NO_NEWLINE = b"\n\\ No newline at end of file\n"
 
 
 def unified(path: str, old: bytes, new: bytes) -> bytes:
-    """The diff of one file, in the file's own encoding and with its own newlines."""
+    """Return the diff of one file, in the file's own encoding and with its own newlines."""
     name = os.fsencode(path.replace(os.sep, "/").lstrip("/"))
     # As git does: a tab ends a name with spaces, which else would end at the first one.
     end = b"\t" if b" " in name else b""

@@ -24,7 +24,7 @@ def line(path: str, item: Change | Remark) -> str:
 
 
 def render(format: str, results: Sequence[FileResult], summary: Summary) -> str:
-    """The report in one of :data:`FORMATS`, ending in a newline."""
+    """Return the report in one of :data:`FORMATS`, ending in a newline."""
     if format == "json":
         return _json(results, summary)
     if format == "markdown":

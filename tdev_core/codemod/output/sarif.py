@@ -21,7 +21,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def render(results: Sequence[FileResult], summary: Summary) -> str:
-    """The log as JSON text."""
+    """Return the log as JSON text."""
     rules: dict[str, dict[str, Any]] = {}
     found = []
     for result in results:
@@ -107,7 +107,7 @@ def _region(place: Place) -> dict[str, int]:
 
 
 def _artifact(path: str) -> dict[str, str]:
-    """The file as an address: relative to the working directory where it lies below it."""
+    """Return the file as an address: relative to the working directory where it lies below it."""
     relative = os.path.relpath(path)
     if relative.startswith(os.pardir + os.sep):
         return {"uri": Path(path).resolve().as_uri()}

@@ -53,7 +53,7 @@ class Summary:
         return FOUND if pending or to_look_at else CLEAN
 
     def table(self) -> str:
-        """The numbers by rule as a table, and one line about the files."""
+        """Return the numbers by rule as a table, and one line about the files."""
         rules = sorted({*self.changes, *self.remarks})
         verb = "rewritten" if self.writes else "to rewrite"
         head = ("rule", verb, "errors", "warnings", "notes")
@@ -63,7 +63,7 @@ class Summary:
         return "\n".join([*text, self.sentence()])
 
     def sentence(self) -> str:
-        """The files in one line."""
+        """Return the files in one line."""
         changed = "rewritten" if self.writes else "would be rewritten"
         counts = [
             (self.files[Status.CHANGED], changed),

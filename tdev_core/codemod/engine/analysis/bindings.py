@@ -56,7 +56,7 @@ class Scope:
         return scope
 
     def lookup(self, name: str) -> list[Binding]:
-        """The bindings of ``name`` as seen from this scope; empty for builtins and unknowns."""
+        """Return the bindings of ``name`` as seen from this scope; empty for builtins and unknowns."""
         scope: Scope | None = self
         first = True
         while scope is not None:

@@ -44,7 +44,7 @@ class Flow:
         self._attributes: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] | None = None
 
     def kinds(self, node: cst.CSTNode) -> Kinds:
-        """The kinds of thing that ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
+        """Return the kinds of thing that ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
         found = self._memo.get(node)
         if found is None:
             if node in self._busy:
@@ -66,14 +66,14 @@ class Flow:
         return found
 
     def may_be_cuda(self, node: cst.CSTNode) -> bool:
-        """Whether CUDA may come out of this expression; what comes from elsewhere may be."""
+        """Tell whether CUDA may come out of this expression; what comes from elsewhere may be."""
         return bool(self.kinds(node) & MAY_BE_CUDA)
 
     def is_tensor(self, node: cst.CSTNode) -> bool:
         return self.kinds(node) <= {Kind.TENSOR, Kind.NONE} and Kind.TENSOR in self.kinds(node)
 
     def names_cuda(self, node: cst.CSTNode) -> bool:
-        """Whether the expression is, by its own text, a string naming CUDA."""
+        """Tell whether the expression is, by its own text, a string naming CUDA."""
         return names_cuda(node)
 
     # -- expressions ----------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Flow:
         return default | (said if said is not None else UNKNOWN)
 
     def annotation(self, node: cst.BaseExpression) -> Kinds | None:
-        """The kinds that an annotation promises: a real device, a tensor, None; None if it says neither."""
+        """Return the kinds that an annotation promises: a real device, a tensor, None; None if it says neither."""
         text = self.tree.text(node).strip("\"'")
         if "str" in text or "int" in text or "Union" in text and "device" not in text:
             return None
@@ -192,7 +192,7 @@ class Flow:
         return UNKNOWN
 
     def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
-        """The values that the enclosing class assigns to ``self.<attr>``."""
+        """Return the values that the enclosing class assigns to ``self.<attr>``."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
         if owner is None:
             return []
@@ -265,7 +265,7 @@ class Flow:
         return UNKNOWN
 
     def _local_call(self, func: cst.Name) -> Kinds:
-        """The union of what a function of this file returns."""
+        """Return the union of what a function of this file returns."""
         bindings = self.scopes.of(func).lookup(func.value)
         if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
             return UNKNOWN

@@ -20,7 +20,7 @@ _DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^devic
 
 
 def in_default(tree: Tree, node: cst.CSTNode) -> bool:
-    """Whether ``node`` is evaluated at import as a parameter's or a class attribute's default."""
+    """Tell whether ``node`` is evaluated at import as a parameter's or a class attribute's default."""
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.Param):
             return True
@@ -60,7 +60,7 @@ def names_cuda(node: cst.CSTNode) -> bool:
 
 
 def is_device_word(node: cst.CSTNode) -> bool:
-    """Whether an expression calls itself a device: ``device``, ``args.device``, ``x.device.type``."""
+    """Tell whether an expression calls itself a device: ``device``, ``args.device``, ``x.device.type``."""
     if isinstance(node, cst.Name):
         return _DEVICE_WORD.search(node.value) is not None
     if isinstance(node, cst.Attribute):
@@ -97,7 +97,7 @@ def is_device_word(node: cst.CSTNode) -> bool:
 
 
 def is_typed_device(node: cst.CSTNode) -> bool:
-    """Whether an expression is what a person typed as a device: ``args.device``, ``cfg["device"]``."""
+    """Tell whether an expression is what a person typed as a device: ``args.device``, ``cfg["device"]``."""
     if isinstance(node, cst.Attribute):
         return DEVICE_NAME.search(node.attr.value) is not None and _holds_settings(node.value)
     if not isinstance(node, cst.Subscript) or len(node.slice) != 1:
@@ -108,7 +108,7 @@ def is_typed_device(node: cst.CSTNode) -> bool:
 
 
 def _holds_settings(node: cst.CSTNode) -> bool:
-    """Whether an expression calls itself settings: ``args``, ``self.cfg``, ``config["train"]``."""
+    """Tell whether an expression calls itself settings: ``args``, ``self.cfg``, ``config["train"]``."""
     if isinstance(node, cst.Subscript):
         return _holds_settings(node.value)
     last = node.attr if isinstance(node, cst.Attribute) else node

@@ -30,7 +30,7 @@ _Values = Callable[[cst.CSTNode], "tuple[object, ...]"]
 
 @cache
 def _values(kind: type[cst.CSTNode]) -> _Values | None:
-    """A function for the fields of this type of node that can hold code; None if it has none."""
+    """Return a function for the fields of this type of node that can hold code; None if it has none."""
     names = [
         f.name
         for f in dataclasses.fields(kind)
@@ -45,7 +45,7 @@ def _values(kind: type[cst.CSTNode]) -> _Values | None:
 
 
 def children(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """The nodes directly below ``node`` that can hold code, in source order."""
+    """Return the nodes directly below ``node`` that can hold code, in source order."""
     values = _values(type(node))
     found: list[Any] = []
     if values is not None:
@@ -63,7 +63,7 @@ def children(node: cst.CSTNode) -> list[cst.CSTNode]:
 
 
 def descendants(node: cst.CSTNode) -> list[cst.CSTNode]:
-    """A node and all below it, in no particular order."""
+    """Return a node and all below it, in no particular order."""
     found, stack = [], [node]
     while stack:
         current = stack.pop()
@@ -85,7 +85,7 @@ def dotted(node: cst.CSTNode) -> str | None:
 
 
 def string_value(node: cst.CSTNode) -> str | None:
-    """The value of a plain string literal (not bytes, not an f-string), else None."""
+    """Return the value of a plain string literal (not bytes, not an f-string), else None."""
     if isinstance(node, cst.SimpleString):
         return None if "b" in node.prefix.lower() else _evaluated(node.value)
     if isinstance(node, cst.ConcatenatedString):

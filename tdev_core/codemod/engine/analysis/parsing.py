@@ -21,7 +21,7 @@ Spans = dict[cst.CSTNode, Span]
 
 
 def parse(text: str) -> tuple[cst.Module, list[int], Spans]:
-    """The tree of a text, the offset of each token, and the tokens between which each node stands.
+    """Return the tree of a text, the offset of each token, and the tokens between which each node stands.
 
     Raises :class:`SyntaxError_` for what libcst cannot parse, or would not write as it was.
     """

@@ -42,7 +42,7 @@ class Resolver:
         self._memo: dict[tuple[int, str], tuple[str, tuple[Binding, ...]] | None] = {}
 
     def reference(self, node: cst.CSTNode) -> Reference | None:
-        """The torch or tdev name that an attribute chain stands for, else None."""
+        """Return the torch or tdev name that an attribute chain stands for, else None."""
         chain = dotted(node)
         if chain is None or chain.partition(".")[0] not in self.roots:
             return None
@@ -61,7 +61,7 @@ class Resolver:
         return Reference(node, name, root, bindings, target, package)
 
     def imported(self, scope: Scope, name: str) -> tuple[str, tuple[Binding, ...]] | None:
-        """The target that ``name`` imports from torch or tdev, if all its bindings agree on one target.
+        """Return the target that ``name`` imports from torch or tdev, if all its bindings agree on one target.
 
         A fallback of ``None`` or a stub class beside a failed import does not disturb.
         """
@@ -85,14 +85,14 @@ class Resolver:
         return result
 
     def _fallback(self, binding: Binding) -> bool:
-        """Whether a binding is what an ``except ImportError`` leaves behind."""
+        """Tell whether a binding is what an ``except ImportError`` leaves behind."""
         if binding.kind == "value" and isinstance(binding.value, cst.Name):
             if binding.value.value in ("None", "False", "object"):
                 return True
         return any(isinstance(p, (cst.ExceptHandler,)) for p in self.tree.ancestors(binding.node))
 
     def torch_name(self, node: cst.CSTNode) -> str | None:
-        """The full torch name of an expression (tdev's counts as torch's), else None."""
+        """Return the full torch name of an expression (tdev's counts as torch's), else None."""
         found = self.reference(node)
         if found is not None:
             return found.name
@@ -115,7 +115,7 @@ class Resolver:
         return None
 
     def text_name(self, at: cst.CSTNode, text: str) -> str:
-        """The torch name of a dotted name written as text (a quoted annotation)."""
+        """Return the torch name of a dotted name written as text (a quoted annotation)."""
         first, _, rest = text.partition(".")
         found = self.imported(self.scopes.of(at), first)
         if found is None:

@@ -47,7 +47,7 @@ class Scopes:
         return result
 
     def names_of(self, packages: set[str]) -> set[str]:
-        """The names that are bound, in any scope, to something imported from these packages."""
+        """Return the names that are bound, in any scope, to something imported from these packages."""
         return {
             name
             for scope in self._all

@@ -53,11 +53,11 @@ class Scripted:
         self.functions = frozenset().union(*(c.functions for c in self.compilations))
 
     def holds(self, node: cst.CSTNode) -> bool:
-        """Whether this is a part of what is compiled."""
+        """Tell whether this is a part of what is compiled."""
         return self.home(node) is not None
 
     def home(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The compiled function in whose body this stands."""
+        """Return the compiled function in whose body this stands."""
         if not self.functions:
             return None
         below = node
@@ -119,7 +119,7 @@ class Scripted:
             self.compilations.append(Compilation(node, compiler, self._reached(roots), True))
 
     def _given(self, node: cst.BaseExpression, deep: int = 4) -> _Nodes | None:
-        """The functions that are compiled of an argument; None where the file does not say."""
+        """Return the functions that are compiled of an argument; None where the file does not say."""
         if not deep:
             return None
         if isinstance(node, cst.Name):
@@ -154,7 +154,7 @@ class Scripted:
         return _all(given)
 
     def _entries(self, owner: cst.ClassDef) -> _Nodes:
-        """The functions that are compiled of a module: its ``forward``, and what is marked for it."""
+        """Return the functions that are compiled of a module: its ``forward``, and what is marked for it."""
         forward = self._method(owner, "forward")
         marked = [m for m in _methods(owner) if self._is_marked(m, _MARKS)]
         return [owner, *marked] if forward is None else [owner, forward, *marked]
@@ -192,14 +192,14 @@ class Scripted:
                         yield method
 
     def _submodules(self, owner: cst.ClassDef) -> Iterator[cst.CSTNode]:
-        """The functions that are compiled of the modules that a class of modules may put into itself."""
+        """Yield the functions that are compiled of the modules that a class of modules may put into itself."""
         for node in descendants(owner.body):
             made = self._class_named(node) if isinstance(node, cst.Name) else None
             if made is not None and made is not owner and self._method(made, "forward"):
                 yield from self._entries(made)
 
     def _is_marked(self, node: cst.CSTNode, marks: frozenset[str]) -> bool:
-        """Whether one of these decorators stands above a function."""
+        """Tell whether one of these decorators stands above a function."""
         for decorator in getattr(node, "decorators", ()):
             mark = decorator.decorator
             if isinstance(mark, cst.Call):
@@ -220,7 +220,7 @@ class Scripted:
         return next((p for p in parents if isinstance(p, cst.ClassDef)), None)
 
     def _method(self, owner: cst.ClassDef, name: str, deep: int = 4) -> cst.FunctionDef | None:
-        """A method of a class or of the classes of this file that it is derived from."""
+        """Return a method of a class or of the classes of this file that it is derived from."""
         for method in _methods(owner):
             if isinstance(method, cst.FunctionDef) and method.name.value == name:
                 return method
@@ -251,7 +251,7 @@ def _all(given: list[_Nodes | None]) -> _Nodes | None:
 
 
 def _module(node: cst.BaseExpression) -> cst.BaseExpression:
-    """The module that ``module.to(device).eval()`` returns."""
+    """Return the module that ``module.to(device).eval()`` returns."""
     while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value not in _SAME_MODULE:
             break

@@ -59,11 +59,11 @@ class Tree:
             stack += below
 
     def left_out_uses(self, name: str) -> bool:
-        """Whether text that the rules do not see uses a name; see :meth:`Slice.leaves_out_use`."""
+        """Tell whether text that the rules do not see uses a name; see :meth:`Slice.leaves_out_use`."""
         return self._slice is not None and self._slice.leaves_out_use(name)
 
     def of(self, *kinds: type[cst.CSTNode]) -> list[Any]:
-        """All nodes of these types, each type in source order."""
+        """Return all nodes of these types, each type in source order."""
         return [node for kind in kinds for node in self.nodes.get(kind, ())]
 
     def span(self, node: cst.CSTNode) -> Span:
@@ -79,7 +79,7 @@ class Tree:
         return self.source[start:end]
 
     def outer_span(self, node: cst.CSTNode) -> Span:
-        """The span of an expression including the parentheses that belong to it."""
+        """Return the span of an expression including the parentheses that belong to it."""
         start, end = self.span(node)
         count = len(getattr(node, "lpar", ()))
         for _ in range(count):
@@ -109,7 +109,7 @@ class Tree:
         return found.group() if found else "\n"
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """The parents of a node, nearest first."""
+        """Yield the parents of a node, nearest first."""
         parents = self.parents
         current = parents.get(node)
         while current is not None:
@@ -117,7 +117,7 @@ class Tree:
             current = parents.get(current)
 
     def statement(self, node: cst.CSTNode) -> cst.CSTNode:
-        """The nearest statement (a line, or a compound statement) around a node."""
+        """Return the nearest statement (a line, or a compound statement) around a node."""
         current = node
         for current in (node, *self.ancestors(node)):
             if isinstance(current, (cst.SimpleStatementLine, cst.BaseCompoundStatement)):
@@ -140,7 +140,7 @@ def _widen(offsets: list[int], cuts: tuple[Cut, ...]) -> None:
 
 
 def _closing(source: str, at: int) -> int:
-    """The offset after the next ``)`` that is not in a comment."""
+    """Return the offset after the next ``)`` that is not in a comment."""
     while True:
         if source[at] == ")":
             return at + 1

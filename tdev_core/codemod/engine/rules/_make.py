@@ -8,5 +8,5 @@ from tdev_core.codemod.engine.api import Rule, Severity
 
 
 def rule(id: str, title: str, severity: Severity | None, doc: str) -> Rule:
-    """A :class:`Rule` whose ``doc`` is an indented literal."""
+    """Return a :class:`Rule` whose ``doc`` is an indented literal."""
     return Rule(id, title, inspect.cleandoc(doc), severity)

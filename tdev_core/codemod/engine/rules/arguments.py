@@ -19,7 +19,7 @@ class Call:
     args: tuple[cst.Arg, ...]
 
     def argument(self, name: str, position: int | None) -> cst.BaseExpression | None:
-        """The argument given by keyword or position, if it is written out."""
+        """Return the argument given by keyword or position, if it is written out."""
         for arg in self.args:
             if arg.keyword is not None and arg.keyword.value == name:
                 return arg.value
@@ -80,7 +80,7 @@ def _map_location(file: File, value: cst.BaseExpression) -> bool:
 
 
 def _mentions_cuda(node: cst.CSTNode) -> bool:
-    """Whether a literal (a dictionary of locations, a lambda) has a CUDA name inside."""
+    """Tell whether a literal (a dictionary of locations, a lambda) has a CUDA name inside."""
     if isinstance(node, cst.Dict):
         return any(
             isinstance(e, cst.DictElement) and (_mentions_cuda(e.value) or not _constant(e.value))
@@ -101,7 +101,7 @@ def _constant(node: cst.CSTNode) -> bool:
 
 
 def _dictionary_values(file: File, node: cst.BaseExpression, key: str) -> list[cst.BaseExpression]:
-    """The values under ``key`` in the dictionaries that ``**node`` may be."""
+    """Return the values under ``key`` in the dictionaries that ``**node`` may be."""
     literals: list[cst.BaseExpression] = [node]
     if isinstance(node, cst.Name):
         bindings = file.scopes.of(node).lookup(node.value)

@@ -44,7 +44,7 @@ _NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 
 
 def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
-    """Whether ``node`` is (part of) a test with a sibling that asks for another accelerator."""
+    """Tell whether ``node`` is (part of) a test with a sibling that asks for another accelerator."""
     tree = file.tree
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
@@ -63,7 +63,7 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
 
 
 def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
-    """Whether the function compares the same device with another accelerator's name as well.
+    """Tell whether the function compares the same device with another accelerator's name as well.
 
     The text is searched, not the tree: such a comparison need not name CUDA.
     """
@@ -82,7 +82,7 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
 
 
 def enclosing_function(file: File, node: cst.CSTNode) -> cst.FunctionDef | None:
-    """The innermost function around a node."""
+    """Return the innermost function around a node."""
     return next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
 
 
@@ -105,7 +105,7 @@ def _names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None =
 
 
 def _chain_names_other(file: File, node: cst.If) -> bool:
-    """Whether another test of the chain, or of a neighbouring ``if``, asks for another one."""
+    """Tell whether another test of the chain, or of a neighbouring ``if``, asks for another one."""
     tree = file.tree
     head = node
     parent = tree.parents.get(head)

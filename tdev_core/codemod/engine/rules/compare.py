@@ -119,7 +119,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
 
 
 def _is_cuda(file: File, node: cst.CSTNode) -> bool:
-    """Whether an operand is CUDA's name: `"cuda"`, or `torch.device("cuda").type`."""
+    """Tell whether an operand is CUDA's name: `"cuda"`, or `torch.device("cuda").type`."""
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
         made = node.value
         if isinstance(made, cst.Call) and file.resolver.torch_name(made.func) == "torch.device":
@@ -139,7 +139,7 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
 
 
 def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpression) -> bool:
-    """Whether other accelerators are asked for as well; then the test stays, and is reported."""
+    """Tell whether other accelerators are asked for as well; then the test stays, and is reported."""
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
     elif asks_about_others(file, operand):
@@ -261,7 +261,7 @@ def _startswith(file: File, node: cst.Call) -> None:
 
 
 def _binds_tighter(file: File, node: cst.CSTNode) -> bool:
-    """Whether ``not …`` needs parentheses where the comparison needed none."""
+    """Tell whether ``not …`` needs parentheses where the comparison needed none."""
     if getattr(node, "lpar", ()):
         return False
     parent = file.tree.parents[node]

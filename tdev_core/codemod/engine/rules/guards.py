@@ -53,7 +53,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
 
 
 def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
-    """Whether an answer is kept in a variable of a function that has such code in it."""
+    """Tell whether an answer is kept in a variable of a function that has such code in it."""
     for parent in file.tree.ancestors(node):
         if isinstance(parent, (cst.Assign, cst.AnnAssign)):
             home = enclosing_function(file, parent)
@@ -64,7 +64,7 @@ def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
 
 
 def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
-    """Whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
+    """Tell whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
 
     An ``assert`` guards the function it stands in, an ``if`` that leaves the function what follows;
     ``HAS_TRITON and …`` is one question. An answer that is kept or returned decides about what its
@@ -138,13 +138,13 @@ def after_early_exit(file: File, node: cst.If) -> Span | None:
 
 
 def _said_beside(file: File, node: cst.CSTNode) -> bool:
-    """Whether a comment on the line says that what is asked for is CUDA's alone."""
+    """Tell whether a comment on the line says that what is asked for is CUDA's alone."""
     line = file.tree.position(file.tree.span(node)[1])[0]
     return _SAID.search(file.tree.line_text(line)) is not None
 
 
 def _said_by(file: File, node: cst.CSTNode) -> str:
-    """The names of the variables that keep an answer, and of the function that they stand in."""
+    """Return the names of the variables that keep an answer, and of the function that they stand in."""
     if isinstance(node, cst.Assign):
         names = [file.tree.text(target.target) for target in node.targets]
     elif isinstance(node, cst.AnnAssign):
@@ -158,7 +158,7 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
 
 
 def _block_text(file: File, node: cst.If) -> str:
-    """The text of what an ``if`` asks for besides, and of what stands in its arms."""
+    """Return the text of what an ``if`` asks for besides, and of what stands in its arms."""
     text = file.tree.text(node.test) + file.tree.text(node.body)
     if isinstance(node.orelse, cst.Else):
         text += file.tree.text(node.orelse.body)

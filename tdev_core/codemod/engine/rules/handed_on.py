@@ -73,14 +73,14 @@ def handed_on(file: File) -> None:
 
 
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:
-    """Whether an argument goes to another module, or to the command line as an option's default."""
+    """Tell whether an argument goes to another module, or to the command line as an option's default."""
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "add_argument":
         return node.keyword is not None and node.keyword.value == "default"
     return _library(file, call.func) not in _NOT_TORCH
 
 
 def _library(file: File, func: cst.BaseExpression) -> str:
-    """The top-level package that a callable was imported from, if any."""
+    """Return the top-level package that a callable was imported from, if any."""
     root: cst.CSTNode = func
     while isinstance(root, (cst.Attribute, cst.Call, cst.Subscript)):
         root = root.func if isinstance(root, cst.Call) else root.value
@@ -91,7 +91,7 @@ def _library(file: File, func: cst.BaseExpression) -> str:
 
 
 def own_method(file: File, func: cst.Attribute) -> bool:
-    """Whether the class around ``self.name`` defines the method itself."""
+    """Tell whether the class around ``self.name`` defines the method itself."""
     name = func.attr.value
     home = next((p for p in file.tree.ancestors(func) if isinstance(p, cst.ClassDef)), None)
     if home is None:
@@ -102,7 +102,7 @@ def own_method(file: File, func: cst.Attribute) -> bool:
 
 
 def _unknown(file: File, call: cst.Call) -> bool:
-    """Whether nothing is known of the callee: not torch's, not this file's, not a method tdev shims."""
+    """Tell whether nothing is known of the callee: not torch's, not this file's, not a method tdev shims."""
     if file.resolver.torch_name(call.func) is not None:
         return False
     func = call.func

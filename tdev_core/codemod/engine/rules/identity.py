@@ -27,7 +27,7 @@ def identities(file: File) -> None:
 
 
 def _moved(file: File, node: cst.BaseExpression) -> bool:
-    """Whether an expression is one of the types, taken from tdev."""
+    """Tell whether an expression is one of the types, taken from tdev."""
     found = file.resolver.reference(node)
     return found is not None and found.name in _STANDINS and _from_tdev(file, found)
 

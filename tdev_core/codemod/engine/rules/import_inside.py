@@ -99,7 +99,7 @@ def _after_comma(source: str, at: int) -> int:
 def _own_line(
     file: File, names: list[cst.ImportAlias], alias: cst.ImportAlias
 ) -> tuple[int, int, str] | None:
-    """The whole line of a name that has one to itself, and the comment on it."""
+    """Return the whole line of a name that has one to itself, and the comment on it."""
     low, high = file.tree.span(alias)
     line = file.tree.position(low)[0]
     text = file.tree.line_text(line)

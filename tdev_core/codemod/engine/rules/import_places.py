@@ -54,7 +54,7 @@ def import_text(file: File) -> str:
 
 
 def has_tdev(file: File, scope: Scope, before: Binding | None = None) -> bool:
-    """Whether ``tdev`` is imported already where this scope can see it."""
+    """Tell whether ``tdev`` is imported already where this scope can see it."""
     found = file.resolver.imported(scope, file.tdev)
     return found is not None and found[0] == "tdev"
 

@@ -115,7 +115,7 @@ def _explicit(file: File) -> None:
 
 
 def _only_tdev(file: File, binding: Binding) -> bool:
-    """Whether every reference through this import now goes to tdev."""
+    """Tell whether every reference through this import now goes to tdev."""
     name = binding.name
     mine = binding.scope.bindings[name]
     if len(mine) != 1 or file.filename.endswith("__init__.py"):
@@ -193,7 +193,7 @@ def _predicates(file: File) -> None:
 
 
 def _will_have_tdev(file: File, scope: Scope) -> bool:
-    """Whether ``import tdev`` is being added beside a torch import that this scope sees."""
+    """Tell whether ``import tdev`` is being added beside a torch import that this scope sees."""
     if file.options.style != "explicit":
         return False
     return any(

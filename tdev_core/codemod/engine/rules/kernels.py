@@ -229,7 +229,7 @@ def _tools(file: File) -> None:
 
 
 def _in_call(file: File, node: cst.CSTNode) -> bool:
-    """Whether a string goes, directly or in a list, into something that starts programs."""
+    """Tell whether a string goes, directly or in a list, into something that starts programs."""
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.Call):
             name = (dotted(parent.func) or "").rpartition(".")[2]

@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.file import File
 
 
 def asks_for_device(file: File, node: cst.CSTNode) -> bool:
-    """Whether an operand is a device, a device type or a device string."""
+    """Tell whether an operand is a device, a device type or a device string."""
     if is_device_word(node):
         return True
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
@@ -36,7 +36,7 @@ _BARE = re.compile(r"(^|_)type$|^type_")
 
 
 def without_index(file: File, node: cst.CSTNode) -> bool:
-    """Whether an operand certainly holds no index: ``device.type``, or a name that is given none."""
+    """Tell whether an operand certainly holds no index: ``device.type``, or a name that is given none."""
     if _BARE.search(last_name(node)):
         return True
     if isinstance(node, cst.Subscript):  # str(device).split(":")[0]
@@ -48,7 +48,7 @@ def without_index(file: File, node: cst.CSTNode) -> bool:
 
 
 def _plain(node: cst.CSTNode) -> bool:
-    """Whether an expression is a string without an index, or a choice of such."""
+    """Tell whether an expression is a string without an index, or a choice of such."""
     if isinstance(node, cst.IfExp):
         return _plain(node.body) and _plain(node.orelse)
     value = string_value(node)

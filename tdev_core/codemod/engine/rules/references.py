@@ -100,7 +100,7 @@ def references(file: File) -> None:
 
 
 def every_reference(file: File) -> list[Reference]:
-    """The references to torch or tdev in a file."""
+    """Return the references to torch or tdev in a file."""
     seen: set[cst.CSTNode] = set()
     references = []
     for name in file.tree.of(cst.Name):
@@ -115,7 +115,7 @@ def every_reference(file: File) -> list[Reference]:
 
 
 def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CSTNode, str]:
-    """The questions whether there is CUDA that stay, because they choose beside other accelerators.
+    """Return the questions whether there is CUDA that stay, because they choose beside other accelerators.
 
     With one of them, all that its function asks.
     """
@@ -133,7 +133,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
 
 
 def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
-    """The whole attribute chain that starts at ``name``; None if it is no reference."""
+    """Return the whole attribute chain that starts at ``name``; None if it is no reference."""
     parents = file.tree.parents
     parent = parents[name]
     if isinstance(parent, cst.Attribute) and parent.attr is name:
@@ -201,7 +201,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
 
 
 def _routed(name: str, routed: frozenset[str]) -> str | None:
-    """The longest prefix of ``name`` that is routed."""
+    """Return the longest prefix of ``name`` that is routed."""
     while name:
         if name in routed:
             return name
@@ -210,7 +210,7 @@ def _routed(name: str, routed: frozenset[str]) -> str | None:
 
 
 def call_of(file: File, node: cst.CSTNode) -> Call | None:
-    """The call whose function is ``node``, or which ``functools.partial`` will make of it."""
+    """Return the call whose function is ``node``, or which ``functools.partial`` will make of it."""
     parent = file.tree.parents[node]
     if isinstance(parent, cst.Call) and parent.func is node:
         return Call(tuple(parent.args))
@@ -242,7 +242,7 @@ _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "
 
 
 def _handed_on(file: File, node: cst.CSTNode) -> bool:
-    """Whether ``torch.device`` itself is given to something that will call it."""
+    """Tell whether ``torch.device`` itself is given to something that will call it."""
     parent = file.tree.parents[node]
     if not isinstance(parent, cst.Arg):
         return False

@@ -94,7 +94,7 @@ def _in_cuda(name: str) -> bool:
 
 
 def _reached_through_tdev(file: File, name: str) -> bool:
-    """Whether migrated code takes a name from tdev in such a way that a patch of torch misses it."""
+    """Tell whether migrated code takes a name from tdev in such a way that a patch of torch misses it."""
     names = file.names
     if _in_cuda(name) or name in names.routed:
         return True

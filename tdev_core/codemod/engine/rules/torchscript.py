@@ -41,7 +41,7 @@ _EXPORT = "torch.jit.export"
 
 
 def left_to_script(file: File, node: cst.CSTNode, what: str) -> bool:
-    """Whether a rewrite has to be left out, and is listed, because TorchScript compiles this."""
+    """Tell whether a rewrite has to be left out, and is listed, because TorchScript compiles this."""
     if not file.scripted.holds(node):
         return False
     file.find(TORCHSCRIPT, node, f"{what} in a script, which TorchScript compiles; left as it is")
@@ -65,7 +65,7 @@ def scripts(file: File) -> None:
 
 
 def _device_arguments(file: File) -> list[cst.CSTNode]:
-    """The arguments that a script is given as a device and hands on: ``x.to(device)``."""
+    """Return the arguments that a script is given as a device and hands on: ``x.to(device)``."""
     return [
         arg.value
         for arg in (file.tree.of(cst.Arg) if file.scripted.functions else ())

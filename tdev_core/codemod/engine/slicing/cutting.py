@@ -32,7 +32,7 @@ class Cutter:
         self._cuts: list[Cut] = []
 
     def cuts(self, body: list[ast.stmt], holes: Holes) -> tuple[Cut, ...]:
-        """The cuts in a file with this body, in order."""
+        """Return the cuts in a file with this body, in order."""
         self._block(body)
         for some in holes.values():
             self._punch(some)
@@ -111,7 +111,7 @@ class Cutter:
                 self._punch(imported(node, unit.scope.live, self._layout))
 
     def _concerns_a_rule(self, unit: Unit, node: ast.ImportFrom) -> bool:
-        """Whether a rule may look at an import's names by themselves."""
+        """Tell whether a rule may look at an import's names by themselves."""
         package = (node.module or "").partition(".")[0]
         text = self._source[unit.start : unit.end]
         return package in ("torch", "tdev", "numba") or self._seeds.is_seed(text)

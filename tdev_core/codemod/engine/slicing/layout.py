@@ -101,12 +101,12 @@ class Layout:
             scope.pending.clear()
 
     def names_inside(self, unit: Unit) -> bool:
-        """Whether a statement may have ``:=`` in it."""
+        """Tell whether a statement may have ``:=`` in it."""
         index = bisect.bisect_left(self._named, unit.start)
         return index < len(self._named) and self._named[index] < unit.end
 
     def home(self, name: str, unit: Unit) -> Unit | None:
-        """The outermost function around a statement that binds ``name``, outside which it is another.
+        """Return the outermost function around a statement that binds ``name``, outside which it is another.
 
         None for one of the whole file.
         """
@@ -236,7 +236,7 @@ class Layout:
         return unit
 
     def _bound(self, node: ast.stmt | ast.ExceptHandler | ast.arg, walrus: bool) -> set[str]:
-        """The names that a statement, or a header, binds."""
+        """Return the names that a statement, or a header, binds."""
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             return {node.name}
         found: set[str] = set()
@@ -254,7 +254,7 @@ class Layout:
 
 
 def in_class(unit: Unit) -> bool:
-    """Whether a statement stands in a class's body, not in a function there."""
+    """Tell whether a statement stands in a class's body, not in a function there."""
     home = unit.parent
     while home is not None and not isinstance(home.node, (*FUNCTIONS, ast.ClassDef)):
         home = home.parent
@@ -262,7 +262,7 @@ def in_class(unit: Unit) -> bool:
 
 
 def _own_attributes(unit: Unit, node: ast.Assign | ast.AnnAssign) -> list[str]:
-    """The attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
+    """Return the attributes that an assignment sets: of ``self`` or ``cls``, or in a class's body."""
     found = []
     for target in targets(node):
         if isinstance(target, ast.Name) and in_class(unit):

@@ -31,22 +31,22 @@ _HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 
 
 def names_in(text: str) -> set[str]:
-    """The words that follow no dot."""
+    """Return the words that follow no dot."""
     return {word for word in _WORD.findall(text) if word[0] != "."}
 
 
 def attributes_in(text: str) -> list[str]:
-    """The names that follow a dot."""
+    """Return the names that follow a dot."""
     return _ATTRIBUTE.findall(text)
 
 
 def called_in(text: str) -> list[str]:
-    """The names, but for attributes, that a parenthesis follows."""
+    """Return the names, but for attributes, that a parenthesis follows."""
     return _CALLED.findall(text)
 
 
 def occurrences(text: str, name: str, start: int = 0, stop: int | None = None) -> Iterator[int]:
-    """The offset of each ``name`` in a text that is not a part of a longer one."""
+    """Yield the offset of each ``name`` in a text that is not a part of a longer one."""
     at = text.find(name, start, stop)
     while at >= 0:
         end = at + len(name)
@@ -57,12 +57,12 @@ def occurrences(text: str, name: str, start: int = 0, stop: int | None = None) -
 
 
 def continues_a_line(text: str, at: int) -> bool:
-    """Whether a name here may be an attribute of something that ends on a line before it."""
+    """Tell whether a name here may be an attribute of something that ends on a line before it."""
     return _GOES_ON.search(text[max(0, at - _REACH) : at]) is not None
 
 
 def is_object_device(text: str, at: int, torch: Container[str]) -> bool:
-    """Whether the word here is only that of an object's own device, which is a real one.
+    """Tell whether the word here is only that of an object's own device, which is a real one.
 
     So it is in ``x.device`` and ``device=x.device``, unless ``x`` is ``self`` (it may be set to
     anything), holds settings, or is one of the names under which the file knows ``torch``.
@@ -84,7 +84,7 @@ def is_object_device(text: str, at: int, torch: Container[str]) -> bool:
 
 
 def is_foreign_method(text: str, at: int, torch: Container[str]) -> bool:
-    """Whether the name here is certainly that of an object's method, or of a module not torch's.
+    """Tell whether the name here is certainly that of an object's method, or of a module not torch's.
 
     So it is in ``x.gather(1, index)`` and ``json.load(file)``. ``torch`` are the names that imports
     bind to something of torch's; a variable that holds one is another matter (:mod:`.taint`).
@@ -99,7 +99,7 @@ def is_foreign_method(text: str, at: int, torch: Container[str]) -> bool:
 
 
 def _chain_start(text: str, at: int, also: str) -> int:
-    """The start of the run of letters, digits and these characters that ends at ``at``."""
+    """Return the start of the run of letters, digits and these characters that ends at ``at``."""
     while at and (text[at - 1].isalnum() or text[at - 1] in also):
         at -= 1
     return at

@@ -42,7 +42,7 @@ class Seeds:
 
     @staticmethod
     def of(names: Names) -> Seeds:
-        """Those for these facts about torch."""
+        """Return those for these facts about torch."""
         found = {n.rpartition(".")[2] for n in names.routed if not n.startswith("torch.cuda")}
         for name, parameters in names.device_params.items():
             # Where the device can only be given as `device=...`, that is the word.
@@ -51,7 +51,7 @@ class Seeds:
         return _seeds(frozenset(found))
 
     def words_in(self, text: str) -> Iterator[int]:
-        """The offset of each word that is one wherever it stands, in a longer name or a string too."""
+        """Yield the offset of each word that is one wherever it stands, in a longer name or a string too."""
         yield from (found.start() for found in PATCHED.finditer(text))
         # Plain searches are many times faster than one pattern of alternatives.
         for part in self._parts:
@@ -61,12 +61,12 @@ class Seeds:
                 at = text.find(part, at + 1)
 
     def functions_in(self, text: str) -> Iterator[int]:
-        """The offset of each name of a function that acts on a device without saying so."""
+        """Yield the offset of each name of a function that acts on a device without saying so."""
         for name in self._names:
             yield from occurrences(text, name)
 
     def is_seed(self, name: str) -> bool:
-        """Whether a short text holds such a word, or is such a name."""
+        """Tell whether a short text holds such a word, or is such a name."""
         known = self._known.get(name)
         if known is None:
             if len(self._known) > _MANY:
@@ -77,7 +77,7 @@ class Seeds:
         return known
 
     def imported(self, node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-        """The names under which an import brings in something of torch's that a rule looks for."""
+        """Yield the names under which an import brings in something of torch's that a rule looks for."""
         base = "" if isinstance(node, ast.Import) else (node.module or "")
         for alias in node.names:
             full = f"{base}.{alias.name}" if base else alias.name

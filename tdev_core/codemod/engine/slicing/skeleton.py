@@ -75,7 +75,7 @@ def skeleton(unit: Unit, layout: Layout) -> Skeleton | None:
 
 
 def parameter(node: ast.arg, layout: Layout) -> Hole:
-    """A parameter that nothing mentions, with its comma; what it says, where it is the last one."""
+    """Return a parameter that nothing mentions, with its comma; what it says, where it is the last one."""
     unit, default = layout.unit_of[node], layout.defaults.get(node)
     nodes = tuple(part for part in (node.annotation, default) if part is not None)
     start = layout.offset(node.lineno, node.col_offset)
@@ -85,7 +85,7 @@ def parameter(node: ast.arg, layout: Layout) -> Hole:
 
 
 def imported(node: ast.ImportFrom, live: Container[str], layout: Layout) -> Iterator[Hole]:
-    """The names of an import that nothing mentions, but for the last."""
+    """Yield the names of an import that nothing mentions, but for the last."""
     for alias in node.names[:-1]:
         if (alias.asname or alias.name) not in live:
             start, end = layout.span(alias)
@@ -95,13 +95,13 @@ def imported(node: ast.ImportFrom, live: Container[str], layout: Layout) -> Iter
 
 
 def _listed(start: int, end: int, nodes: tuple[ast.AST, ...], layout: Layout) -> Hole | None:
-    """An item of a list and all before the next item, if that is a name."""
+    """Return an item of a list and all before the next item, if that is a name."""
     gap = _COMMA.match(layout.source, end)
     return Hole(start, gap.end(), "", nodes) if gap else None
 
 
 def _value(node: ast.expr, layout: Layout, unpacked: bool = False) -> Iterator[Hole]:
-    """The holes of a value, in order."""
+    """Yield the holes of a value, in order."""
     if isinstance(node, ast.Name):
         return
     if isinstance(node, ast.Constant):
@@ -143,7 +143,7 @@ def _hole(node: ast.expr, text: str, layout: Layout) -> Hole:
 
 
 def _between(span: Span, holes: list[Hole]) -> list[Span]:
-    """The parts of a span between its holes."""
+    """Return the parts of a span between its holes."""
     spans, at = [], span[0]
     for hole in holes:
         spans.append((at, hole.start))

@@ -38,7 +38,7 @@ class Slice:
     """The offsets at which an outermost statement starts a line of its own."""
 
     def leaves_out_use(self, name: str) -> bool:
-        """Whether a statement that was left out uses ``name``, which none of them binds.
+        """Tell whether a statement that was left out uses ``name``, which none of them binds.
 
         Raises :class:`WholeTextNeeded` where that cannot be said without the scopes of the whole
         text, or where only a string holds the name.
@@ -64,7 +64,7 @@ class Slice:
 
 
 def take_slice(source: str, names: Names) -> Slice | None:
-    """The part of a text that the rules can see; None where nothing goes or Python cannot parse it.
+    """Return the part of a text that the rules can see; None where nothing goes or Python cannot parse it.
 
     ``source`` has no byte order mark and no line end but ``\\n`` and ``\\r\\n``.
     """
@@ -93,7 +93,7 @@ def take_slice(source: str, names: Names) -> Slice | None:
 
 
 def _lines(tree: ast.Module, layout: Layout) -> Iterator[int]:
-    """The offsets at which an outermost statement starts a line, which goes on none above."""
+    """Yield the offsets at which an outermost statement starts a line, which goes on none above."""
     for node in tree.body:
         start = layout.unit_of[node].start
         if not start:

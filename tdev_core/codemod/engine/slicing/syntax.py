@@ -17,7 +17,7 @@ LEAVES = (
 
 
 def only_if(body: list[ast.stmt]) -> bool:
-    """Whether this is an ``elif``, or an ``else`` with nothing but an ``if``."""
+    """Tell whether this is an ``elif``, or an ``else`` with nothing but an ``if``."""
     return len(body) == 1 and isinstance(body[0], ast.If)
 
 
@@ -26,7 +26,7 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def below(*nodes: ast.AST) -> Iterator[ast.AST]:
-    """The nodes and all below them, parents first; three times as fast as :func:`ast.walk`."""
+    """Yield the nodes and all below them, parents first; three times as fast as :func:`ast.walk`."""
     stack = [*nodes]
     while stack:
         node = stack.pop()
@@ -39,7 +39,7 @@ def below(*nodes: ast.AST) -> Iterator[ast.AST]:
 
 
 def names_from_torch(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    """The names that an import binds to something of torch's or tdev's."""
+    """Yield the names that an import binds to something of torch's or tdev's."""
     for alias in node.names:
         package = alias.name if isinstance(node, ast.Import) else node.module or ""
         if package.partition(".")[0] in ("torch", "tdev"):
@@ -47,7 +47,7 @@ def names_from_torch(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
 
 
 def is_prose(node: ast.AST) -> bool:
-    """Whether a statement is a string, in which no rule looks for anything."""
+    """Tell whether a statement is a string, in which no rule looks for anything."""
     return (
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
@@ -76,19 +76,19 @@ def add_names(target: ast.expr, found: set[str]) -> None:
 
 
 def chain_root(node: ast.expr) -> str | None:
-    """The name with which ``a.b.c`` starts; None for anything but such a chain."""
+    """Return the name with which ``a.b.c`` starts; None for anything but such a chain."""
     while isinstance(node, ast.Attribute):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
 def own_attribute(node: ast.Attribute) -> bool:
-    """Whether this is an attribute of ``self`` or ``cls``."""
+    """Tell whether this is an attribute of ``self`` or ``cls``."""
     return isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
 
 
 def parameters(node: ast.arguments) -> list[tuple[ast.arg, ast.expr | None]]:
-    """The parameters in order, each with its default."""
+    """Return the parameters in order, each with its default."""
     plain = [*node.posonlyargs, *node.args]
     defaults = [*[None] * (len(plain) - len(node.defaults)), *node.defaults]
     found = list(zip(plain, defaults, strict=True))

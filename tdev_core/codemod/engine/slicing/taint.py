@@ -34,7 +34,7 @@ class Tainted(NamedTuple):
     home: Unit | None
 
     def uses(self, layout: Layout) -> Iterator[int]:
-        """The offset of each use, and of what may be one."""
+        """Yield the offset of each use, and of what may be one."""
         source, start, end = layout.source, 0, len(layout.source)
         if self.home is not None:
             assert isinstance(self.home.node, ast.stmt)
@@ -59,7 +59,7 @@ class Taint:
         self._unit: Unit
 
     def through(self, unit: Unit) -> list[Tainted]:
-        """The names that become tainted by this statement, which holds a seed or a tainted name."""
+        """Return the names that become tainted by this statement, which holds a seed or a tainted name."""
         self._new = []
         self._unit = unit
         self._statement(unit.node, unit.function)
@@ -92,7 +92,7 @@ class Taint:
                 pass
 
     def _inside(self, node: ast.AST, function: str | None) -> None:
-        """The same for the statements in one that is a unit with all its blocks."""
+        """Do the same for the statements in one that is a unit with all its blocks."""
         for part in ast.iter_child_nodes(node):
             if not isinstance(part, (ast.stmt, ast.match_case, ast.ExceptHandler)):
                 continue
@@ -125,7 +125,7 @@ class Taint:
     # -- expressions ----------------------------------------------------------------------
 
     def _is_tainted(self, node: ast.expr) -> bool:
-        """Whether a value may be a name of CUDA, what was typed, or a name of torch's with a seed.
+        """Tell whether a value may be a name of CUDA, what was typed, or a name of torch's with a seed.
 
         Never less than what the rules may take it for, and not much more: a sum or an item of a
         list is not known to be anything, and what a method returns neither.
@@ -173,7 +173,7 @@ class Taint:
                 return False
 
     def _is_of_torch(self, node: ast.expr) -> bool:
-        """Whether this is a name in one of torch's modules, with a seed in it."""
+        """Tell whether this is a name in one of torch's modules, with a seed in it."""
         if chain_root(node) not in self._layout.imported:
             return False
         while isinstance(node, ast.Attribute):

@@ -70,7 +70,7 @@ def concern(source: str, style: Style = "explicit") -> Concern:
 
 
 def _makes_a_device(text: str) -> bool:
-    """Whether a device is made of what a person typed, a checkpoint loaded, or memory pinned.
+    """Tell whether a device is made of what a person typed, a checkpoint loaded, or memory pinned.
 
     ``torch.device`` itself counts where it is called or handed on, not in an annotation.
     """
@@ -102,7 +102,7 @@ def _makes_a_device(text: str) -> bool:
 
 
 def _of_settings(text: str) -> bool:
-    """Whether a device is read out of a mapping that holds what a person typed."""
+    """Tell whether a device is read out of a mapping that holds what a person typed."""
     for found in _KEY.finditer(text):
         start = found.start()
         if _KEY_OF.search(text[max(0, start - _REACH) : start]):
@@ -118,7 +118,7 @@ def _ours(roots: frozenset[str]) -> re.Pattern[str]:
 
 
 def _docstring(source: str, start: int) -> bool:
-    """Whether a string that starts here is certainly one: below a header, or first in the file."""
+    """Tell whether a string that starts here is certainly one: below a header, or first in the file."""
     line = source.rfind("\n", 0, start) + 1
     if source[line:start].strip() not in ("", "r"):
         return False
@@ -163,7 +163,7 @@ def _mentioned_in_code(source: str) -> bool:
 
 
 def _among(lines: list[int], node: ast.stmt) -> bool:
-    """Whether one of these lines is among those of a statement."""
+    """Tell whether one of these lines is among those of a statement."""
     first = min((d.lineno for d in getattr(node, "decorator_list", ())), default=node.lineno)
     index = bisect.bisect_left(lines, first)
     return index < len(lines) and lines[index] <= (node.end_lineno or first)

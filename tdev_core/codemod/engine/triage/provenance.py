@@ -58,7 +58,7 @@ class _Bindings:
         self._ends = [self._end(end) for _, end in heads]
 
     def _end(self, at: int) -> int:
-        """The offset at which the signature ends that starts before ``at``; that, if it is none."""
+        """Return the offset at which the signature ends that starts before ``at``; that, if it is none."""
         if self.text[at - 1] != "(":
             return at + max(0, self.text[at:].find(":"))
         depth = 1
@@ -73,7 +73,7 @@ class _Bindings:
         return index >= 0 and at < self._ends[index]
 
     def called(self, at: int) -> str:
-        """The text, or the end of it, before the parenthesis that is open at ``at``."""
+        """Return the text, or the end of it, before the parenthesis that is open at ``at``."""
         depth, start = 0, max(0, at - _REACH)
         for index in range(at - 1, start, -1):
             letter = self.text[index]
@@ -87,7 +87,7 @@ class _Bindings:
         return "dict"
 
     def is_known(self, value: str, deep: int = 4) -> bool:
-        """Whether an expression is a real device, or a constant other than CUDA."""
+        """Tell whether an expression is a real device, or a constant other than CUDA."""
         if not deep or len(value) > _REACH:
             return False
         value = value.removesuffix(".type")
@@ -132,7 +132,7 @@ class _Bindings:
 
 
 def gives_unknown_device(text: str, ours: re.Pattern[str]) -> bool:
-    """Whether ``text`` (comments and docstrings left out) gives torch a device of unknown origin.
+    """Tell whether ``text`` (comments and docstrings left out) gives torch a device of unknown origin.
 
     ``ours`` matches text that ends in a name of torch.
     """

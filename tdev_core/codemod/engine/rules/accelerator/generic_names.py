@@ -167,7 +167,7 @@ def _rewritable(file: File, found: Reference) -> set[str]:
 
 
 def _same_names(file: File, statement: cst.ImportFrom) -> bool:
-    """Whether all names of ``from torch.cuda import …`` are in torch.accelerator as well."""
+    """Tell whether all names of ``from torch.cuda import …`` are in torch.accelerator as well."""
     if statement.module is None or isinstance(statement.names, cst.ImportStar):
         return False
     if dotted(statement.module) != "torch.cuda" or statement.relative:

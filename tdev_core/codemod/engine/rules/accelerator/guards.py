@@ -29,11 +29,11 @@ class Stay:
         return self._why[node]
 
     def in_string(self, node: cst.CSTNode) -> bool:
-        """Whether ``node`` is a part of a string that stays, and is answered for by it."""
+        """Tell whether ``node`` is a part of a string that stays, and is answered for by it."""
         return any(parent in self.strings for parent in self.file.tree.ancestors(node))
 
     def holds(self, node: cst.CSTNode) -> bool:
-        """Whether ``node`` is a part of something that stays."""
+        """Tell whether ``node`` is a part of something that stays."""
         return self.in_string(node) or inside_a_gap(self.file, node)
 
 
@@ -68,7 +68,7 @@ _TESTS = re.compile(r"skip|xfail|require", re.IGNORECASE)
 
 
 def known(name: str, file: File) -> str | None:
-    """The part of a dotted name that has a generic equivalent."""
+    """Return the part of a dotted name that has a generic equivalent."""
     while name.count(".") >= 2:
         if name in file.names.accelerator:
             return name
@@ -121,7 +121,7 @@ _assertion = "belongs to an assertion that says it is about CUDA; left as it is"
 
 
 def _decides(file: File, choice: cst.If | cst.IfExp) -> bool:
-    """Whether a choice decides about such a name, in its arms or after an early exit."""
+    """Tell whether a choice decides about such a name, in its arms or after an early exit."""
     if _has_gap(file, choice):
         return True
     later = after_early_exit(file, choice) if isinstance(choice, cst.If) else None
@@ -132,7 +132,7 @@ def _decides(file: File, choice: cst.If | cst.IfExp) -> bool:
 
 
 def _decides_a_gap(file: File, node: cst.Assign | cst.AnnAssign | cst.NamedExpr) -> bool:
-    """Whether the variable that keeps an answer decides about such a name."""
+    """Tell whether the variable that keeps an answer decides about such a name."""
     target = node.targets[0].target if isinstance(node, cst.Assign) else node.target
     name = dotted(target)
     home: cst.CSTNode = enclosing_function(file, node) or file.tree.module
@@ -154,7 +154,7 @@ def _decides_a_gap(file: File, node: cst.Assign | cst.AnnAssign | cst.NamedExpr)
 
 
 def _has_gap(file: File, node: cst.CSTNode) -> bool:
-    """Whether something at or below ``node`` is CUDA's alone, and will stay so."""
+    """Tell whether something at or below ``node`` is CUDA's alone, and will stay so."""
     if _BUILT.search(file.tree.text(node)):
         return True
     return any(_is_gap(file, n) for n in descendants(node))
@@ -186,14 +186,14 @@ def _is_gap(file: File, node: cst.CSTNode) -> bool:
 
 
 def is_gap_name(file: File, name: str) -> bool:
-    """Whether this is a name of torch's that has no generic equivalent."""
+    """Tell whether this is a name of torch's that has no generic equivalent."""
     if name.startswith("torch._C._cuda"):
         return True
     return name.startswith("torch.cuda.") and known(name, file) is None
 
 
 def _compares(file: File, node: cst.CSTNode) -> bool:
-    """Whether a test asks besides whether something is CUDA's."""
+    """Tell whether a test asks besides whether something is CUDA's."""
     for part in descendants(node):
         if isinstance(part, cst.Comparison):
             operands = (part.left, *(t.comparator for t in part.comparisons))
@@ -205,7 +205,7 @@ def _compares(file: File, node: cst.CSTNode) -> bool:
 
 
 def inside_a_gap(file: File, node: cst.CSTNode) -> bool:
-    """Whether ``node`` is an argument of something that stays CUDA's, or behind a test for such."""
+    """Tell whether ``node`` is an argument of something that stays CUDA's, or behind a test for such."""
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.Call) and below is not parent.func:
@@ -230,7 +230,7 @@ def _calls_gap(file: File, test: cst.BaseExpression) -> bool:
 
 
 def needs_an_accelerator(file: File, node: cst.CSTNode) -> bool:
-    """Whether ``node`` is only reached where there is an accelerator, as far as its function tells.
+    """Tell whether ``node`` is only reached where there is an accelerator, as far as its function tells.
 
     A test for it stands around it or before it, or the code beside it fails without one.
     """
@@ -256,7 +256,7 @@ def needs_an_accelerator(file: File, node: cst.CSTNode) -> bool:
 
 
 def _demands(file: File, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
-    """Whether a statement beside ``node`` fails, or leaves the block, where there is no CUDA."""
+    """Tell whether a statement beside ``node`` fails, or leaves the block, where there is no CUDA."""
     if isinstance(statement, cst.If):
         if file.tree.span(statement)[1] > file.tree.span(node)[0]:
             return False

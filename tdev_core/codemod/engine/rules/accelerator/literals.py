@@ -60,7 +60,7 @@ def move(file: File, node: cst.Call) -> None:
 
 
 def _moves_a_storage(file: File, node: cst.BaseExpression) -> bool:
-    """Whether this is the storage in ``map_location=lambda storage, location: storage.cuda()``."""
+    """Tell whether this is the storage in ``map_location=lambda storage, location: storage.cuda()``."""
     if not isinstance(node, cst.Name):
         return False
     for binding in file.scopes.of(node).lookup(node.value):
@@ -98,7 +98,7 @@ def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
 
 
 def _is_choice(parent: cst.CSTNode) -> bool:
-    """Whether a string stands where a device is chosen or handed on, and not as a key or payload."""
+    """Tell whether a string stands where a device is chosen or handed on, and not as a key or payload."""
     if isinstance(parent, cst.Arg):
         return parent.keyword is None or DEVICE.search(parent.keyword.value) is not None
     return isinstance(parent, (*VALUE_POSITIONS, cst.Element))
@@ -109,7 +109,7 @@ def _plain_or_f(node: cst.CSTNode) -> bool:
 
 
 def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
-    """The same string, with the accelerator's type in place of ``cuda``."""
+    """Write the same string, with the accelerator's type in place of ``cuda``."""
     if isinstance(node, cst.SimpleString):
         value = string_value(node) or ""
         text = f"{current}.type"
@@ -122,7 +122,7 @@ def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
 
 
 def _is_sink(file: File, arg: cst.Arg) -> bool:
-    """Whether an argument is the device of something of torch's."""
+    """Tell whether an argument is the device of something of torch's."""
     call = file.tree.parents[arg]
     if not isinstance(call, cst.Call):
         return False
@@ -183,7 +183,7 @@ _DEFINES = re.compile(r"^(?:async[ 	]+)?(?:def|class)[ 	]", re.MULTILINE)
 
 
 def _at_import(file: File, node: cst.CSTNode) -> bool:
-    """Whether this runs when the file is imported: outside functions, in a file that has any."""
+    """Tell whether this runs when the file is imported: outside functions, in a file that has any."""
     if _DEFINES.search(file.tree.source) is None:
         return False
     for parent in file.tree.ancestors(node):
@@ -203,7 +203,7 @@ def _position_name(file: File, name: str, call: cst.Call, arg: cst.Arg) -> str |
 
 
 def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
-    """Whether the value is only used where an accelerator is known to be there.
+    """Tell whether the value is only used where an accelerator is known to be there.
 
     ``"other"`` where the guard goes on asking for CUDA.
     """
@@ -220,7 +220,7 @@ def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
 
 
 def _asks(file: File, test: cst.BaseExpression, deep: int = 3) -> cst.CSTNode | None:
-    """The ``torch.cuda.is_available`` in a test that is true only where it is."""
+    """Return the ``torch.cuda.is_available`` in a test that is true only where it is."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return _asks(file, test.left, deep) or _asks(file, test.right, deep)
     if isinstance(test, cst.Call):

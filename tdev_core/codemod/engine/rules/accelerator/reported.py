@@ -75,7 +75,7 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
 
 
 def _of_devices(file: File, element: cst.Element) -> bool:
-    """Whether a list holds the names of devices, for something other than a comparison."""
+    """Tell whether a list holds the names of devices, for something other than a comparison."""
     whole = file.tree.parents[element]
     if isinstance(file.tree.parents[whole], cst.ComparisonTarget):
         return False
