@@ -32,7 +32,7 @@ Catalog = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Changes:
-    """What another torch has, lacks and spells differently; every list sorted.
+    """The names that another torch has, lacks and spells differently; every list sorted.
 
     Attributes:
         before: version of the torch that the catalog was made from.

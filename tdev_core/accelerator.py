@@ -21,7 +21,7 @@ __all__ = ["Accelerator", "Counted", "accelerator"]
 
 @dataclass(frozen=True)
 class Counted:
-    """What an allocator counts: ``bytes`` held, ``blocks`` that hold them, and requests refused (``ooms``)."""
+    """The counts of an allocator: ``bytes`` held, ``blocks`` that hold them, and requests refused (``ooms``)."""
 
     bytes: Tally
     blocks: Tally = field(default_factory=Tally)

@@ -132,7 +132,7 @@ class Module:
 
 @dataclass(frozen=True, slots=True)
 class Private:
-    """What a type checker finds in a module below a name that starts with an underscore.
+    """The names that a type checker finds in a module below a name that starts with an underscore.
 
     ``reached`` says that the text of ``torch`` itself leads there by imports, so that a checker that has
     read ``import torch`` has read the module too.

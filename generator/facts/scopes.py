@@ -15,7 +15,7 @@ __all__ = ["Scope", "absolute", "read_scope", "visible"]
 
 
 class Scope(NamedTuple):
-    """What one file binds at its top level, for a type checker.
+    """The names that one file binds at its top level, for a type checker.
 
     ``names`` are bound by the file itself, ``stars`` the modules that it takes everything from;
     ``declared`` is ``__all__`` as far as it is written out, None where there is none. ``imports`` are the

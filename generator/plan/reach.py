@@ -11,7 +11,7 @@ __all__ = ["Reach"]
 
 
 class Reach:
-    """What can be reached from ``torch`` by attributes, at run time and as a type checker sees it.
+    """The objects that can be reached from ``torch`` by attributes, at run time and as a type checker sees it.
 
     Args:
         modules: the public modules by name.

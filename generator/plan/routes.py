@@ -37,7 +37,7 @@ _DEVICE_KEYS = frozenset({"devices", "lacking", "none", "note"})
 
 @dataclass(frozen=True)
 class Cell:
-    """How one capability is answered on one backend."""
+    """The answer of one capability on one backend."""
 
     route: str
     call: str | None = None
@@ -64,7 +64,7 @@ class Capability:
 
 @dataclass(frozen=True)
 class ShimRoute:
-    """How a method or constructor that takes a device is shimmed, where the facts do not settle it.
+    """The shim of a method or constructor that takes a device, where the facts do not settle it.
 
     ``dotted`` is the method, or a pattern (``torch.fx.*``) for methods without an entry of their own.
     ``none`` says why it needs no shim.

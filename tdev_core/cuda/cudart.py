@@ -63,7 +63,7 @@ _Error.success = _Error(0)
 
 
 class CudaError(torch.cuda.CudaError):
-    """What ``check_error`` raises; an instance of ``torch.cuda.CudaError``, a ``RuntimeError``.
+    """The error that ``check_error`` raises; an instance of ``torch.cuda.CudaError``, a ``RuntimeError``.
 
     Args:
         code: a ``cudaError_t`` number.

@@ -48,7 +48,7 @@ class CuFFTPlanCache:
 
     @property
     def max_size(self) -> int:
-        """How many plans the cache may hold.
+        """Number of plans that the cache may hold.
 
         Raises on assignment: RuntimeError for a negative number, TypeError for anything but an int.
         """

@@ -70,7 +70,7 @@ def capability(device: Any = None) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class DeviceProperties:
-    """What ``torch.cuda.get_device_properties`` tells, and ``torch.xpu``'s names for the same."""
+    """The facts that ``torch.cuda.get_device_properties`` tells, and ``torch.xpu``'s names for the same."""
 
     name: str
     major: int

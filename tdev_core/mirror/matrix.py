@@ -24,7 +24,7 @@ COLUMNS = ("cpu", "cuda", "mps", "mlx")
 
 @dataclass(frozen=True)
 class Cell:
-    """How one function is answered on one backend, and by what that is known."""
+    """The answer of one function on one backend, and by what that is known."""
 
     route: str
     evidence: str

@@ -20,7 +20,7 @@ MISSING = object()
 
 
 class State:
-    """What a mirror knows about itself."""
+    """The facts that a mirror knows about itself."""
 
     __slots__ = ("elsewhere", "generated_from", "lost", "replaced", "routed", "source", "tools")
 

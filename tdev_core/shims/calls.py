@@ -29,7 +29,7 @@ _MARK = "__tdev_passing__"
 
 @dataclass(frozen=True)
 class Leading:
-    """What a method does with the first argument after ``self``, which says where the tensor is to go.
+    """The meaning that a method gives the first argument after ``self``, which says where the tensor is to go.
 
     Attributes:
         targets: what stands for it, by value. The wrapper sees a call with any other, and may add that.

@@ -61,38 +61,50 @@ def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
     )
 
 
-class _Places:
-    """Where moves by a specification go, for the calls that need not ask again."""
+class _Targets:
+    """Targets of moves by what the program writes for them, for the module in C, which asks nobody.
+
+    Attributes:
+        accelerator: specifications of the accelerator, each with the device that it always means.
+        all: these, and what every backend takes literally: the CPU and dtypes.
+        copied: the specifications by which a move copies, whatever the tensor.
+    """
 
     def __init__(self) -> None:
         dtypes = (value for value in vars(torch).values() if type(value) is torch.dtype)
         self.accelerator: dict[Any, torch.device] = {}
         self.all: dict[Any, Any] = {value: value for value in (*_HERE, *dtypes)}
         self.copied: set[Any] = set()
-        self._known = known(translate) or {}
+        self._translations = known(translate) or {}
 
     def learn(self, spec: Any, target: Any) -> None:
-        """Remember where a specification leads, if that alone decides what becomes of a tensor."""
-        if not calls.kinds() or type(spec) not in (str, torch.device) or spec in self.accelerator:
+        """Remember that ``spec`` means ``target``, unless more than ``spec`` decides about a move."""
+        if spec in self.accelerator or not self._decides(spec, target):
             return
-        if mps.lacks_wide_types() or not _names_accelerator(spec) or torch.compiler.is_compiling():
-            return
-        remembered: Any = self._known.get(spec)
-        if remembered is None or remembered is not target:
-            return  # no device at all, or the current one
         if moves_copy():
             self.copied.add(spec)  # before it can be found
-        self.accelerator[spec] = self.all[spec] = remembered
+        self.accelerator[spec] = self.all[spec] = target
+
+    def _decides(self, spec: Any, target: Any) -> bool:
+        """Tell whether every later move by ``spec`` goes to ``target``."""
+        if type(spec) not in (str, torch.device) or not _names_accelerator(spec):
+            return False
+        if mps.lacks_wide_types():
+            return False  # the tensor's dtype decides too
+        if torch.compiler.is_compiling() or not calls.kinds():
+            return False  # the compiler would trace this; without the module nobody looks
+        # What translate() does not remember is the current device's, which changes.
+        return self._translations.get(spec) is target
 
 
-_places = _Places()
+_targets = _Targets()
 
 
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
     dtype, device = torch.dtype, torch.device
 
-    @passing(seen=("copy",), most=4, leading=Leading(_places.all, _places.copied, "device"))
+    @passing(seen=("copy",), most=4, leading=Leading(_targets.all, _targets.copied, "device"))
     def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         kind = first.__class__
         # What means the same on every backend first, with the fewest steps.
@@ -105,14 +117,14 @@ def tensor_to(original: Method) -> Method:
                 return original(self, **kwargs)
             spec = kwargs["device"]
             kwargs["device"] = target = translate(spec)
-            _places.learn(spec, target)
+            _targets.learn(spec, target)
             args = ()
         elif isinstance(first, torch.Tensor):
             return original(self, first, *args, **kwargs)
         else:
             spec = first
             target = translate(first)
-            _places.learn(first, target)
+            _targets.learn(first, target)
             args = (target, *args)
         if self.dtype in mps.NARROWER:
             args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
@@ -130,8 +142,8 @@ def tensor_to(original: Method) -> Method:
 def tensor_cuda(original: Method) -> Method:
     """``Tensor.cuda(device=None, non_blocking=False, memory_format=torch.preserve_format)``."""
     leading = Leading(
-        _places.accelerator,
-        _places.copied,
+        _targets.accelerator,
+        _targets.copied,
         implied="cuda",
         original=torch._C.TensorBase.to,
         accepted=("non_blocking", "memory_format"),
@@ -146,7 +158,7 @@ def tensor_cuda(original: Method) -> Method:
     ) -> torch.Tensor:
         spec = "cuda" if device is None else device
         target = translate(spec)
-        _places.learn(spec, target)
+        _targets.learn(spec, target)
         return self.to(
             target,
             non_blocking=non_blocking,

@@ -43,7 +43,7 @@ class _Named(type):
 
 
 class _TensorType(_Named):
-    """What dense and sparse types share: an instance has the layout, the dtype and the device."""
+    """The common part of dense and sparse types: an instance has the layout, the dtype and the device."""
 
     layout: torch.layout
 

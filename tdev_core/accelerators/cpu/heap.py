@@ -39,11 +39,11 @@ class Reading:
     large: int = 0
     """Of these, in blocks that have a mapping of their own."""
     reserved: int = 0
-    """What the heap has from the system, used or not."""
+    """Bytes that the heap has from the system, used or not."""
     large_blocks: int = 0
-    """How many blocks have a mapping of their own."""
+    """Number of blocks that have a mapping of their own."""
     free_blocks: int = 0
-    """How many free pieces lie between the used ones."""
+    """Number of free pieces that lie between the used ones."""
 
     def less(self, base: Reading) -> Reading:
         """Return what came on top of ``base``; never negative.

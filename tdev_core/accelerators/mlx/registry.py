@@ -23,7 +23,7 @@ class Decline(Exception):
 
 @dataclass(frozen=True)
 class Row:
-    """How one aten overload is answered."""
+    """The answer of one aten overload."""
 
     overload: str
     route: str
@@ -37,7 +37,7 @@ class Row:
     compiled: bool = True
     """False when a compiled graph must not contain the operator (it draws random numbers or reads values)."""
     float32: str | Kernel | None = None
-    """What answers when every operand is a float32 array or a Python number: a function of ``mlx.core`` by its name, or one
+    """The function that answers when every operand is a float32 array or a Python number: a function of ``mlx.core`` by its name, or one
     over arrays, which raises where it does not fit. Its result is float32. The eager device then calls nothing else."""
 
 

@@ -59,7 +59,7 @@ class MemPool(_Base):
 
     @property
     def allocator(self) -> Any:
-        """What was given at creation."""
+        """The allocator that was given at creation."""
         return self._allocator
 
     def use_count(self) -> int:

@@ -77,7 +77,7 @@ class Compiled:
 
     outputs: list[Output] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
-    """What to raise where the flags say so, which are then the last result; see `bounds`."""
+    """The error to raise where the flags say so, which are then the last result; see `bounds`."""
     function: Callable[..., list[Any]] = field(init=False)
 
 
