@@ -54,7 +54,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Tests that have Inductor build for the CPU need a torch that its compiler can find."""
+    """Give each test torch's flags to set, and skip what Inductor cannot build on this machine.
+
+    Whoever imports torch's own test helpers, as its operator database does, can set no flag from then on.
+    """
+    backends = sys.modules.get("torch.backends")
+    if backends is not None:
+        backends.flags_frozen.__globals__["__allow_nonbracketed_mutation_flag"] = True
     if item.get_closest_marker("inductor") is not None:
         torch = find_spec("torch")
         if torch is not None and " " in str(torch.origin):

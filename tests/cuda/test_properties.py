@@ -166,9 +166,9 @@ def test_peers():
 
 
 def test_facts_on_mps_come_from_torch(monkeypatch):
-    for module in (device_selection, queues):
+    for module in (properties, queues):
         monkeypatch.setattr(module, "current", lambda: Backend.MPS)
-    monkeypatch.setattr(device_selection, "device_index", lambda spec: 0)
+    monkeypatch.setattr(properties, "device_index", lambda spec: 0)
     import torch.backends.mps as mps
 
     with (

@@ -21,12 +21,13 @@ ROOMS = (
     "backend",
     "devices",
     "errors",
-    "report",
     "mirror/__init__",
-    "mirror/calls",
+    "mirror/adoption",
     "mirror/checkers",
     "mirror/launch",
-    "mirror/shims/__init__",
+    "mirror/report",
+    "shims/calls",
+    "shims/install",
     "commands/cli",
     "cuda/memory/stats",
     "cuda/memory/__init__",
@@ -51,7 +52,7 @@ def rooms(tmp_path: Path) -> Path:
     [
         ("backend", "tdev_core.backend"),
         ("stats", "tdev_core.cuda.memory.stats"),
-        ("mirror", "tdev_core.mirror.adoption"),
+        ("adoption", "tdev_core.mirror.adoption"),
         ("memory", "tdev_core.cuda.memory"),  # not the simulator's, which is its own affair
         ("pytest_plugin", "tdev_core.run.pytest_plugin"),
         ("cli", "tdev_core.commands.cli"),
@@ -70,7 +71,7 @@ def test_an_unknown_name_and_one_that_two_modules_have_are_errors(rooms: Path) -
         Core(rooms).find("nothing", "cuda.toml: [x]")
     (rooms / "distributed").mkdir()
     (rooms / "distributed" / "stats.py").touch()
-    both = "'stats' is both tdev_core.cuda.memory.stats and tdev_core.distributed.groups.stats"
+    both = "'stats' is both tdev_core.cuda.memory.stats and tdev_core.distributed.stats"
     with pytest.raises(GenerationError, match=both):
         Core(rooms).find("stats", "cuda.toml: [x]")
 
@@ -85,19 +86,19 @@ def test_emitted_modules_import_from_where_the_module_lies(rooms: Path, tmp_path
     imports = [line for line in lines if line.startswith("from tdev_core")]
     assert imports == [
         "from tdev_core import backend as _backend",
-        "from tdev_core import mirror as _mirror",
         "from tdev_core.backend import Backend as _Backend",
         "from tdev_core.backend import instead_of_cuda as _instead_of_cuda",
+        "from tdev_core.backend import unsupported as _unsupported",
         "from tdev_core.cuda import memory as _memory",
         "from tdev_core.cuda.memory import stats as _stats",
-        "from tdev_core.backend import unsupported as _unsupported",
+        "from tdev_core.mirror import adoption as _adoption",
     ]
     assert "            _stats.peak(_memory.of(device))" in lines
     root = files["tdev/__init__.py"]
-    assert "from tdev_core.mirror.adoption import launch as _launch\n" in root
+    assert "from tdev_core.mirror import launch as _launch\n" in root
     assert "    from tdev_core.devices import is_accelerator\n" in root
     assert "from tdev_core.commands.cli import main" in files["tdev/__main__.py"]
-    assert "from tdev_core.mirror.adoption.shims import Shim" in files["tdev/_shims.py"]
+    assert "from tdev_core.shims.install import Shim" in files["tdev/_shims.py"]
 
 
 def test_a_factory_of_the_routes_is_written_with_its_whole_path(

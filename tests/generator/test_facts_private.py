@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.facts import introspect
+from generator.facts import Facts
 from generator.facts.library import Library
 from generator.facts.model import Private
 from generator.facts.outlines import outline, read_outline
@@ -102,8 +102,8 @@ def test_outlines_of_torchs_files_say_what_the_files_say() -> None:
 
 
 @pytest.fixture(scope="module")
-def private() -> dict[str, Private]:
-    return {module.name: module for module in introspect().private}
+def private(facts: Facts) -> dict[str, Private]:
+    return {module.name: module for module in facts.private}
 
 
 def test_private_modules_are_those_near_a_public_package(private: dict[str, Private]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from generator.facts import Facts, Member, Method, Operators, introspect
+from generator.facts import Facts, Member, Method, Operators
 from generator.facts.library import Library
 from generator.facts.walk import is_public, requirements
 
@@ -34,11 +34,6 @@ def run(*arguments: str, **environment: str) -> str:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
-
-
-@pytest.fixture(scope="module")
-def facts() -> Facts:
-    return introspect()
 
 
 @pytest.fixture(scope="module")

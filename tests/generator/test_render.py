@@ -128,7 +128,7 @@ def test_an_emitted_module_runs(files: dict[str, str], tmp_path: Path) -> None:
     import torch
 
     namespace: dict[str, object] = {}
-    body = files["tdev/cuda/__init__.py"].partition("_mirror.adopt(")[0]
+    body = files["tdev/cuda/__init__.py"].partition("_adoption.adopt(")[0]
     exec(compile(body, "small_cuda.py", "exec"), namespace)
     if not torch.cuda.is_available() and not torch.backends.mps.is_available():
         assert namespace["synchronize"]() is None  # type: ignore[operator]
