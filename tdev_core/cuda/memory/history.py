@@ -103,6 +103,8 @@ def _counts(value: Any, kind: str) -> bool:
         and value.layout is torch.strided
         and value.device.type == kind
         and not torch._C._functorch.is_functorch_wrapped_tensor(value)
+        # The compiler's fake tensors say that they are on the device; their storage is on meta.
+        and value.untyped_storage().device.type == kind
     )
 
 
