@@ -142,14 +142,15 @@ def test_recording_stops_and_keeps_what_it_has(_recording):
         history.record("some")
 
 
-def test_a_snapshot_leaves_the_compilers_fake_tensors_out(tmp_path):
+def test_a_snapshot_leaves_the_compilers_fake_tensors_out():
     from torch._subclasses.fake_tensor import FakeTensorMode
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
     mode = FakeTensorMode(shape_env=ShapeEnv())
     fake = mode.from_tensor(torch.ones(3, 4), static_shapes=False)
     assert fake.device.type == "cpu" and isinstance(fake.untyped_storage().nbytes(), torch.SymInt)
-    history.dump(os.fspath(tmp_path / "snapshot.pickle"))  # a symbolic size cannot be pickled
+    # A symbolic size is not one, and may not be pickled.
+    assert {type(segment["total_size"]) for segment in history.segments()} <= {int}
 
 
 def test_dump_is_a_pickle_that_torchs_viewer_reads(tmp_path, _recording):
