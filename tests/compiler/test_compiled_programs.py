@@ -349,7 +349,7 @@ CACHED = """
 
 
 @pytest.mark.inductor
-@pytest.mark.slow
+@pytest.mark.deep
 def test_a_second_process_takes_what_the_first_compiled() -> None:
     """From the cache on disk, whether it was written through tdev or torch; and nothing wrong."""
     ours = CACHED.format(api="tdev", device="cuda")

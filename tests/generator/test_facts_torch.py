@@ -50,6 +50,7 @@ print(hashlib.sha256(json.dumps(asdict(introspect(cache=False))).encode()).hexdi
 """
 
 
+@pytest.mark.deep
 def test_a_fresh_read_by_one_process_is_what_the_cache_says(facts: Facts, tmp_path: Path) -> None:
     """Several have read what is in the cache, where there is more than one processor."""
     # An optional package that torch would import must change nothing either.

@@ -104,6 +104,7 @@ def test_a_program_gets_the_same_diagnostics(checker: str, program: Path) -> Non
     assert theirs, "each program holds an error or a question, so that silence is noticed"
 
 
+@pytest.mark.deep  # another half minute for the same programs under one more set of options
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_strict_mypy_says_the_same(program: Path) -> None:
     found = diagnostics("mypy", strict=True)

@@ -12,6 +12,8 @@ from tests.accelerators.mlx.opdb import DTYPES, KINDS, applies, database, name_o
 OTHERS = DTYPES[1:]
 SLICE = 4
 """The dtypes beside float32 are tried with each fourth operator; with the others in the deep session."""
+TURNS = {"forward": 1, "backward": 2, "inplace": 3, "out": 3}
+"""In float32 each operator runs forward, each second backward, and each third writes in place and to ``out``."""
 
 
 def _dtypes(op: Any, number: int) -> dict[str, tuple[str, ...]]:
@@ -34,7 +36,7 @@ def _cases() -> list[Any]:
                     continue
                 reason = skip_reason(name_of(op), kind, dtype)
                 marks = [pytest.mark.skip(reason=reason)] if reason else []
-                if dtype != "float32" and number % SLICE:
+                if number % (SLICE if dtype != "float32" else TURNS[kind]):
                     marks.append(pytest.mark.deep)
                 name = f"{name_of(op)}-{kind}-{dtype}"
                 cases.append(pytest.param(op, kind, getattr(torch, dtype), id=name, marks=marks))
