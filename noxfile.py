@@ -51,7 +51,8 @@ def check(session: nox.Session) -> None:
 def lint(session: nox.Session) -> None:
     """black --check, ruff, and who may import whom (import-linter); files for the first two after --."""
     everywhere = [] if session.posargs else ["."]
-    python(session, "-m", "black", "--check", *everywhere)
+    # What is generated is written by black, or compared with what black writes: deep(generated).
+    python(session, "-m", "black", "--check", "--force-exclude", "^/generated/", *everywhere)
     python(session, "-m", "ruff", "check", "--output-format", "concise", *everywhere)
     session.run(str(Path(sys.executable).with_name("lint-imports")), env=ENVIRONMENT, external=True)
 
@@ -75,7 +76,9 @@ def tests(session: nox.Session, backend: str) -> None:
 
 
 @nox.session
-@nox.parametrize("part", [nox.param(name, id=name) for name in (*BACKENDS, "fuzz", "opdb")])
+@nox.parametrize(
+    "part", [nox.param(name, id=name) for name in (*BACKENDS, "fuzz", "generated", "opdb")]
+)
 def deep(session: nox.Session, part: str) -> None:
     """What takes long: tests marked deep, the codemod on 2,000 files, all of torch's operator database."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
@@ -86,6 +89,8 @@ def deep(session: nox.Session, part: str) -> None:
             "tests/accelerators/mlx/opdb.py",
         ):
             python(session, path)
+    elif part == "generated":
+        python(session, "-m", "black", "--check", "generated")
     elif part == "fuzz":
         pytest(session, "cpu", *FUZZED)
     else:

@@ -27,9 +27,7 @@ def test_the_mirror_works(installed: Run) -> None:
 
 @needs_compiler
 def test_calls_go_through_c(installed: Run) -> None:
-    code = (
-        "import tdev; from tdev_core.shims import calls; print(calls.state(), type(tdev.zeros).__name__)"
-    )
+    code = "import tdev; from tdev_core.shims import calls; print(calls.state(), type(tdev.zeros).__name__)"
     answer = installed("-c", code, TDEV_BACKEND="cpu")
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout == "C Function\n"
