@@ -104,7 +104,8 @@ def pytest(
     settings = {"OMP_NUM_THREADS": "1"}
     if backend == "sim":
         settings |= {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
-    workers = os.environ.get("TDEV_TEST_WORKERS") or str(min(cores(), 8))
+    # One more than cores: a worker waits while a program that its test has started runs.
+    workers = os.environ.get("TDEV_TEST_WORKERS") or str(min(cores() + 1, 8))
     command = ["-m", "pytest", "-n", workers, "--dist", "worksteal"]
     report = session.name.replace("(", "-").rstrip(")")
     command += [f"--junitxml={LOGS / report}.xml", *arguments]

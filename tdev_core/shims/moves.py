@@ -79,7 +79,7 @@ class _Targets:
 
     def learn(self, spec: Any, target: Any) -> None:
         """Remember that ``spec`` means ``target``, unless more than ``spec`` decides about a move."""
-        if spec in self.accelerator or not self._decides(spec, target):
+        if not self._decides(spec, target) or spec in self.accelerator:
             return
         if moves_copy():
             self.copied.add(spec)  # before it can be found

@@ -43,7 +43,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     )
 
 
-@pytest.mark.parametrize("way", ["below the launcher", "above the launcher"])
+@pytest.mark.parametrize(
+    "way", ["below the launcher", pytest.param("above the launcher", marks=pytest.mark.deep)]
+)
 def test_torchrun(tmp_path: Path, environment: dict[str, str], way: str) -> None:
     """Two processes, a script that says nccl and cuda, and a result that is right."""
     (tmp_path / "train.py").write_text(TRAIN)

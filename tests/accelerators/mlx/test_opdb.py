@@ -12,8 +12,8 @@ from tests.accelerators.mlx.opdb import DTYPES, KINDS, applies, database, name_o
 OTHERS = DTYPES[1:]
 SLICE = 4
 """The dtypes beside float32 are tried with each fourth operator; with the others in the deep session."""
-TURNS = {"forward": 1, "backward": 2, "inplace": 3, "out": 3}
-"""In float32 each operator runs forward, each second backward, and each third writes in place and to ``out``."""
+TURNS = {"forward": 2, "backward": 3, "inplace": 6, "out": 6}
+"""In float32 each second operator runs forward, each third backward, each sixth in place and to ``out``."""
 
 
 def _dtypes(op: Any, number: int) -> dict[str, tuple[str, ...]]:
