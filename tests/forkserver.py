@@ -162,13 +162,8 @@ class Program:
 
     def kill(self) -> None:
         """Kill the program's session, if it has not ended."""
-        if self._ended:
-            return
-        for kill in (os.killpg, os.kill):  # the group is there only when the program has made it
-            try:
-                return kill(self._pid(), signal.SIGKILL)
-            except ProcessLookupError:
-                continue
+        if not self._ended:
+            _kill(self._pid())
 
     def _printed(self) -> tuple[str, str]:
         texts = []
@@ -333,8 +328,7 @@ def _serve(control: socket.socket) -> list[str] | None:
             message, fds, _, _ = socket.recv_fds(control, 16, 5)
             if not message:  # nobody asks any more, however that came
                 for pid in [other.data[0] for other in waiting.get_map().values() if other.data]:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(pid, signal.SIGKILL)
+                    _kill(pid)
                 return None
             pid = os.fork()
             if pid == 0:
@@ -349,6 +343,15 @@ def _serve(control: socket.socket) -> list[str] | None:
             reply = socket.socket(fileno=fds[-1])
             _send(reply, pid)
             waiting.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, reply))
+
+
+def _kill(pid: int) -> None:
+    """Kill a program and what it has started; a fork that is young has made no group of its own yet."""
+    for kill in (os.killpg, os.kill):
+        try:
+            return kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
 
 
 def _send(reply: socket.socket, number: int) -> None:
