@@ -9,18 +9,25 @@ from typing import Any
 
 import torch
 
+from tdev_core import settings
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current, forced
 from tdev_core.errors import DeviceWarning, outside, warn_once
 
 __all__ = [
     "ACCELERATORS",
+    "APART",
     "KNOWN_TYPES",
+    "THERE",
     "device_index",
+    "here",
     "is_accelerator",
     "is_foreign",
     "known",
+    "moves_copy",
+    "names_accelerator",
     "translate",
+    "translate_apart",
     "translate_each",
     "translate_type",
     "translator",
@@ -29,6 +36,16 @@ __all__ = [
 
 ACCELERATORS = frozenset({"cuda", "mps", "xpu", "mtia", "mlx", "sim"})
 """Device types that stand for "the accelerator" in a program; all others are taken literally."""
+
+THERE = torch.device("cpu")
+"""The accelerator's device on the CPU backend: this object, which equals every other ``torch.device("cpu")``.
+
+A program's ``torch.device("cuda")`` is it, and by it a move knows that it was not the CPU that was meant.
+"""
+
+APART = torch.device("cpu", 0)
+"""The same to torch's own functions: a device that no tensor says it is on, so that they copy; and in pickles,
+where an object is only its value."""
 
 _SPEC = re.compile(r"(?P<type>[a-z]+)(?::(?P<index>\d+))?\Z")
 
@@ -50,6 +67,8 @@ def translate(spec: Any) -> Any:
 
     Source: ``torch.device`` documentation, "A torch.device can be constructed…".
     """
+    if spec is THERE:
+        return spec
     try:
         return _known[spec]
     except (KeyError, TypeError):  # not asked before, or nothing that has a hash
@@ -99,6 +118,42 @@ def translate_type(spec: Any) -> Any:
     return device.type if isinstance(device, torch.device) else spec
 
 
+_moves_copy: bool | None = None  # no functools.cache, which torch.compile warns of
+
+
+def moves_copy() -> bool:
+    """Tell whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
+    global _moves_copy
+    if _moves_copy is None:
+        _moves_copy = current() is Backend.CPU and not settings.flag("TDEV_CPU_ALIAS")
+    return _moves_copy
+
+
+def names_accelerator(spec: Any) -> bool:
+    """Tell whether a device specification stands for the accelerator, which may be the CPU here."""
+    if isinstance(spec, torch.device):
+        return spec is THERE or spec.type in ACCELERATORS or spec == APART
+    if isinstance(spec, str):
+        return spec.partition(":")[0] in ACCELERATORS
+    return isinstance(spec, int) and not isinstance(spec, bool)
+
+
+def translate_apart(spec: Any) -> Any:
+    """Like :func:`translate`, for functions that make a tensor of data without copying it where it is there.
+
+    On the CPU backend the accelerator is :data:`APART` to them: they copy, in compiled code too.
+    """
+    if moves_copy() and names_accelerator(spec):
+        translate(spec)  # warns of an index that there is not
+        return APART
+    return translate(spec)
+
+
+def here(tensor: torch.Tensor) -> torch.Tensor:
+    """Return what was made on :data:`APART`, on the CPU: only while torch.compile traces is it not there."""
+    return tensor.to("cpu") if tensor.device == APART else tensor
+
+
 def translate_each(specs: Any) -> Any:
     """Like :func:`translate`, for parameters that hold several devices; the caller's list stays as
     it is."""
@@ -139,8 +194,10 @@ def _literal(spec: str | torch.device) -> Any:
 
 
 def _remembered(spec: str | torch.device, device: torch.device) -> torch.device:
-    # One object for each device: what a translation gave is what its translation gives.
-    device = _known.setdefault(device, device)
+    # One object for each device: what a translation gave is what its translation gives. Which of its two
+    # meanings a CPU device has, its value does not tell.
+    if device is not THERE:
+        device = _known.setdefault(device, device)
     _known[spec] = device
     return device
 
@@ -174,7 +231,7 @@ def _on_target(backend: Backend, index: int | None, what: str) -> torch.device:
     if backend is Backend.CPU:
         if index:
             _warn_folded(what, "cpu")
-        return torch.device("cpu")
+        return THERE
     if index is None:
         return torch.device(backend.value)
     # Real CUDA is never folded: torch raises its own error, as the program's author would expect.

@@ -23,12 +23,16 @@ if not _launch.codemod_only():
 
     _launch.after_torch(OWN)  # picks the backend: what follows may ask for it
 
+    from tdev_core import devices as _devices
     from tdev_core.backend import Backend as _Backend
     from tdev_core.backend import device_type
+    from tdev_core.backend import instead_of_cuda as _instead_of_cuda
     from tdev_core.compiler import compile as _compile
     from tdev_core.cuda import amp as _amp
+    from tdev_core.devices import here as _here
     from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
+    from tdev_core.devices import translate_apart as _translate_apart
     from tdev_core.devices import translate_type as _translate_type
     from tdev_core.devices import unpinned as _unpinned
     from tdev_core.errors import DeviceWarning
@@ -37,6 +41,7 @@ if not _launch.codemod_only():
     from tdev_core.mirror import adoption as _adoption
     from tdev_core.mirror import standins as _standins
     from tdev_core.mirror.report import report
+    from tdev_core.shims import moved as _moved
     from tdev_core.shims import tensortypes as _tensortypes
 
     Event = _standins.Event
@@ -65,27 +70,27 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     return torch.arange(*args, **kwargs)
 
 
-@_calls.passing("device", most=2)
+@_calls.passing(seen=("device",), most=2)
 def as_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.as_tensor``.
 
     Converts ``data`` into a tensor, sharing data and preserving autograd history if possible.
     """
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
+        kwargs["device"] = _translate_apart(kwargs["device"])
     elif len(args) > 2:
-        args = (*args[:2], _translate(args[2]), *args[3:])
-    return torch.as_tensor(*args, **kwargs)
+        args = (*args[:2], _translate_apart(args[2]), *args[3:])
+    return _here(torch.as_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def asarray(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor."""
     if not kwargs:
         return torch.asarray(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.asarray(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.asarray(*args, **kwargs))
 
 
 @_calls.passing("device", "pin_memory")
@@ -276,6 +281,18 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
 def get_autocast_gpu_dtype() -> torch.dtype:
     """Mirror of ``torch.get_autocast_gpu_dtype``."""
     return _amp.get_gpu_dtype()
+
+
+def get_default_device() -> torch.device:
+    """Mirror of ``torch.get_default_device``.
+
+    Gets the default ``torch.Tensor`` to be allocated on ``device``
+    """
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM:
+            return torch.get_default_device()
+        case _Backend.CPU:
+            return _moved.get_default_device()
 
 
 def get_device_module(device: torch.device | str | None = None) -> Any:
@@ -588,8 +605,11 @@ def set_default_device(device: torch.types.Device) -> None:
 
     Sets the default ``torch.Tensor`` to be allocated on ``device``.
     """
-    device = _translate(device)
-    torch.set_default_device(device)
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM:
+            torch.set_default_device(_devices.translate(device))
+        case _Backend.CPU:
+            _moved.set_default_device(device)
 
 
 def set_default_tensor_type(t: Any, /) -> None:
@@ -601,7 +621,7 @@ def set_default_tensor_type(t: Any, /) -> None:
     _tensortypes.set_default_tensor_type(t)
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsc_tensor``.
 
@@ -611,11 +631,11 @@ def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_bsc_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_bsc_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_bsc_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsr_tensor``.
 
@@ -625,11 +645,11 @@ def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_bsr_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_bsr_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_bsr_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_compressed_tensor``.
 
@@ -639,11 +659,11 @@ def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_compressed_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_compressed_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_compressed_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_coo_tensor``.
 
@@ -653,11 +673,11 @@ def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_coo_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_coo_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_coo_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csc_tensor``.
 
@@ -667,11 +687,11 @@ def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_csc_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_csc_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_csc_tensor(*args, **kwargs))
 
 
-@_calls.passing("device")
+@_calls.passing(seen=("device",))
 def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csr_tensor``.
 
@@ -681,8 +701,8 @@ def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     if not kwargs:
         return torch.sparse_csr_tensor(*args)
     if "device" in kwargs:
-        kwargs["device"] = _translate(kwargs["device"])
-    return torch.sparse_csr_tensor(*args, **kwargs)
+        kwargs["device"] = _translate_apart(kwargs["device"])
+    return _here(torch.sparse_csr_tensor(*args, **kwargs))
 
 
 @_calls.passing("device", "pin_memory", most=2)
@@ -794,6 +814,7 @@ if not _launch.codemod_only():
             "full_like",
             "get_autocast_dtype",
             "get_autocast_gpu_dtype",
+            "get_default_device",
             "get_device_module",
             "hamming_window",
             "hann_window",

@@ -146,6 +146,11 @@ SHIMS = (
     ),
     Shim(
         "torch._dynamo.variables.tensor.TensorVariable",
+        "call_method",
+        factory="tdev_core.compiler.dynamo_shims:call_method",
+    ),
+    Shim(
+        "torch._dynamo.variables.tensor.TensorVariable",
         "method_new_tensor",
         factory="tdev_core.compiler.dynamo_shims:new_tensor",
     ),
@@ -634,6 +639,11 @@ SHIMS = (
     ),
     Shim(
         "torch.nn.modules.module.Module",
+        "cpu",
+        factory="tdev_core.shims.moves:module_cpu",
+    ),
+    Shim(
+        "torch.nn.modules.module.Module",
         "cuda",
         factory="tdev_core.shims.moves:module_cuda",
     ),
@@ -800,7 +810,7 @@ SHIMS = (
     Shim(
         "torch.nn.utils.rnn.PackedSequence",
         "to",
-        factory="tdev_core.shims.moves:module_to",
+        factory="tdev_core.shims.moves:packed_to",
     ),
     Shim(
         "torch.optim.optimizer.Optimizer",
@@ -855,7 +865,7 @@ SHIMS = (
     Shim(
         "torch.storage.TypedStorage",
         "to",
-        devices=(("device", None),),
+        factory="tdev_core.shims.moves:storage_to",
     ),
     Shim(
         "torch.storage.UntypedStorage",
@@ -885,7 +895,7 @@ SHIMS = (
     Shim(
         "torch.storage._StorageBase",
         "to",
-        devices=(("device", None),),
+        factory="tdev_core.shims.moves:storage_to",
     ),
     Shim(
         "torch.utils.benchmark.utils.timer.Timer",

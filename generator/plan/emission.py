@@ -218,20 +218,28 @@ def pinning(member: Member | Method) -> tuple[str, ...]:
 
 
 def emit_translated(
-    dotted: str, member: Member, devices: tuple[str, ...], core: Core, original: str
+    dotted: str,
+    member: Member,
+    devices: tuple[str, ...],
+    core: Core,
+    original: str,
+    *,
+    shares: bool = False,
 ) -> Emitted:
     """``dotted`` with its device arguments translated and everything else handed on.
 
-    ``original`` is the expression that reaches torch's own function.
+    ``original`` is the expression that reaches torch's own function, ``shares`` whether that makes a tensor of
+    data without copying it.
     """
     name = dotted.rpartition(".")[2]
     script = _script(dotted, member)
     devices += pinning(member)
     if member.kind == "builtin" or len(member.signatures) != 1:
-        return _translated_anyhow(dotted, member, devices, script, core, original)
+        return _translated_anyhow(dotted, member, devices, script, core, original, shares)
     signature = member.signatures[0]
-    body = [f"{device} = {_TRANSLATORS.get(device, '_translate')}({device})" for device in devices]
-    body += _returning(f"{original}({pass_through(signature)})", signature.returns == "None")
+    body = [f"{device} = {_translator(device, shares)}({device})" for device in devices]
+    call = f"{original}({pass_through(signature)})"
+    body += _returning(f"_here({call})" if shares else call, signature.returns == "None")
     return Emitted(
         name,
         "translated",
@@ -251,6 +259,7 @@ def _translated_anyhow(
     script: str,
     core: Core,
     original: str,
+    shares: bool,
 ) -> Emitted:
     """Return a builtin or an overloaded function: whatever the arguments, the device among them."""
     positions = {device: _one_position(dotted, member, device) for device in devices}
@@ -260,7 +269,7 @@ def _translated_anyhow(
         # Nothing to translate, and handing on an empty dictionary would cost more than the check.
         body += ["if not kwargs:", f"    return {original}(*args)"]
     for device, position in positions.items():
-        translate = _TRANSLATORS.get(device, "_translate")
+        translate = _translator(device, shares)
         body.append(f"if {device!r} in kwargs:")
         body.append(f"    kwargs[{device!r}] = {translate}(kwargs[{device!r}])")
         if position is not None:
@@ -268,10 +277,15 @@ def _translated_anyhow(
             before = f"*args[:{position}], " if position else ""
             body.append(f"elif len(args) > {position}:")
             body.append(f"    args = ({before}{translate}(args[{position}]){rest})")
-    body.append(f"return {original}(*args, **kwargs)")
+    call = f"{original}(*args, **kwargs)"
+    body.append(f"return _here({call})" if shares else f"return {call}")
     passing = ""
     if member.kind == "builtin" and original == dotted:
-        passing = ", ".join([*map(repr, devices), *([f"most={min(placed)}"] if placed else [])])
+        named = ", ".join(map(repr, devices))
+        passing = (
+            f"seen=({named},)" if shares else named
+        )  # C knows what translate() gives, and no more
+        passing += f", most={min(placed)}" if placed else ""
     return Emitted(
         dotted.rpartition(".")[2],
         "translated",
@@ -283,6 +297,10 @@ def _translated_anyhow(
         script,
         passing,
     )
+
+
+def _translator(device: str, shares: bool) -> str:
+    return "_translate_apart" if shares else _TRANSLATORS.get(device, "_translate")
 
 
 def _one_position(dotted: str, member: Member, device: str) -> int | None:

@@ -187,6 +187,7 @@ class _Planner:
                     devices,
                     self.core,
                     self.reach.expression(member),
+                    shares=curated is not None and curated.shares,
                 )
                 self.columns[name] = columns_of_translated(member, lacking, self.evidence)
             else:

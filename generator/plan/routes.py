@@ -32,7 +32,7 @@ ROUTES = ANSWERS | {"noop", "unsupported"}
 
 _CELL_KEYS = frozenset({"route", "call", "object", "value", "note", "why", "instead"})
 _SHIM_KEYS = frozenset({"factory", "devices", "none", "note"})
-_DEVICE_KEYS = frozenset({"devices", "lacking", "none", "note"})
+_DEVICE_KEYS = frozenset({"devices", "lacking", "none", "note", "shares"})
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,8 @@ class DeviceRoute:
     note: str
     lacking: Mapping[str, str] = field(default_factory=dict)
     """Backends whose device cannot do it at all, and why."""
+    shares: bool = False
+    """Whether it makes a tensor of data without copying it, where that is on the device."""
 
 
 @dataclass(frozen=True)
@@ -252,7 +254,8 @@ def _device(name: str, table: Any, where: str) -> DeviceRoute:
     note = table.get("note", table.get("none", ""))
     lacking = table.get("lacking", {})
     _only_keys(lacking, frozenset(BACKENDS), f"{where} lacking")
-    return DeviceRoute(name, where, tuple(table.get("devices", ())), note, lacking)
+    shares = table.get("shares", False)
+    return DeviceRoute(name, where, tuple(table.get("devices", ())), note, lacking, shares)
 
 
 def _check_unique(capabilities: list[Capability]) -> None:

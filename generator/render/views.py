@@ -92,7 +92,14 @@ def _plain(summary: str) -> str:
     return re.sub(r":\w+:`~?([^`<]*?)(?: <[^`]*)?`", r"``\1``", summary)
 
 
-_TRANSLATORS = ("translate", "translate_each", "translate_type", "unpinned")
+_TRANSLATORS = (
+    "here",
+    "translate",
+    "translate_apart",
+    "translate_each",
+    "translate_type",
+    "unpinned",
+)
 _ADDED = {  # what tdev's root offers beside torch's names, and where it is from
     "DeviceWarning": "errors",
     "FallbackWarning": "errors",

@@ -11,12 +11,30 @@ from typing import Any
 
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 from tdev_core.compiler.dynamo_streams import MAKERS, made_in_graph
-from tdev_core.devices import translate
+from tdev_core.devices import THERE, moves_copy, translate
 from tdev_core.shims.tensortypes import SparseTensorType, TensorType
 
-__all__ = ["call_class", "call_isinstance", "new_tensor", "type_", "wrap"]
+__all__ = ["call_class", "call_isinstance", "call_method", "new_tensor", "type_", "wrap"]
 
 Method = Callable[..., Any]
+
+
+def call_method(original: Method) -> Method:
+    """Replace ``TensorVariable.call_method``: a graph's code holds a device by its value.
+
+    On the CPU backend that does not say that ``x.to(device)`` copies.
+    """
+
+    def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        where = args[0] if args else kwargs.get("device")
+        if name == "to" and where is not None and moves_copy() and len(args) < 4:
+            if where.is_python_constant() and where.as_python_constant() is THERE:
+                from torch._dynamo.variables.base import VariableTracker
+
+                kwargs = {**kwargs, "copy": VariableTracker.build(tx, True)}
+        return original(self, tx, name, args, kwargs)
+
+    return call_method
 
 
 def new_tensor(original: Method) -> Method:

@@ -18,12 +18,12 @@ from typing import Any
 import torch
 
 from tdev_core.compiler import jit_names
-from tdev_core.devices import ACCELERATORS, translate
-from tdev_core.shims.moves import moves_copy
+from tdev_core.devices import ACCELERATORS, moves_copy, translate
 
 __all__ = ["load", "script"]
 
 _MOVE = "aten::to"
+_UNWRAPPING = ("prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional")
 _COPY = 4  # to(self, device, dtype, non_blocking, copy, …)
 
 
@@ -110,6 +110,8 @@ def _translate_graph(graph: Any) -> None:
                 _translate_call(graph, node)
             case "aten::cuda":
                 _translate_cuda(graph, node)
+            case "aten::to":
+                _copy_by_value(graph, node)
             case _:
                 pass  # names no device of its own
 
@@ -171,17 +173,32 @@ def _translate_cuda(graph: Any, node: Any) -> None:
     node.destroy()
 
 
+def _copy_by_value(graph: Any, node: Any) -> None:
+    """Have a move copy whose device the script is given: by its value, the accelerator's is the CPU's."""
+    inputs = list(node.inputs())
+    if not moves_copy() or len(inputs) <= _COPY:
+        return
+    device = inputs[1]
+    while device.node().kind() in _UNWRAPPING:
+        device = next(device.node().inputs())
+    if "Device" in str(device.type()) and device.node().kind() in ("prim::Param", "prim::GetAttr"):
+        _copy_move(graph, node, True)
+
+
 def _copy_moves(graph: Any, device: Any, translated: Any) -> None:
     """Have a translated move copy, inside a script too; ``translated`` is true, or a truth of the graph."""
     if not moves_copy():
         return
     for use in device.uses():
         node = use.user
-        inputs = list(node.inputs())
-        if node.kind() != _MOVE or len(inputs) <= _COPY or use.offset != 1:
-            continue
-        if translated is True:
-            graph.setInsertPoint(node)
-            node.replaceInput(_COPY, graph.insertConstant(True))
-        elif inputs[_COPY].node().kind() == "prim::Constant" and not inputs[_COPY].toIValue():
-            node.replaceInput(_COPY, translated)
+        if node.kind() == _MOVE and use.offset == 1 and len(list(node.inputs())) > _COPY:
+            _copy_move(graph, node, translated)
+
+
+def _copy_move(graph: Any, node: Any, translated: Any) -> None:
+    copy = list(node.inputs())[_COPY]
+    if translated is True:
+        graph.setInsertPoint(node)
+        node.replaceInput(_COPY, graph.insertConstant(True))
+    elif copy.node().kind() == "prim::Constant" and not copy.toIValue():
+        node.replaceInput(_COPY, translated)

@@ -40,6 +40,9 @@ typedef struct {
     PyObject *copied;    /* those values for which the method is to copy; a set */
     PyObject *implied;   /* the first argument of a call that has none; NULL: such a call has none */
     PyObject *kinds;     /* tuple of the exact types whose values may be looked up in these */
+    PyObject *moved;     /* dictionary of marks, as moved.py makes them; NULL where moves do not copy */
+    PyObject *there;     /* the device object by which a move copies, though its value says the CPU */
+    PyObject *overridden; /* called with the object: whether others are to be told of the call; or NULL */
     Py_ssize_t most;     /* with more positional arguments than that the call is the wrapper's; -1: never */
 } Call;
 
@@ -56,7 +59,53 @@ typedef struct {
     PyObject *names; /* a new reference, or NULL */
     PyObject *held[MOST_ARGUMENTS + 2];
     int count;
+    int moves; /* whether the result is to be marked */
 } Changed;
+
+/* Marks, which say of a tensor that a move has given it: weak references by the tensor's address. */
+
+static PyObject *
+forget(PyObject *where, PyObject *Py_UNUSED(reference))
+{
+    PyObject *marks = PyTuple_GET_ITEM(where, 0), *key = PyTuple_GET_ITEM(where, 1);
+    if (PyDict_Contains(marks, key) == 1 && PyDict_DelItem(marks, key) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef forget_definition = {"forget", forget, METH_O, NULL};
+
+/* 0; -1 with an error set. */
+static int
+mark(PyObject *marks, PyObject *tensor)
+{
+    PyObject *key = PyLong_FromVoidPtr(tensor), *where = NULL, *callback = NULL, *reference = NULL;
+    int failed = -1;
+    if (key != NULL && (where = PyTuple_Pack(2, marks, key)) != NULL &&
+        (callback = PyCFunction_New(&forget_definition, where)) != NULL &&
+        (reference = PyWeakref_NewRef(tensor, callback)) != NULL) {
+        failed = PyDict_SetItem(marks, key, reference);
+    }
+    Py_XDECREF(reference);
+    Py_XDECREF(callback);
+    Py_XDECREF(where);
+    Py_XDECREF(key);
+    return failed;
+}
+
+/* 1 or 0; -1 with an error set. */
+static int
+is_marked(PyObject *marks, PyObject *tensor)
+{
+    if (PyDict_GET_SIZE(marks) == 0) {
+        return 0;
+    }
+    PyObject *key = PyLong_FromVoidPtr(tensor);
+    int answer = key == NULL ? -1 : PyDict_Contains(marks, key);
+    Py_XDECREF(key);
+    return answer;
+}
 
 /* How a call goes on. */
 typedef enum { FAILED = -1, WRAPPER, AS_IT_IS, CHANGED } Way;
@@ -77,6 +126,10 @@ is_simple(const Call *self, PyObject *value)
 static Way
 look_up(const Call *self, PyObject *known, PyObject *value, PyObject **found)
 {
+    if (value == self->there && known == self->leading) {
+        *found = value; /* which is equal to a device that means something else */
+        return CHANGED;
+    }
     if (!is_simple(self, value)) {
         return WRAPPER;
     }
@@ -106,11 +159,16 @@ is_true(PyObject *object, PyObject *name)
     return answer;
 }
 
-/* Adds copy=True, but for a leaf that requires grad: the program wants to find the gradient on the very
-   object that it holds. */
+/* Adds copy=True, but for what has been moved before, and for a leaf that requires grad: the program wants to
+   find the gradient on the very object that it holds. */
 static Way
-add_copy(PyObject *tensor, PyObject *names, Changed *changed)
+add_copy(PyObject *marks, PyObject *tensor, PyObject *names, Changed *changed)
 {
+    changed->moves = 1;
+    int there = marks == NULL ? 0 : is_marked(marks, tensor);
+    if (there != 0) {
+        return there < 0 ? FAILED : CHANGED;
+    }
     int grad = is_true(tensor, REQUIRES_GRAD);
     int stays = grad == 1 ? is_true(tensor, IS_LEAF) : grad;
     if (stays < 0) {
@@ -138,6 +196,14 @@ way_of(const Call *self, PyObject *const *args, Py_ssize_t given, PyObject *name
     if (self->most >= 0 && given > self->most) {
         return WRAPPER;
     }
+    if (self->overridden != NULL && given > 0) {
+        PyObject *told = PyObject_CallOneArg(self->overridden, args[0]);
+        int others = told == NULL ? -1 : PyObject_IsTrue(told);
+        Py_XDECREF(told);
+        if (others != 0) {
+            return others < 0 ? FAILED : WRAPPER;
+        }
+    }
     Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     Way way = AS_IT_IS;
     PyObject *first = NULL, *found = NULL;
@@ -150,7 +216,7 @@ way_of(const Call *self, PyObject *const *args, Py_ssize_t given, PyObject *name
             if (way <= WRAPPER) {
                 return way;
             }
-            copies = way == CHANGED ? PySet_Contains(self->copied, first) : 0;
+            copies = way != CHANGED ? 0 : first == self->there ? 1 : PySet_Contains(self->copied, first);
         }
     }
     if (way == AS_IT_IS && !implied && count == 0) {
@@ -185,14 +251,16 @@ way_of(const Call *self, PyObject *const *args, Py_ssize_t given, PyObject *name
         }
         if (next == CHANGED) {
             put(found, changed->given + i, changed);
-            copies |= known == self->leading ? PySet_Contains(self->copied, value) : 0;
+            if (known == self->leading) {
+                copies |= value == self->there ? 1 : PySet_Contains(self->copied, value);
+            }
             way = CHANGED;
         }
     }
     if (copies < 0) {
         return FAILED;
     }
-    return copies ? add_copy(args[0], names, changed) : way;
+    return copies ? add_copy(self->moved, args[0], names, changed) : way;
 }
 
 /* A new reference, or NULL without an error: torch's module does not have the name (any more). */
@@ -214,6 +282,7 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
     Changed changed;
     changed.names = NULL;
     changed.count = 0;
+    changed.moves = 0;
     PyObject *answer = NULL, *original = NULL;
     Way way = way_of(self, args, PyVectorcall_NARGS(nargsf), names, &changed);
     if (way > WRAPPER) {
@@ -232,6 +301,9 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
     case CHANGED:
         answer = PyObject_Vectorcall(original, changed.args, (size_t)changed.given,
                                      changed.names == NULL ? names : changed.names);
+        if (answer != NULL && changed.moves && self->moved != NULL && mark(self->moved, answer) < 0) {
+            Py_CLEAR(answer);
+        }
         break;
     }
     Py_XDECREF(original);
@@ -242,16 +314,28 @@ call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
     return answer;
 }
 
+/* A new reference, or NULL where there is none or it is None. */
+static PyObject *
+given(PyObject *object)
+{
+    if (object == NULL || object == Py_None) {
+        return NULL;
+    }
+    Py_INCREF(object);
+    return object;
+}
+
 static PyObject *
 new_call(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     static char *names[] = {"wrapper", "original", "keywords", "kinds", "most",
-                            "leading", "copied",   "implied",  NULL};
+                            "leading", "copied",   "implied",  "moved", "there", "overridden", NULL};
     PyObject *wrapper, *original, *keywords, *kinds, *leading = Py_None, *copied = NULL, *implied = NULL;
+    PyObject *moved = Py_None, *there = Py_None, *overridden = Py_None;
     Py_ssize_t most = -1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!O!|nOO!O:call", names, &wrapper, &original,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO!O!|nOO!OOOO:call", names, &wrapper, &original,
                                      &PyDict_Type, &keywords, &PyTuple_Type, &kinds, &most, &leading,
-                                     &PySet_Type, &copied, &implied)) {
+                                     &PySet_Type, &copied, &implied, &moved, &there, &overridden)) {
         return NULL;
     }
     PyObject *namespace = NULL, *name = NULL;
@@ -303,10 +387,10 @@ new_call(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         self->leading = leading;
         Py_INCREF(copied);
         self->copied = copied;
-        if (implied != NULL && implied != Py_None) {
-            Py_INCREF(implied);
-            self->implied = implied;
-        }
+        self->implied = given(implied);
+        self->there = given(there);
+        self->overridden = given(overridden);
+        self->moved = moved != NULL && PyDict_CheckExact(moved) ? given(moved) : NULL;
     }
     return (PyObject *)self;
 }
@@ -323,6 +407,9 @@ traverse(Call *self, visitproc visit, void *arg)
     Py_VISIT(self->leading);
     Py_VISIT(self->copied);
     Py_VISIT(self->implied);
+    Py_VISIT(self->moved);
+    Py_VISIT(self->there);
+    Py_VISIT(self->overridden);
     Py_VISIT(self->kinds);
     return 0;
 }
@@ -346,6 +433,9 @@ dealloc(Call *self)
     Py_XDECREF(self->leading);
     Py_XDECREF(self->copied);
     Py_XDECREF(self->implied);
+    Py_XDECREF(self->moved);
+    Py_XDECREF(self->there);
+    Py_XDECREF(self->overridden);
     Py_XDECREF(self->kinds);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
@@ -442,6 +532,119 @@ static PyType_Spec function_spec = {"tdev_core.shims._calls.Function", sizeof(Ca
 static PyType_Spec method_spec = {
     "tdev_core.shims._calls.Method", sizeof(Call), 0, FLAGS | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
 
+/* Stands for the property `device` of tensors, where a moved tensor is on the device that it was moved to. */
+typedef struct {
+    PyObject_HEAD
+    PyObject *original;
+    PyObject *moved;
+    PyObject *there;
+} Getter;
+
+static PyObject *
+new_getter(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *original, *moved, *there;
+    if (!PyArg_ParseTuple(args, "OO!O:DeviceGetter", &original, &PyDict_Type, &moved, &there)) {
+        return NULL;
+    }
+    if (Py_TYPE(original)->tp_descr_get == NULL || Py_TYPE(original)->tp_descr_set == NULL) {
+        PyErr_SetString(PyExc_TypeError, "original must be a data descriptor");
+        return NULL;
+    }
+    Getter *self = (Getter *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->original = given(original);
+        self->moved = given(moved);
+        self->there = given(there);
+    }
+    return (PyObject *)self;
+}
+
+static int
+traverse_getter(Getter *self, visitproc visit, void *arg)
+{
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT(self->original);
+    Py_VISIT(self->moved);
+    Py_VISIT(self->there);
+    return 0;
+}
+
+static void
+dealloc_getter(Getter *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(self->original);
+    Py_XDECREF(self->moved);
+    Py_XDECREF(self->there);
+    type->tp_free((PyObject *)self);
+    Py_DECREF(type);
+}
+
+static PyObject *
+get_device(PyObject *object, PyObject *tensor, PyObject *owner)
+{
+    Getter *self = (Getter *)object;
+    if (tensor == NULL || tensor == Py_None) {
+        Py_INCREF(object);
+        return object;
+    }
+    PyObject *device = Py_TYPE(self->original)->tp_descr_get(self->original, tensor, owner);
+    if (device == NULL) {
+        return NULL;
+    }
+    int there = is_marked(self->moved, tensor);
+    if (there != 0) {
+        Py_DECREF(device);
+        return there < 0 ? NULL : given(self->there);
+    }
+    return device;
+}
+
+static int
+set_device(PyObject *object, PyObject *tensor, PyObject *value)
+{
+    PyObject *original = ((Getter *)object)->original;
+    return Py_TYPE(original)->tp_descr_set(original, tensor, value); /* raises torch's own error */
+}
+
+static PyObject *
+get_getters_attribute(PyObject *object, PyObject *name)
+{
+    PyObject *found = PyObject_GenericGetAttr(object, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        found = PyObject_GetAttr(((Getter *)object)->original, name);
+    }
+    return found;
+}
+
+static PyObject *
+get_getters_documentation(PyObject *object, void *Py_UNUSED(closure))
+{
+    return PyObject_GetAttrString(((Getter *)object)->original, "__doc__");
+}
+
+static PyGetSetDef getters_properties[] = {
+    {"__doc__", get_getters_documentation, NULL, NULL, NULL},
+    {NULL},
+};
+
+static PyType_Slot getter_slots[] = {
+    {Py_tp_getset, getters_properties},
+    {Py_tp_new, new_getter},
+    {Py_tp_dealloc, dealloc_getter},
+    {Py_tp_traverse, traverse_getter},
+    {Py_tp_getattro, get_getters_attribute},
+    {Py_tp_descr_get, get_device},
+    {Py_tp_descr_set, set_device},
+    {0, NULL},
+};
+static PyType_Spec getter_spec = {"tdev_core.shims._calls.DeviceGetter", sizeof(Getter), 0,
+                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+                                  getter_slots};
+
 static int
 fill(PyObject *module)
 {
@@ -453,8 +656,8 @@ fill(PyObject *module)
             return -1;
         }
     }
-    PyType_Spec *specs[] = {&function_spec, &method_spec};
-    for (int i = 0; i < 2; i++) {
+    PyType_Spec *specs[] = {&function_spec, &method_spec, &getter_spec};
+    for (int i = 0; i < 3; i++) {
         PyObject *type = PyType_FromSpec(specs[i]);
         if (type == NULL) {
             return -1;

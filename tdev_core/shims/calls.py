@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from tdev_core import counters, settings
 from tdev_core.errors import warn_once
 
-__all__ = ["Leading", "function", "kinds", "method", "passing", "state"]
+__all__ = ["Leading", "device_getter", "function", "kinds", "method", "passing", "state"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,6 +38,9 @@ class Leading:
         implied: the value that a call without that argument means; None where it means none.
         original: the method to call, where it is another than the one that is wrapped.
         accepted: if it is, the arguments that it takes by name with the same meaning.
+        moved: the marks of ``moved``, which say of a tensor that it need not be copied, and of the result
+            where it has gone; None where moves do not copy.
+        overridden: if ``original`` is another method, what tells that somebody is to be told of this one.
     """
 
     targets: dict[Any, Any]
@@ -46,6 +49,8 @@ class Leading:
     implied: str | None = None
     original: Any = None
     accepted: tuple[str, ...] = ()
+    moved: dict[int, Any] | None = None
+    overridden: Any = None
 
 
 @dataclass(frozen=True)
@@ -119,11 +124,17 @@ def state() -> str:
     return "C"
 
 
+def device_getter() -> Any:
+    """Return the class in C that stands for ``Tensor.device`` where moves are marked; None without the module."""
+    module = _module()
+    return None if module is None else module.DeviceGetter
+
+
 def _before(kind: str, wrapper: Any, original: Any) -> Any:
     terms: _Passing | None = getattr(wrapper, _MARK, None)
     if terms is None or terms.code is not wrapper.__code__ or (module := _module()) is None:
         return wrapper
-    from tdev_core.devices import KNOWN_TYPES, known, translator  # which imports torch
+    from tdev_core.devices import KNOWN_TYPES, THERE, known, translator  # which imports torch
 
     keywords: dict[str, Any] = {name: known(translator(name)) for name in terms.translated}
     keywords |= dict.fromkeys(terms.seen)
@@ -135,7 +146,15 @@ def _before(kind: str, wrapper: Any, original: Any) -> Any:
         keywords[leading.parameter] = leading.targets
     keywords |= dict.fromkeys(leading.accepted, True)
     simple = tuple(dict.fromkeys((*map(type, leading.targets), *KNOWN_TYPES)))
-    where = leading.targets, leading.copied, leading.implied
+    there = THERE if leading.moved is not None else None
+    where = (
+        leading.targets,
+        leading.copied,
+        leading.implied,
+        leading.moved,
+        there,
+        leading.overridden,
+    )
     return make(wrapper, leading.original or original, keywords, simple, terms.most, *where)
 
 

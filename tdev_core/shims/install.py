@@ -19,7 +19,7 @@ from typing import Any
 from tdev_core import counters, settings
 from tdev_core.backend import Backend, current
 from tdev_core.import_hooks import when_imported
-from tdev_core.shims import calls, safetensors_files
+from tdev_core.shims import calls, moved, safetensors_files
 from tdev_core.shims.generic import translating
 
 __all__ = ["Shim", "add", "install", "installed", "replaced_descriptors", "uninstall", "wanted"]
@@ -109,6 +109,7 @@ def install(shims: Iterable[Shim]) -> None:
                 _replace(shim, module)
         when_imported([*_waiting], _imported)
         safetensors_files.install()
+        moved.install()
 
 
 def add(shim: Shim) -> None:
@@ -144,6 +145,7 @@ def uninstall() -> None:
     with _lock:
         _waiting.clear()
         safetensors_files.uninstall()
+        moved.uninstall()
         while _installed:
             entry = _installed.pop()
             if entry.owner.__dict__.get(entry.shim.name) is not entry.after:

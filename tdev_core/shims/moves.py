@@ -1,34 +1,43 @@
 """Shims for what moves: tensors, modules, packed sequences and storages.
 
 On CUDA a move gives a CPU tensor a second life, and programs rely on it. On the ``cpu`` backend a
-*translated* move (``"cuda"`` that became ``cpu``) therefore copies, except for a leaf that requires
-grad, whose gradient the program wants to find on the very object it holds. ``TDEV_CPU_ALIAS=1`` opts
-out. Moves that name the CPU stay torch's own, and modules move in place.
+*translated* move (``"cuda"`` that became ``cpu``) therefore copies, however the device was spelled, except
+for a leaf that requires grad, whose gradient the program wants to find on the very object it holds, and for
+what has been moved before. ``TDEV_CPU_ALIAS=1`` opts out. Moves that name the CPU stay torch's own, and
+modules move in place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import torch
+from torch.overrides import handle_torch_function, has_torch_function_unary
 
-from tdev_core import settings
 from tdev_core.accelerators import mps
-from tdev_core.backend import Backend, current
-from tdev_core.devices import ACCELERATORS, known, translate
-from tdev_core.shims import calls
+from tdev_core.devices import (
+    APART,
+    THERE,
+    known,
+    moves_copy,
+    names_accelerator,
+    translate,
+    translate_apart,
+)
+from tdev_core.shims import calls, moved
 from tdev_core.shims.calls import Leading, passing
 
 __all__ = [
     "allowed_methods",
+    "module_cpu",
     "module_cuda",
     "module_to",
-    "moves_copy",
     "packed_cuda",
+    "packed_to",
     "pin_memory",
     "storage_cuda",
+    "storage_to",
     "tensor_cuda",
     "tensor_record_stream",
     "tensor_to",
@@ -41,24 +50,15 @@ _HERE = frozenset({"cpu", torch.device("cpu")})
 _ABSENT = object()
 
 
-@lru_cache(maxsize=1)
-def moves_copy() -> bool:
-    """Tell whether translated moves have to copy: nothing else tells source and result apart on a CPU."""
-    return current() is Backend.CPU and not settings.flag("TDEV_CPU_ALIAS")
+def _is_there(where: Any) -> bool:
+    """Tell whether ``where``, a translated device or a tensor, is the accelerator of the CPU backend."""
+    if isinstance(where, torch.Tensor):
+        return moved.is_marked(where)
+    return where is THERE and moves_copy()
 
 
-def _names_accelerator(spec: Any) -> bool:
-    if isinstance(spec, torch.device):
-        return spec.type in ACCELERATORS
-    if isinstance(spec, str):
-        return spec.partition(":")[0] in ACCELERATORS
-    return isinstance(spec, int) and not isinstance(spec, bool)
-
-
-def _must_copy(tensor: torch.Tensor, spec: Any) -> bool:
-    return (
-        moves_copy() and _names_accelerator(spec) and not (tensor.is_leaf and tensor.requires_grad)
-    )
+def _must_copy(tensor: torch.Tensor) -> bool:
+    return not (tensor.is_leaf and tensor.requires_grad) and not moved.is_marked(tensor)
 
 
 class _Targets:
@@ -87,7 +87,7 @@ class _Targets:
 
     def _decides(self, spec: Any, target: Any) -> bool:
         """Tell whether every later move by ``spec`` goes to ``target``."""
-        if type(spec) not in (str, torch.device) or not _names_accelerator(spec):
+        if type(spec) not in (str, torch.device) or not names_accelerator(spec):
             return False
         if mps.lacks_wide_types():
             return False  # the tensor's dtype decides too
@@ -103,50 +103,62 @@ _targets = _Targets()
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
     dtype, device = torch.dtype, torch.device
+    leading = Leading(_targets.all, _targets.copied, "device", moved=_moved_marks())
 
-    @passing(seen=("copy",), most=4, leading=Leading(_targets.all, _targets.copied, "device"))
+    @passing(seen=("copy", "tensor"), most=4, leading=leading)
     def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         kind = first.__class__
         # What means the same on every backend first, with the fewest steps.
-        if kind is dtype or ((kind is str or kind is device) and first in _HERE):
+        if kind is dtype or (
+            (kind is str or kind is device) and first in _HERE and first is not THERE
+        ):
             if args or kwargs:
                 return original(self, first, *args, **kwargs)
             return original(self, first)
         if first is _ABSENT:
-            if "device" not in kwargs:
-                return original(self, **kwargs)
-            spec = kwargs["device"]
-            kwargs["device"] = target = translate(spec)
-            _targets.learn(spec, target)
-            args = ()
+            where = translate(kwargs["device"]) if "device" in kwargs else kwargs.get("tensor")
+            if "device" in kwargs:
+                _targets.learn(kwargs["device"], where)
+                kwargs["device"] = where
         elif isinstance(first, torch.Tensor):
-            return original(self, first, *args, **kwargs)
+            where = first
+            args = (where, *args)
         else:
-            spec = first
-            target = translate(first)
-            _targets.learn(first, target)
-            args = (target, *args)
+            where = translate(first)
+            _targets.learn(first, where)
+            args = (where, *args)
         if self.dtype in mps.NARROWER:
             args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
-        if _must_copy(self, spec):
-            # to(device, dtype, non_blocking, copy): copy is positional in very old code
-            if len(args) > 3:
-                args = (*args[:3], True, *args[4:])
+        if not _is_there(where):
+            return original(self, *args, **kwargs)
+        if _must_copy(self):
+            # to(device, dtype, non_blocking, copy), to(other, non_blocking, copy): in very old code copy
+            # is positional
+            place = 2 if isinstance(where, torch.Tensor) else 3
+            if len(args) > place:
+                args = (*args[:place], True, *args[place + 1 :])
             else:
                 kwargs["copy"] = True
-        return original(self, *args, **kwargs)
+        return moved.mark(original(self, *args, **kwargs))
 
     return to
 
 
+def _moved_marks() -> dict[int, Any] | None:
+    return moved.marks if moves_copy() else None
+
+
 def tensor_cuda(original: Method) -> Method:
     """``Tensor.cuda(device=None, non_blocking=False, memory_format=torch.preserve_format)``."""
+    to: Any = torch._C.TensorBase.to
     leading = Leading(
         _targets.accelerator,
         _targets.copied,
         implied="cuda",
-        original=torch._C.TensorBase.to,
+        original=to,
         accepted=("non_blocking", "memory_format"),
+        moved=_moved_marks(),
+        overridden=has_torch_function_unary,
     )
 
     @passing(most=2, leading=leading)
@@ -155,16 +167,28 @@ def tensor_cuda(original: Method) -> Method:
         device: Any = None,
         non_blocking: bool = False,
         memory_format: torch.memory_format = torch.preserve_format,
-    ) -> torch.Tensor:
+    ) -> Any:
+        if has_torch_function_unary(self):
+            # A subclass, or a mode, is told of the method that the program has called.
+            method = getattr(torch.Tensor, original.__name__)
+            return handle_torch_function(
+                method,
+                (self,),
+                self,
+                device=device,
+                non_blocking=non_blocking,
+                memory_format=memory_format,
+            )
         spec = "cuda" if device is None else device
         target = translate(spec)
         _targets.learn(spec, target)
-        return self.to(
-            target,
-            non_blocking=non_blocking,
-            copy=_must_copy(self, "cuda"),
-            memory_format=memory_format,
-        )
+        args: tuple[Any, ...] = (target,)
+        kwargs: dict[str, Any] = {"non_blocking": non_blocking, "memory_format": memory_format}
+        if self.dtype in mps.NARROWER:
+            args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
+        if not _is_there(target):
+            return to(self, *args, **kwargs)
+        return moved.mark(to(self, *args, copy=_must_copy(self), **kwargs))
 
     return cuda
 
@@ -179,9 +203,7 @@ def tensor_type(original: Method) -> Method:
         plain = getattr(torch, name.rpartition(".")[2], None)
         if plain is None:
             return original(self, dtype, *args, **kwargs)
-        return self.to(
-            translate("cuda"), dtype=plain.dtype, copy=_must_copy(self, "cuda"), **kwargs
-        )
+        return self.to(translate("cuda"), dtype=plain.dtype, **kwargs)
 
     return type_
 
@@ -218,22 +240,67 @@ def module_cuda(original: Method) -> Method:
     """``Module.cuda``: parameters and buffers move in place; nothing is copied on the CPU."""
 
     def cuda(self: torch.nn.Module, device: Any = None) -> torch.nn.Module:
-        target = translate("cuda" if device is None else device)
-        moved: torch.nn.Module = self._apply(lambda tensor: tensor.to(target))
-        return moved
+        return self.to("cuda" if device is None else device)
 
     return cuda
 
 
+def module_cpu(original: Method) -> Method:
+    """``Module.cpu``: parameters and buffers move back in place."""
+
+    def cpu(self: torch.nn.Module) -> torch.nn.Module:
+        return _in_place(original(self), False)
+
+    return cpu
+
+
 def module_to(original: Method) -> Method:
-    """``Module.to`` and ``PackedSequence.to``: both take what ``Tensor.to`` takes."""
+    """``Module.to``, which takes what ``Tensor.to`` takes; nothing is copied on the CPU."""
 
     def to(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if args and not isinstance(args[0], (torch.Tensor, torch.dtype)):
-            args = (translate(args[0]), *args[1:])
-        elif "device" in kwargs:
-            kwargs["device"] = translate(kwargs["device"])
-        return original(self, *args, **kwargs)
+        where, args, kwargs = _translated(args, kwargs)
+        result = original(self, *args, **kwargs)
+        if where is None or isinstance(where, torch.dtype):
+            return result
+        return _in_place(result, _is_there(where))
+
+    return to
+
+
+def _translated(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Return where arguments of ``Tensor.to`` lead, a device or a tensor, and the arguments with it translated."""
+    if args:
+        where = args[0] if isinstance(args[0], (torch.Tensor, torch.dtype)) else translate(args[0])
+        return where, (where, *args[1:]), kwargs
+    if "device" in kwargs:
+        where = translate(kwargs["device"])
+        return where, args, {**kwargs, "device": where}
+    return kwargs.get("tensor"), args, kwargs
+
+
+def _in_place(module: torch.nn.Module, there: bool) -> torch.nn.Module:
+    if moves_copy():
+        moved.mark_all(module.parameters(), there)
+        moved.mark_all(module.buffers(), there)
+    return module
+
+
+def packed_to(original: Method) -> Method:
+    """``PackedSequence.to``, which takes what ``Tensor.to`` takes."""
+
+    def to(self: Any, *args: Any, **kwargs: Any) -> Any:
+        where, args, kwargs = _translated(args, kwargs)
+        if not _is_there(where):
+            return original(self, *args, **kwargs)
+        if _must_copy(self.data):
+            args, kwargs = (
+                ((APART, *args[1:]), kwargs) if args else (args, {**kwargs, "device": APART})
+            )
+        result = original(self, *args, **kwargs)
+        moved.mark(result.data)
+        return result
 
     return to
 
@@ -254,13 +321,20 @@ def storage_cuda(original: Method) -> Method:
 
     def cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:
         target = translate("cuda" if device is None else device)
-        return (
-            self.clone()
-            if target.type == "cpu"
-            else self.to(device=target, non_blocking=non_blocking)
-        )
+        if target is THERE:
+            return self.clone() if moves_copy() else self
+        return self.to(device=target, non_blocking=non_blocking)
 
     return cuda
+
+
+def storage_to(original: Method) -> Method:
+    """``UntypedStorage.to`` and ``TypedStorage.to``, which take the device by its name."""
+
+    def to(self: Any, *, device: Any, non_blocking: bool = False) -> Any:
+        return original(self, device=translate_apart(device), non_blocking=non_blocking)
+
+    return to
 
 
 def allowed_methods(original: list[Any]) -> list[Any]:

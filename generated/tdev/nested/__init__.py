@@ -12,7 +12,9 @@ from typing import Any
 import torch
 
 from tdev_core.backend import Backend as _Backend
+from tdev_core.devices import here as _here
 from tdev_core.devices import translate as _translate
+from tdev_core.devices import translate_apart as _translate_apart
 from tdev_core.devices import unpinned as _unpinned
 from tdev_core.mirror import adoption as _adoption
 
@@ -28,8 +30,8 @@ def as_nested_tensor(
     Constructs a nested tensor preserving autograd history from a tensor or a list / tuple of
     tensors.
     """
-    device = _translate(device)
-    return torch.nested.as_nested_tensor(ts, dtype, device, layout)
+    device = _translate_apart(device)
+    return _here(torch.nested.as_nested_tensor(ts, dtype, device, layout))
 
 
 def nested_tensor(

@@ -1,0 +1,142 @@
+"""Remembers which tensors have been moved to the accelerator, on the CPU backend, where nothing else tells.
+
+On CUDA a second move of a tensor gives that tensor, and ``y.to(x.device)`` goes where ``x`` went. Here both lie
+on the CPU and say so. What a move has given is therefore marked: it is not copied again, and its ``device`` is
+:data:`tdev_core.devices.THERE`, by which the next move knows where to. What is computed from it is not marked.
+
+A mark holds no tensor, and is no attribute of one: pickles and copies are as torch makes them.
+"""
+
+from __future__ import annotations
+
+import copy
+import copyreg
+import threading
+import weakref
+from collections.abc import Iterable
+from types import GetSetDescriptorType
+from typing import Any
+
+import torch
+
+from tdev_core.devices import APART, THERE, moves_copy, translate
+from tdev_core.shims import calls
+
+__all__ = [
+    "get_default_device",
+    "install",
+    "is_marked",
+    "mark",
+    "mark_all",
+    "marks",
+    "set_default_device",
+    "uninstall",
+]
+
+marks: dict[int, Any] = {}
+"""Weak references to the marked tensors, by ``id``; each entry goes with its tensor."""
+
+
+class _Mark(weakref.ref[torch.Tensor]):
+    __slots__ = ("key",)
+
+    key: int
+
+
+def _forget(reference: Any) -> None:
+    marks.pop(reference.key, None)
+
+
+def mark(tensor: torch.Tensor) -> torch.Tensor:
+    """Remember that ``tensor`` has been moved, and return it."""
+    reference = _Mark(tensor, _forget)
+    reference.key = id(tensor)
+    marks[reference.key] = reference
+    return tensor
+
+
+def mark_all(tensors: Iterable[torch.Tensor], moved: bool) -> None:
+    """Remember of each that it has been moved to the accelerator, or forget it: it is back on the CPU."""
+    for tensor in tensors:
+        if moved:
+            mark(tensor)
+        else:
+            marks.pop(id(tensor), None)
+
+
+def is_marked(tensor: torch.Tensor) -> bool:
+    """Tell whether ``tensor`` is what a move to the accelerator has given."""
+    return id(tensor) in marks
+
+
+class _Device:
+    """``Tensor.device`` in Python, for where the module in C is missing."""
+
+    def __init__(self, original: Any, of: dict[int, Any], there: torch.device) -> None:
+        self._original, self._marks, self._there = original, of, there
+        self.__doc__ = original.__doc__
+
+    def __get__(self, tensor: Any, owner: Any = None) -> Any:
+        if tensor is None:
+            return self
+        device = self._original.__get__(tensor, owner)
+        return self._there if id(tensor) in self._marks else device
+
+    def __set__(self, tensor: Any, value: Any) -> None:
+        self._original.__set__(tensor, value)  # raises torch's own error
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._original, name)
+
+
+_default = threading.local()
+
+
+def set_default_device(device: Any) -> None:
+    """``torch.set_default_device`` on the translated device, which keeps the value of a device and not the object."""
+    where = translate(device)
+    torch.set_default_device(where)
+    _default.there = where is THERE
+
+
+def get_default_device() -> torch.device:
+    """``torch.get_default_device``, from which a move knows whether it was the CPU that was meant."""
+    device = torch.get_default_device()
+    return THERE if getattr(_default, "there", False) and device == THERE else device
+
+
+def _reduce_device(device: torch.device) -> Any:
+    # A pickle holds the value alone: without this a move to what is read from one would no longer copy.
+    return (APART if device is THERE else device).__reduce__()
+
+
+def _itself(device: torch.device, memo: Any = None) -> torch.device:
+    return device
+
+
+# What copy and deepcopy do with immutable objects; they would go by the above. Private to Python's copy.
+_COPIERS: list[dict[type, Any]] = [
+    getattr(copy, name, {}) for name in ("_copy_dispatch", "_deepcopy_dispatch")
+]
+
+
+def install() -> None:
+    """Let ``x.device`` of a moved tensor say so, and let the accelerator's device survive in pickles."""
+    if moves_copy() and torch.device not in copyreg.dispatch_table:
+        copyreg.pickle(torch.device, _reduce_device)
+        for copiers in _COPIERS:
+            copiers[torch.device] = _itself
+    if moves_copy() and "device" not in vars(torch.Tensor):
+        original: GetSetDescriptorType = torch.Tensor.device  # type: ignore[assignment]  # of its base, in C
+        setattr(torch.Tensor, "device", (calls.device_getter() or _Device)(original, marks, THERE))
+
+
+def uninstall() -> None:
+    """Take it back, unless somebody else has put something in its place."""
+    if copyreg.dispatch_table.get(torch.device) is _reduce_device:
+        del copyreg.dispatch_table[torch.device]
+        for copiers in _COPIERS:
+            copiers.pop(torch.device, None)
+    found = vars(torch.Tensor).get("device")
+    if isinstance(found, (_Device, calls.device_getter() or _Device)):
+        del torch.Tensor.device
