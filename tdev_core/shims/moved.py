@@ -128,7 +128,8 @@ def install() -> None:
             copiers[torch.device] = _itself
     if moves_copy() and "device" not in vars(torch.Tensor):
         original: GetSetDescriptorType = torch.Tensor.device  # type: ignore[assignment]  # of its base, in C
-        setattr(torch.Tensor, "device", (calls.device_getter() or _Device)(original, marks, THERE))
+        getter = (calls.device_getter() or _Device)(original, marks, THERE)
+        torch.Tensor.device = getter  # type: ignore[assignment]
 
 
 def uninstall() -> None:
