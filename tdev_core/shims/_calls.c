@@ -68,7 +68,8 @@ static PyObject *
 forget(PyObject *where, PyObject *Py_UNUSED(reference))
 {
     PyObject *marks = PyTuple_GET_ITEM(where, 0), *key = PyTuple_GET_ITEM(where, 1);
-    if (PyDict_Contains(marks, key) == 1 && PyDict_DelItem(marks, key) < 0) {
+    int there = PyDict_Contains(marks, key);
+    if (there < 0 || (there && PyDict_DelItem(marks, key) < 0)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -76,10 +77,13 @@ forget(PyObject *where, PyObject *Py_UNUSED(reference))
 
 static PyMethodDef forget_definition = {"forget", forget, METH_O, NULL};
 
-/* 0; -1 with an error set. */
+/* 0; -1 with an error set. An override of the method may have given anything. */
 static int
 mark(PyObject *marks, PyObject *tensor)
 {
+    if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(tensor))) {
+        return 0;
+    }
     PyObject *key = PyLong_FromVoidPtr(tensor), *where = NULL, *callback = NULL, *reference = NULL;
     int failed = -1;
     if (key != NULL && (where = PyTuple_Pack(2, marks, key)) != NULL &&

@@ -48,7 +48,9 @@ def _forget(reference: Any) -> None:
 
 
 def mark(tensor: torch.Tensor) -> torch.Tensor:
-    """Remember that ``tensor`` has been moved, and return it."""
+    """Remember that ``tensor`` has been moved, and return it: whatever it is, if an override has made it."""
+    if not isinstance(tensor, torch.Tensor):
+        return tensor
     reference = _Mark(tensor, _forget)
     reference.key = id(tensor)
     marks[reference.key] = reference

@@ -114,6 +114,8 @@ for way in MOVES:
 tests.test_what_names_the_cpu_is_torchs()
 tests.test_a_tensor_that_is_there_stays()
 tests.test_the_getter_is_torchs_but_for_moved_tensors()
+tests.TestSubclasses().test_it_may_answer_anything((1, 2))
+tests.TestSubclasses().test_torch_function_is_told_the_method_that_was_called()
 """
     run(code, TDEV_C_CALLS="0")
 
@@ -250,6 +252,19 @@ class TestSubclasses:
         with Mode():
             x.cuda(non_blocking=True)
         assert told == [stock.Tensor.cuda]
+
+    @pytest.mark.parametrize("answer", [None, (1, 2), "text"], ids=repr)
+    def test_it_may_answer_anything(self, answer: object) -> None:
+        class Odd(stock.Tensor):
+            @classmethod
+            def __torch_function__(
+                cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:
+                return answer
+
+        x = stock.Tensor._make_subclass(Odd, stock.ones(2))
+        for _ in range(2):
+            assert x.to("cuda") is x.cuda() is stock.Tensor.to(x, tdev.device("cuda")) is answer
 
     def test_its_own_to_is_not_asked_by_cuda(self) -> None:
         class Mine(stock.Tensor):
