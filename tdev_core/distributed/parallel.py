@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import torch
 
 from tdev_core.cuda import device_selection
-from tdev_core.devices import device_index, translate
+from tdev_core.devices import THERE, device_index, names_accelerator, translate
 from tdev_core.distributed.groups import is_own_cpu
 
 __all__ = [
@@ -40,7 +40,11 @@ def scatter(inputs: Any, target_gpus: Sequence[int | torch.device], dim: int = 0
     Returns:
         A tuple for a single tensor, else a list, with one entry for each target.
     """
-    targets = [_device(target) for target in target_gpus]
+    # On the CPU every target is the CPU, but a move there copies.
+    targets = [
+        THERE if is_own_cpu(target) and names_accelerator(target) else _device(target)
+        for target in target_gpus
+    ]
 
     def split(value: Any) -> Any:
         if isinstance(value, torch.Tensor):

@@ -18,11 +18,13 @@ from types import GetSetDescriptorType
 from typing import Any
 
 import torch
+import torch.utils.dlpack
 
 from tdev_core.devices import APART, THERE, moves_copy, translate
 from tdev_core.shims import calls
 
 __all__ = [
+    "from_dlpack",
     "get_default_device",
     "install",
     "is_marked",
@@ -105,6 +107,15 @@ def get_default_device() -> torch.device:
     """``torch.get_default_device``, from which a move knows whether it was the CPU that was meant."""
     device = torch.get_default_device()
     return THERE if getattr(_default, "there", False) and device == THERE else device
+
+
+def from_dlpack(ext_tensor: Any, device: Any, copy: bool | None) -> torch.Tensor:
+    """``torch.from_dlpack`` on the translated device, where the accelerator's has a copy: unless that was refused."""
+    where = translate(device)
+    tensor = torch.utils.dlpack.from_dlpack(ext_tensor, device=where, copy=copy)
+    if where is not THERE or copy is not None or not moves_copy():
+        return tensor
+    return mark(tensor.clone())
 
 
 def _reduce_device(device: torch.device) -> Any:

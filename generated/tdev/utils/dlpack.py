@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
-from tdev_core.devices import translate as _translate
+from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.shims import moved as _moved
 
 if TYPE_CHECKING:
     import torch.utils.dlpack
@@ -26,8 +28,13 @@ def from_dlpack(
 
     Converts a tensor from an external library into a ``torch.Tensor``.
     """
-    device = _translate(device)
-    return torch.utils.dlpack.from_dlpack(ext_tensor, device=device, copy=copy)
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM:
+            return torch.utils.dlpack.from_dlpack(
+                ext_tensor, device=_devices.translate(device), copy=copy
+            )
+        case _Backend.CPU:
+            return _moved.from_dlpack(ext_tensor, device, copy)
 
 
 _adoption.adopt(
