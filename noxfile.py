@@ -141,6 +141,12 @@ def cores() -> int:
     return len(usable(0)) if usable else os.cpu_count() or 1
 
 
+@nox.session(default=False)
+def mutants(session: nox.Session) -> None:
+    """Plant faults, one at a time, each to be found by the tests of its room; options of tools.mutants after --."""
+    python(session, "-m", "tools.mutants", OMP_NUM_THREADS="1")
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the budgets as ratios, print the table, and write benchmarks/RESULTS.md."""

@@ -1,0 +1,15 @@
+"""A mutation run: small faults planted one at a time, each to be found by the tests of its own room.
+
+    .venv/bin/nox -s mutants                       # the sample: every room, a fixed seed; goes on where it stopped
+    .venv/bin/nox -s mutants -- --most 100         # the first hundred of the same sample
+    .venv/bin/nox -s mutants -- --room shims       # one room
+    .venv/bin/nox -s mutants -- --report           # only the table of what is known
+
+``rooms.py`` says which tests belong to which sources; ``operators.py`` and ``c_operators.py`` make the faults;
+``trees.py`` plants them in copies of the working tree; ``running.py`` forks one process for each from a process that has
+imported torch, and runs in it the tests that enter the changed function, fastest first, until one fails;
+``results.py`` keeps and tells what came of it. ``equivalent.toml`` lists mutants that change nothing, each with why.
+
+mutmut wraps every function, which changes signatures and identities that tests here are about; cosmic-ray starts an
+interpreter for each mutant, which imports torch; and neither knows C or code that is emitted from a catalog.
+"""

@@ -1,0 +1,143 @@
+"""``python -m tools.mutants``: plant, test, tell. See the package's docstring."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from tools.mutants.results import Record, Results, difference, report
+from tools.mutants.rooms import ROOMS
+from tools.mutants.running import Baseline, Outcome, baseline, first_failure
+from tools.mutants.trees import Mutant, Tree, sample
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "mutants"
+BASELINE = 900.0
+"""Seconds that all tests of a stage may take with nothing planted."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the sample; 1 where too little was caught, or a survivor is neither found by a test nor explained."""
+    options = _options(argv)
+    rooms = options.room or list(ROOMS)
+    results = Results(BUILD / "results.jsonl")
+    mutants = sample(ROOT, options.most, rooms)
+    if not options.report:
+        done = {} if options.again else results.read()
+        again = {key for key, one in done.items() if one.outcome == "survived"}
+        left = [m for m in mutants if m.key not in done or options.survivors and m.key in again]
+        left = [m for m in left if not options.survivors or m.key in again]
+        print(f"{len(mutants)} mutants, {len(left)} to be tried", flush=True)
+        _warm()
+        _run(left, results, options)
+    known = results.read()
+    records = [known[mutant.key] for mutant in mutants if mutant.key in known]
+    text, good = report(records)
+    (BUILD / "REPORT.md").write_text(text, encoding="utf-8")
+    print(text, end="")
+    return 0 if good and len(records) == len(mutants) else 1
+
+
+def _options(argv: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    whole = sum(room.drawn for room in ROOMS.values())
+    parser.add_argument("--most", type=int, default=whole, help=f"of the sample of {whole}")
+    parser.add_argument("--room", action="append", choices=tuple(ROOMS), help="only this one")
+    parser.add_argument("--jobs", type=int, default=1, help="trees that are tested side by side")
+    parser.add_argument("--again", action="store_true", help="try what has been tried, too")
+    parser.add_argument("--survivors", action="store_true", help="try only survivors, once more")
+    parser.add_argument(
+        "--whole", action="store_true", help="all tests of the room for each mutant"
+    )
+    parser.add_argument("--report", action="store_true", help="tell what is known, try nothing")
+    return parser.parse_args(argv)
+
+
+def _warm() -> None:
+    """Import what nearly every test imports, and what starts no thread."""
+    for name in ("numpy", "torch", "pytest", "libcst", "hypothesis"):
+        importlib.import_module(name)
+    # torch keeps private parts of itself for the first use
+    importlib.import_module("torch.testing")
+
+
+def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -> None:
+    """Share the mutants out among ``--jobs`` forks of this process; each has a tree."""
+    workers = []
+    jobs: int = options.jobs
+    for number in range(jobs):
+        pid = os.fork() if jobs > 1 else 0
+        if pid == 0:
+            tree = Tree(ROOT, BUILD / f"tree-{number}")
+            _work(mutants[number::jobs], results, tree, options.whole)
+            if jobs > 1:
+                os._exit(0)
+        else:
+            workers.append(pid)
+    for pid in workers:
+        os.waitpid(pid, 0)
+
+
+def _work(mutants: list[Mutant], results: Results, tree: Tree, whole: bool) -> None:
+    known: dict[tuple[str, int], Baseline] = {}
+    for number, mutant in enumerate(mutants, 1):
+        for place, stage in enumerate(ROOMS[mutant.room].stages):
+            if (mutant.room, place) not in known:
+                begun = time.monotonic()
+                found = known[mutant.room, place] = baseline(tree.root, stage, BASELINE)
+                failed = [name for name, test in found.tests.items() if not test.passed]
+                print(
+                    f"{mutant.room}: {len(found.tests)} tests in {time.monotonic() - begun:.0f} s, "
+                    f"{len(failed)} fail or are skipped as they are",
+                    flush=True,
+                )
+        record = _tried(mutant, tree, known, whole)
+        results.add(record)
+        print(
+            f"[{number}/{len(mutants)}] {record.outcome} {mutant.path}:{record.line} {record.kind}: "
+            f"{record.by} ({record.tests} tests, {record.seconds:.1f} s)",
+            flush=True,
+        )
+
+
+def _tried(
+    mutant: Mutant, tree: Tree, known: dict[tuple[str, int], Baseline], whole: bool
+) -> Record:
+    """Plant one mutant and run the stages of its room until a test fails."""
+    edit = mutant.edit
+    source = (tree.root / mutant.path).read_bytes()
+    by, seconds, tests, outcome = "", 0.0, 0, "survived"
+    try:
+        with tree.planted(mutant):
+            for place, stage in enumerate(ROOMS[mutant.room].stages):
+                tested = known[mutant.room, place]
+                names = tested.able("" if whole else mutant.path, edit.entered)
+                one: Outcome = first_failure(tree.root, stage, tested, names)
+                by, seconds, tests = one.by, seconds + one.seconds, tests + one.tests
+                if by:
+                    outcome = "caught"
+                    break
+    except (SyntaxError, subprocess.CalledProcessError) as error:
+        outcome, by = "invalid", type(error).__name__
+    return Record(
+        mutant.key,
+        mutant.room,
+        mutant.path,
+        edit.line,
+        edit.function,
+        edit.kind,
+        outcome,
+        by,
+        seconds,
+        tests,
+        difference(mutant, source),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,134 @@
+"""What came of each mutant: kept line by line, so that a run can go on where it stopped, and told as a table."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+try:
+    import tomllib
+except ImportError:  # Python 3.10
+    import tomli as tomllib  # type: ignore[import-not-found,no-redef]
+
+from tools.mutants.trees import Mutant
+
+__all__ = ["Record", "Results", "known_equivalent", "report"]
+
+EQUIVALENT = Path(__file__).with_name("equivalent.toml")
+ASKED = 0.92
+"""The share of mutants, of those that change something, which the tests of their room have to find."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """The outcome of one mutant: ``caught``, ``survived`` or ``invalid`` (no program at all)."""
+
+    key: str
+    room: str
+    path: str
+    line: int
+    function: str
+    kind: str
+    outcome: str
+    by: str
+    seconds: float
+    tests: int
+    diff: str
+
+
+class Results:
+    """The file of the records, one JSON object on each line."""
+
+    def __init__(self, path: Path) -> None:
+        """Use ``path``, which need not be there yet."""
+        self.path = path
+
+    def read(self) -> dict[str, Record]:
+        """Return the records by the mutants' keys; a line that was cut off is left out."""
+        found: dict[str, Record] = {}
+        if self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                try:
+                    record = Record(**json.loads(line))
+                except (ValueError, TypeError):
+                    continue
+                found[record.key] = record
+        return found
+
+    def add(self, record: Record) -> None:
+        """Append a record, in one write."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("ab", buffering=0) as file:
+            file.write((json.dumps(vars(record)) + "\n").encode())
+
+
+def difference(mutant: Mutant, source: bytes) -> str:
+    """Return the change as a unified diff without context."""
+    before = source.decode().splitlines()
+    after = mutant.edit.applied(source).decode().splitlines()
+    lines = list(difflib.unified_diff(before, after, mutant.path, mutant.path, "", "", 0, ""))
+    return "\n".join(lines[2:])
+
+
+def known_equivalent() -> dict[tuple[str, str], str]:
+    """Return why a mutant changes nothing that can be seen, by its file and the changed lines of its diff.
+
+    Raises:
+        ValueError: an entry lacks its reason.
+    """
+    data: dict[str, Any] = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
+    found: dict[tuple[str, str], str] = {}
+    for entry in data.get("mutant", ()):
+        if not entry.get("why", "").strip():
+            raise ValueError(f"{EQUIVALENT.name}: the entry for {entry['path']} says no why")
+        found[entry["path"], _changed(entry["diff"])] = entry["why"]
+    return found
+
+
+def _changed(diff: str) -> str:
+    """The lines of a diff that are added or removed, without where they stand and how they are indented."""
+    lines = [line for line in diff.strip().splitlines() if line[:1] in "+-"]
+    return "\n".join(line[0] + line[1:].strip() for line in lines)
+
+
+def report(records: list[Record]) -> tuple[str, bool]:
+    """Return the table with the survivors, in Markdown, and whether enough was caught and all survivors explained."""
+    equivalent = known_equivalent()
+    why = {r.key: equivalent.get((r.path, _changed(r.diff)), "") for r in records}
+    counts: dict[str, Counter[str]] = {}
+    for record in records:
+        outcome = (
+            "equivalent" if record.outcome == "survived" and why[record.key] else record.outcome
+        )
+        counts.setdefault(record.room, Counter())[outcome] += 1
+    whole: Counter[str] = sum(counts.values(), Counter())
+    lines = [
+        "| room | mutants | caught | equivalent | survived | share of those that change something |",
+        "|:---|---:|---:|---:|---:|---:|",
+    ]
+    for name, one in [*counts.items(), ("all", whole)]:
+        tried = one["caught"] + one["survived"] + one["equivalent"]
+        told = [tried, one["caught"], one["equivalent"], one["survived"], f"{_share(one):.1%}"]
+        lines.append(f"| {name} | {' | '.join(map(str, told))} |")
+    left = [r for r in records if r.outcome == "survived" and not why[r.key]]
+    for title, chosen in (
+        ("Survivors", left),
+        ("Equivalent", [r for r in records if r.outcome == "survived" and why[r.key]]),
+    ):
+        lines += ["", f"## {title}", ""] if chosen else []
+        for r in chosen:
+            lines += [
+                f"`{r.path}:{r.line}` {r.function}: {r.kind}",
+                *([f"{why[r.key]}."] if why[r.key] else []),
+            ]
+            lines += ["", "```diff", r.diff, "```", ""]
+    return "\n".join(lines) + "\n", _share(whole) >= ASKED and not left
+
+
+def _share(counts: Counter[str]) -> float:
+    tried = counts["caught"] + counts["survived"]
+    return counts["caught"] / tried if tried else 1.0

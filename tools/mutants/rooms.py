@@ -1,0 +1,101 @@
+"""Which sources are mutated, how many mutants of each are drawn, and which tests have to find them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["ROOMS", "Room", "Stage"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Tests that run in one process.
+
+    Attributes:
+        tests: files and folders.
+        settings: what the environment of that process has beside the common one.
+    """
+
+    tests: tuple[str, ...]
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Room:
+    """Sources and the tests that answer for them.
+
+    Attributes:
+        sources: files, folders and patterns below the root of the repository.
+        drawn: how many mutants belong to the sample.
+        stages: their tests, in the order in which they are run.
+        without: sources of a folder that another room has.
+    """
+
+    sources: tuple[str, ...]
+    drawn: int
+    stages: tuple[Stage, ...]
+    without: tuple[str, ...] = ()
+
+    def files(self, root: Path) -> Iterator[str]:
+        """Yield the paths of the sources below ``root``, sorted."""
+        found: set[str] = set()
+        for source in self.sources:
+            place = root / source
+            several = place.rglob("*.py") if place.is_dir() else root.glob(source)
+            found |= {path.relative_to(root).as_posix() for path in several}
+        yield from sorted(path for path in found if not path.startswith(self.without or ("\0",)))
+
+
+_SIM = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
+
+ROOMS: dict[str, Room] = {
+    "devices": Room(
+        ("tdev_core/devices.py", "tdev_core/backend.py", "tdev_core/settings.py"),
+        50,
+        (Stage(("tests/ground", "tests/shims/test_devices_and_factories.py")),),
+    ),
+    "shims": Room(("tdev_core/shims",), 100, (Stage(("tests/shims",)),)),
+    "mirror": Room(
+        ("tdev_core/mirror", "tdev_core/counters.py"),
+        80,
+        (Stage(("tests/mirror", "tests/commands")),),
+    ),
+    "streams": Room(
+        tuple(
+            f"tdev_core/accelerators/{name}.py"
+            for name in ("streams", "events", "queues", "host", "capturing", "instances")
+        ),
+        70,
+        (
+            Stage(("tests/accelerators/test_events.py", "tests/accelerators/test_streams.py")),
+            Stage(("tests/accelerators/sim/suite/test_streams.py",), _SIM),
+        ),
+    ),
+    "memory": Room(
+        ("tdev_core/cuda/memory",),
+        70,
+        (
+            Stage(("tests/cuda",)),
+            Stage(("tests/accelerators/sim/suite/test_memory.py",), _SIM),
+        ),
+    ),
+    "distributed": Room(("tdev_core/distributed",), 60, (Stage(("tests/distributed",)),)),
+    "sim": Room(
+        ("tdev_core/accelerators/sim",),
+        90,
+        (Stage(("tests/accelerators/sim/suite",), _SIM), Stage(("tests/accelerators/sim",))),
+    ),
+    "run": Room(("tdev_core/run",), 70, (Stage(("tests/run",)),)),
+    "engine": Room(("tdev_core/codemod/engine",), 100, (Stage(("tests/codemod",)),)),
+    "emitted": Room(
+        ("generated/tdev",),
+        80,
+        (Stage(("tests/mirror", "tests/cuda", "tests/accelerators/test_streams.py")),),
+        without=("generated/tdev/_modules.py",),
+    ),
+    "calls.c": Room(
+        ("tdev_core/shims/_calls.c",), 50, (Stage(("tests/shims/test_c_calls.py", "tests/shims")),)
+    ),
+}
