@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from typing import Any
@@ -73,6 +74,25 @@ def test_there_is_one_table_of_current_streams() -> None:
     assert tdev.cuda.current_stream() is theirs and tdev.cuda.current_device() == 1
     tdev.cuda.set_stream(tdev.cuda.default_stream(1))
     assert sim.current_stream() == sim.default_stream(1) == sim.default_stream()
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["ends", "raises"])
+@pytest.mark.parametrize("way", ["tdev.cuda.stream", "torch.sim.stream", "the stream itself"])
+def test_a_context_puts_back_the_streams_of_both_devices(way: str, fails: bool) -> None:
+    """Entered on one device for a stream of another: torch restores the other's stream, and the device."""
+    here, there, inner = sim.Stream(), sim.Stream(device=1), sim.Stream(device=1)
+    sim.set_stream(there)
+    sim.set_stream(here)
+    enter = {"tdev.cuda.stream": tdev.cuda.stream, "torch.sim.stream": sim.stream}
+    with contextlib.suppress(KeyError), enter.get(way, lambda stream: stream)(inner):
+        assert (sim.current_device(), sim.current_stream(1)) == (1, inner)
+        assert sim.current_stream(0) == here
+        if fails:
+            raise KeyError
+    assert (sim.current_device(), sim.current_stream()) == (0, here)
+    assert sim.current_stream(1) == there
+    sim.set_stream(sim.default_stream(1))
+    sim.set_stream(sim.default_stream(0))
 
 
 def test_devices_of_a_stream_and_an_event() -> None:
