@@ -89,7 +89,9 @@ def _work(mutants: list[Mutant], results: Results, tree: Tree, whole: bool) -> N
         for place, stage in enumerate(ROOMS[mutant.room].stages):
             if (mutant.room, place) not in known:
                 begun = time.monotonic()
-                found = known[mutant.room, place] = baseline(tree.root, stage, BASELINE)
+                found = known[mutant.room, place] = baseline(
+                    tree.root, stage, BASELINE, BUILD / f"baseline-{mutant.room}-{place}.json"
+                )
                 failed = [name for name, test in found.tests.items() if not test.passed]
                 print(
                     f"{mutant.room}: {len(found.tests)} tests in {time.monotonic() - begun:.0f} s, "

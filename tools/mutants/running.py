@@ -6,6 +6,8 @@ out), and which start processes, of which nobody sees what they enter. Then for 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import os
 import signal
@@ -27,6 +29,8 @@ from tools.mutants.rooms import Stage
 __all__ = ["Baseline", "Outcome", "Test", "baseline", "first_failure"]
 
 _STARTS_PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
+PROCESSES = 20.0
+"""Seconds for tests of which nobody knows whether they see a mutant, as it happens in processes that they start."""
 _OPTIONS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not deep and not slow")
 
 
@@ -50,22 +54,25 @@ class Baseline:
     def able(self, path: str, entered: int) -> list[str]:
         """Return the tests that can see a change in a function: they enter it, or start processes that may.
 
-        A change outside functions (``entered`` is 0) shows in whatever uses the file.
+        A change outside functions (``entered`` is 0) shows in whatever uses the file. Of tests that only start
+        processes there are as many as take :data:`PROCESSES`, the fastest.
         """
         where = f"{path}:{entered}" if entered else f"{path}:"
-        return [
+        passed = {name: test for name, test in self.tests.items() if test.passed}
+        if not path.endswith(".py"):
+            return list(passed)
+        names = [
             name
-            for name, test in self.tests.items()
-            if test.passed
-            and (
-                test.starts
-                or not path.endswith(".py")
-                or any(
-                    one == where or not entered and one.startswith(where) for one in test.entered
-                )
-                or (entered and where in self.collecting)
-            )
+            for name, test in passed.items()
+            if any(one == where or not entered and one.startswith(where) for one in test.entered)
         ]
+        if any(one.startswith(where) for one in self.collecting):
+            names = [name for name in passed if not passed[name].starts]
+        left = PROCESSES
+        for name in sorted(passed.keys() - set(names), key=lambda one: passed[one].seconds):
+            if passed[name].starts and (left := left - passed[name].seconds) > 0:
+                names.append(name)
+        return names
 
 
 @dataclass(frozen=True)
@@ -77,8 +84,13 @@ class Outcome:
     tests: int
 
 
-def baseline(tree: Path, stage: Stage, limit: float) -> Baseline:
-    """Run all tests of a stage and record what they do."""
+def baseline(tree: Path, stage: Stage, limit: float, kept: Path) -> Baseline:
+    """Run all tests of a stage and record what they do; as ``kept`` has it where the tree is the same."""
+    digest = _digest(tree, stage)
+    with contextlib.suppress(OSError, ValueError, KeyError):
+        data = json.loads(kept.read_text(encoding="utf-8"))
+        if data["digest"] == digest:
+            return _of(data)
     with tempfile.TemporaryDirectory() as folder:
         answer = Path(folder, "answer.json")
         recorder = _Recorder(tree, answer)
@@ -86,8 +98,23 @@ def baseline(tree: Path, stage: Stage, limit: float) -> Baseline:
         data = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
         if not data.get("tests"):
             raise RuntimeError(f"{stage.tests} end with {ended} as they are: {printed[-2000:]}")
+    kept.write_text(json.dumps({**data, "digest": digest}), encoding="utf-8")
+    return _of(data)
+
+
+def _of(data: dict[str, Any]) -> Baseline:
     tests = {name: Test(**test) for name, test in data["tests"].items()}
     return Baseline(tests, data["collecting"])
+
+
+def _digest(tree: Path, stage: Stage) -> str:
+    """Tell whether tests and sources are those of another time."""
+    found = hashlib.sha256(repr((stage, sys.version)).encode())
+    for folder in ("tdev_core", "generated", "tests"):
+        for path in sorted((tree / folder).rglob("*")):
+            if path.suffix in (".py", ".c", ".toml") and "__pycache__" not in path.parts:
+                found.update(path.read_bytes())
+    return found.hexdigest()
 
 
 def first_failure(tree: Path, stage: Stage, known: Baseline, names: list[str]) -> Outcome:
