@@ -61,13 +61,14 @@ class Baseline:
         passed = {name: test for name, test in self.tests.items() if test.passed}
         if not path.endswith(".py"):
             return list(passed)
-        names = [
-            name
-            for name, test in passed.items()
-            if any(one == where or not entered and one.startswith(where) for one in test.entered)
-        ]
-        if any(one.startswith(where) for one in self.collecting):
-            names = [name for name in passed if not passed[name].starts]
+
+        def here(places: list[str]) -> bool:
+            return any(one == where if entered else one.startswith(where) for one in places)
+
+        if here(self.collecting):
+            names = [name for name, test in passed.items() if not test.starts]
+        else:
+            names = [name for name, test in passed.items() if here(test.entered)]
         left = PROCESSES
         for name in sorted(passed.keys() - set(names), key=lambda one: passed[one].seconds):
             if passed[name].starts and (left := left - passed[name].seconds) > 0:
