@@ -111,10 +111,12 @@ def _of(data: dict[str, Any]) -> Baseline:
 def _digest(tree: Path, stage: Stage) -> str:
     """Tell whether tests and sources are those of another time."""
     found = hashlib.sha256(repr((stage, sys.version)).encode())
-    for folder in ("tdev_core", "generated", "tests"):
-        for path in sorted((tree / folder).rglob("*")):
-            if path.suffix in (".py", ".c", ".toml") and "__pycache__" not in path.parts:
-                found.update(path.read_bytes())
+    paths = [*(tree / "tests").glob("*.py")]
+    for place in ("tdev_core", "generated", *(test.split("::")[0] for test in stage.tests)):
+        paths += [tree / place] if (tree / place).is_file() else (tree / place).rglob("*")
+    for path in sorted(paths):
+        if path.suffix in (".py", ".c", ".toml") and "__pycache__" not in path.parts:
+            found.update(path.read_bytes())
     return found.hexdigest()
 
 
