@@ -22,6 +22,7 @@ from generator.running.memo import Memo, digest
 __all__ = ["LastRun"]
 
 _TOOLS = ("black", "jinja2", "markupsafe")
+_SUFFIX = ".last-run.json"
 _KEEP = 16  # trees that are remembered
 
 
@@ -32,7 +33,7 @@ class LastRun:
     """
 
     def __init__(self) -> None:
-        self._memo = Memo(folder() / f"last-run-{digest(str(paths.ROOT))}.json")
+        self._memo = Memo(folder() / f"{digest(str(paths.ROOT))}{_SUFFIX}")
         self._inputs = digest(cache.key(), *_versions(), *_sources())
 
     def summary(self) -> str | None:
@@ -44,7 +45,7 @@ class LastRun:
         """Note that what is there now was made from these inputs."""
         self._memo.get(self._key(), lambda: summary)
         self._memo.save()
-        forget_oldest(folder(), "last-run-*.json", _KEEP)
+        forget_oldest(folder(), _SUFFIX, _KEEP)
 
     def _key(self) -> str:
         return digest(self._inputs, *_hashed([paths.CATALOG, *_below(paths.GENERATED)]))

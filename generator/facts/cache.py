@@ -15,7 +15,6 @@ import json
 import os
 import platform
 import sys
-import tempfile
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -33,9 +32,10 @@ from generator.facts.model import (
 )
 from generator.facts.pin import FactsError, check_pinned
 from generator.facts.walk import Progress, requirements
-from generator.running.caches import folder, forget_oldest
+from generator.running import caches
 from generator.running.garbage import uncollected
 
+_SUFFIX = ".facts.json"
 _KEEP = 4  # cache files that stay: one per torch or Python in use
 # Variables that torch reads while it is imported and that change what it defines.
 _ENVIRONMENT = ("PYTORCH_", "TORCH_", "CUDA_", "PYTHONOPTIMIZE", "USE_")
@@ -51,7 +51,7 @@ def introspect(
     one. Raises ``FactsError`` for a missing or wrong torch.
     """
     check_pinned(allow_version)
-    path = folder() / f"facts-{key()}.json" if cache else None
+    path = caches.folder() / f"{key()}{_SUFFIX}" if cache else None
     if path is not None:
         known = load(path)
         if known is not None:
@@ -123,16 +123,8 @@ def store(path: Path, facts: Facts) -> None:
     """Write facts so that a reader sees all or nothing; a cache that cannot be written is none."""
     body = json.dumps(facts, ensure_ascii=True, separators=(",", ":"), default=_fields_of)
     text = f"{hashlib.sha256(body.encode()).hexdigest()}\n{body}"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=".facts-", delete=False, encoding="utf-8"
-        ) as stream:
-            stream.write(text)
-        os.replace(stream.name, path)
-    except OSError:
-        return
-    forget_oldest(path.parent, "facts-*.json", _KEEP)
+    if caches.store(path, text):
+        caches.forget_oldest(path.parent, _SUFFIX, _KEEP)
 
 
 def _fields_of(value: Any) -> dict[str, Any]:
@@ -143,11 +135,11 @@ def _fields_of(value: Any) -> dict[str, Any]:
 def load(path: Path) -> Facts | None:
     """Read facts back; ``None`` for a file that is missing, damaged or of another shape."""
     try:
-        digest, _, body = path.read_text(encoding="utf-8").partition("\n")
+        digest, _, body = (caches.load(path) or "").partition("\n")
         if hashlib.sha256(body.encode()).hexdigest() != digest:
             return None
         return from_json(json.loads(body))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return None
 
 

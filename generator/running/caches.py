@@ -1,34 +1,56 @@
-"""Find the folder where results are kept between runs, and keep it small."""
+"""Results kept between runs: where, and the way in and out that refuses what another user could have written.
+
+The rules are those of :mod:`tdev_core.caches`, which imports nothing else of the library; what is remembered here
+becomes source code.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 
-__all__ = ["folder", "forget_oldest"]
+from tdev_core import caches
+
+__all__ = ["folder", "forget_oldest", "load", "store"]
 
 
 def folder() -> Path:
-    """Return the platform's cache folder for this project; ``TDEV_CACHE_DIR`` overrides it."""
-    chosen = os.environ.get("TDEV_CACHE_DIR")
-    if chosen:
-        return Path(chosen)
-    home = Path.home()
-    match sys.platform:
-        case "darwin":
-            base = home / "Library/Caches"
-        case "win32":
-            base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData/Local")
-        case _:
-            base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "tdev"
+    """Return the generator's folder among this project's caches; ``TDEV_CACHE_DIR`` says where those are."""
+    # Where there is no place for caches, below what can hold no file: nothing is found there, and nothing kept.
+    return caches.directory("generator") or Path(os.devnull, "generator")
 
 
-def forget_oldest(where: Path, pattern: str, keep: int) -> None:
-    """Delete all but the newest ``keep`` files in the folder ``where`` whose names match ``pattern``."""
+def load(path: Path) -> str | None:
+    """Return the text of a file, or None; one that another user could have written is told of, and is none."""
     try:
-        for old in sorted(where.glob(pattern), key=lambda item: -item.stat().st_mtime)[keep:]:
-            old.unlink(missing_ok=True)
+        return caches.read(path).decode("utf-8")
+    except caches.Refused as error:
+        _tell(str(error))
+    except (OSError, ValueError):
+        pass  # nothing is remembered
+    return None
+
+
+def store(path: Path, text: str) -> bool:
+    """Write a file, whole or not at all; returns whether it is there. A cache that cannot be written is none."""
+    try:
+        caches.write(path, text.encode("utf-8"))
+        return True
+    except caches.Refused as error:
+        _tell(str(error))
     except OSError:
-        return  # another process has deleted one: it is at the same work
+        pass  # the next run works it out again
+    return False
+
+
+def forget_oldest(where: Path, suffix: str, keep: int) -> None:
+    """Delete all but those ``keep`` files in the folder ``where`` that were used last, of those that end with ``suffix``."""
+    caches.trim(where, suffix, files=keep)
+
+
+@cache
+def _tell(message: str) -> None:
+    """Say it once."""
+    print(f"generator: {message}", file=sys.stderr)

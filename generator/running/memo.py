@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from generator.running.caches import load, store
 
 __all__ = ["Memo", "digest"]
 
@@ -28,11 +28,11 @@ class Memo:
         self._used: dict[str, str] = {}
         self._known: dict[str, str] = {}
         try:
-            known = json.loads(path.read_text(encoding="utf-8"))
+            known = json.loads(load(path) or "{}")
             if isinstance(known, dict) and all(isinstance(text, str) for text in known.values()):
                 self._known = known
-        except (OSError, ValueError):
-            pass  # no memo, or a damaged one: start afresh
+        except ValueError:
+            pass  # a damaged one: start afresh
 
     def knows(self, key: str) -> bool:
         """Tell whether the value for ``key`` is remembered."""
@@ -48,14 +48,5 @@ class Memo:
 
     def save(self) -> None:
         """Write what was used, whole or not at all; a cache that cannot be written is none."""
-        if self._used == self._known:
-            return
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.NamedTemporaryFile(
-                "w", dir=self._path.parent, prefix=".memo-", delete=False, encoding="utf-8"
-            ) as stream:
-                json.dump(self._used, stream)
-            os.replace(stream.name, self._path)
-        except OSError:
-            return
+        if self._used != self._known:
+            store(self._path, json.dumps(self._used))

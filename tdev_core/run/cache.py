@@ -2,7 +2,8 @@
 
 One entry per source file, Python and set of rules. An entry holds digests of the source that it was
 made from and of itself: a stale or damaged one is simply no entry. A cache that cannot be read or
-written is no cache; it never makes a program fail.
+written is no cache; it never makes a program fail. One that another user could have written to is none
+either (:mod:`tdev_core.caches`), and says so once. What was used longest ago makes room for what is new.
 """
 
 from __future__ import annotations
@@ -10,16 +11,21 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import marshal
-import os
 import sys
-import tempfile
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType
 
+from tdev_core import caches
+
 _HEADER = b"tdev\x01\n"
 _DIGEST = 32
+_SUFFIX = ".code"
+
+FILES = 2048
+"""The most entries that stay. A program with more modules of its own than that compiles some at each start."""
+BYTES = 64 << 20
+_OFTEN = 64  # entries that a process writes between two looks at how many there are
 
 
 class CodeCache:
@@ -28,13 +34,17 @@ class CodeCache:
     def __init__(self, where: Path | None, variant: str = "") -> None:
         self._where = where
         self._variant = variant
+        self._written = 0
 
     def get(self, path: str, source: bytes) -> CodeType | None:
         """Return the code made earlier from these bytes of this file, or None."""
         if self._where is None:
             return None
         try:
-            entry = (self._where / self._name(path)).read_bytes()
+            entry = caches.read(self._where / self._name(path))
+        except caches.Refused as error:
+            self._give_up(error)
+            return None
         except OSError:
             return None
         start = len(_HEADER)
@@ -55,20 +65,25 @@ class CodeCache:
         if self._where is None:
             return
         payload = marshal.dumps(code)
-        with suppress(OSError):
-            self._where.mkdir(mode=0o700, parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self._where)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_HEADER + _digest(source) + _digest(payload) + payload)
-                os.replace(temporary, self._where / self._name(path))
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(temporary)
+        entry = _HEADER + _digest(source) + _digest(payload) + payload
+        try:
+            caches.write(self._where / self._name(path), entry)
+        except caches.Refused as error:
+            self._give_up(error)
+            return
+        except OSError:
+            return
+        if self._written % _OFTEN == 0:
+            caches.trim(self._where, _SUFFIX, files=FILES, size=BYTES)
+        self._written += 1
+
+    def _give_up(self, error: caches.Refused) -> None:
+        self._where = None
+        print(f"tdev run: nothing is remembered for the next start: {error}", file=sys.stderr)
 
     def _name(self, path: str) -> str:
         key = f"{path}\0{fingerprint()}\0{self._variant}"
-        return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + ".code"
+        return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + _SUFFIX
 
 
 @lru_cache(maxsize=1)

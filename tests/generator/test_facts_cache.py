@@ -82,7 +82,7 @@ def test_a_file_of_another_shape_is_not_believed(tmp_path: Path) -> None:
 
 def test_old_files_go(tmp_path: Path) -> None:
     for number in range(7):
-        cache.store(tmp_path / f"facts-{number}.json", FACTS)
+        cache.store(tmp_path / f"{number}.facts.json", FACTS)
     assert len(list(tmp_path.iterdir())) == 4
 
 
@@ -119,7 +119,7 @@ def test_introspect_reads_the_cache_before_torch(
 ) -> None:
     monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
     known = replace(FACTS, differences=("from the cache",))
-    cache.store(tmp_path / f"facts-{cache.key()}.json", known)
+    cache.store(tmp_path / "generator" / f"{cache.key()}.facts.json", known)
     assert introspect() == known
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from types import CodeType
 
@@ -44,6 +45,46 @@ def test_another_version_of_the_rules_is_another_entry(
     CodeCache(where).put("a.py", SOURCE, code())
     monkeypatch.setattr(cache, "fingerprint", lambda: "newer")
     assert CodeCache(where).get("a.py", SOURCE) is None
+
+
+def test_optimized_code_is_another_entry(
+    app: Path, python: Run, environment: dict[str, str]
+) -> None:
+    """``python -O`` compiles no ``assert``, and takes out what stands below ``if __debug__``."""
+    (app / "main.py").write_text("import torch\nassert not torch.cuda.synchronize()\nprint('on')\n")
+    arguments = ("-m", "tdev_core.run", "../app/main.py")
+    for _ in range(2):
+        assert python("-O", *arguments).stdout == "on\n"
+        assert "AssertionError" in python(*arguments).stderr
+    assert len(list(Path(environment["TDEV_CACHE_DIR"]).rglob("*.code"))) == 2
+
+
+def test_the_cache_stays_small(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was used longest ago goes; what is used stays, however long ago it was written."""
+    monkeypatch.setattr(cache, "FILES", 20)
+    monkeypatch.setattr(cache, "_OFTEN", 5)
+    kept = CodeCache(where)
+    now = time.time()
+    most = 0
+    for number in range(300):
+        kept.put(f"{number}.py", SOURCE, code())
+        path = where / kept._name(f"{number}.py")
+        os.utime(path, (now - 100_000 + number,) * 2)  # as if a second had passed
+        assert kept.get("0.py", SOURCE) is not None
+        most = max(most, len(list(where.iterdir())))
+    assert 20 <= most <= 25
+    assert kept.get("299.py", SOURCE) is not None and kept.get("1.py", SOURCE) is None
+    monkeypatch.setattr(cache, "BYTES", 3000)
+    CodeCache(where).put("new.py", SOURCE, code())
+    assert sum(entry.stat().st_size for entry in where.iterdir()) <= 3000
+    assert kept.get("new.py", SOURCE) is not None
+
+
+def test_many_starts_leave_no_more_than_one(where: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "FILES", 4)
+    for number in range(30):
+        CodeCache(where).put(f"{number}.py", SOURCE, code())
+    assert len(list(where.iterdir())) == 4
 
 
 def test_damage_is_no_entry(where: Path) -> None:

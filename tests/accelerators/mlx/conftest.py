@@ -15,6 +15,9 @@ pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[
 CACHE = Path(__file__).resolve().parents[3] / "build" / "cache"
 """Outlives the run, so that the next one need not compile the same again."""
 
+CACHE.mkdir(
+    mode=0o700, parents=True, exist_ok=True
+)  # whatever the umask: libraries are loaded from it
 kernel_compiler.put_first(CACHE / "mlx-kernels")
 
 

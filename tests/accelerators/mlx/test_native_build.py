@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from tdev_core import caches
-from tdev_core.accelerators.mlx import native
-from tdev_core.accelerators.mlx.native import building
+from tdev_core.accelerators.mlx import native, runtime
+from tdev_core.accelerators.mlx.compiler import backend
+from tdev_core.accelerators.mlx.native import building, fused
 from tests.accelerators.mlx.programs import run, run_module
 
 PROGRAM = """
@@ -35,6 +37,9 @@ runpy.run_module("tdev", run_name="__main__", alter_sys=True)
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place = tmp_path / "with a space and ü"
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))  # of the processes that build
     monkeypatch.setenv("TDEV_CACHE_DIR", str(place))
     monkeypatch.delenv("TDEV_NATIVE", raising=False)
     return place
@@ -55,6 +60,7 @@ def test_without_a_compiler_it_says_so_and_leaves_nothing(cache: Path) -> None:
     assert "Is there a C++ compiler" in done.stderr and "/nowhere/c++" in done.stderr
     assert "Traceback (most recent call last)" not in done.stderr.partition("It said:")[0]
     assert list((cache / "native").iterdir()) == []
+    assert list((cache.parent / "scratch").iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a process group cannot be sent Ctrl-C there")
@@ -68,13 +74,14 @@ def test_ctrl_c_leaves_nothing(cache: Path) -> None:
     )
     assert process.stdout is not None
     assert process.stdout.readline().startswith("building the native kernels")
-    while not list(cache.glob("native/building-*/setup.py")):
+    while not list(cache.parent.glob("scratch/tdev-building-*/setup.py")):
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
     assert (process.returncode, said) == (130, "tdev: stopped; nothing has been built\n")
     assert list((cache / "native").iterdir()) == []
+    assert list((cache.parent / "scratch").iterdir()) == []
 
 
 def test_a_directory_that_cannot_be_written_is_named(cache: Path) -> None:
@@ -130,6 +137,67 @@ def test_a_damaged_library_is_told_once_and_python_answers(cache: Path) -> None:
     assert done.stdout == "[2.0, 2.0, 2.0] 0 False\n"
     assert done.stderr.count("could not be loaded") == 1
     assert "python -m tdev native --force" in done.stderr
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0,
+    reason="only root can make files of another user",
+)
+def test_a_library_of_another_user_is_neither_loaded_nor_replaced(cache: Path) -> None:
+    made = native.location()
+    caches.write(made, b"not a library")  # would be told if anybody tried to load it
+    os.chown(made, 65534, 65534)
+    why = f"{made} is not used: it belongs to user 65534, not to you (0)"
+    done = program()
+    assert done.stdout == "[2.0, 2.0, 2.0] 0 False\n"
+    assert done.stderr.count(why) == 1 and "could not be loaded" not in done.stderr
+    assert why in native.state()
+    os.chown(made.parent, 65534, 65534)
+    for options in ((), ("--force",)):
+        done = build(*options, CC="/nowhere/c++", CXX="/nowhere/c++")
+        assert done.returncode == 2 and "TDEV_CACHE_DIR" in done.stderr
+        assert done.stderr.startswith(f"tdev: {made.parent} is not used: it belongs to user 65534")
+    assert made.read_bytes() == b"not a library"
+
+
+FUSED = """
+import mlx.core as mx, numpy as np
+from tdev_core.accelerators.mlx.native import fused
+print(fused.guard())
+f = mx.compile(lambda x: mx.sin(mx.exp(x) * 2 + 1))
+np.testing.assert_allclose(np.array(f(mx.ones(3))), np.sin(np.exp(np.ones(3)) * 2 + 1), rtol=1e-5)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere MLX keeps no libraries in files")
+def test_what_mlx_compiles_and_keeps_is_the_users(tmp_path: Path) -> None:
+    """Somebody else may have put a library where MLX will look for the kernel that it is to compile."""
+
+    def compiled() -> subprocess.CompletedProcess[str]:
+        return run(FUSED, TMPDIR=str(tmp_path))
+
+    done = compiled()
+    assert (done.stdout, done.returncode) == ("True\n", 0), done.stderr
+    libraries = list(tmp_path.glob("mlx/*/cpu/*.so"))
+    assert libraries, "MLX keeps its kernels elsewhere: look up where, and mend native/fused.py"
+    folder = libraries[0].parent
+    assert [stat.S_IMODE(p.stat().st_mode) for p in list(folder.parents)[:2]] == [0o700, 0o700]
+    for library in libraries:
+        library.write_bytes(b"planted")
+    assert compiled().returncode != 0, "it loads what lies there"
+    folder.chmod(0o777)
+    done = compiled()
+    assert (done.stdout, done.returncode) == ("False\n", 0), done.stderr
+    assert f"{folder} is not used: others than you may write to it" in done.stderr
+    assert "TMPDIR" in done.stderr
+
+
+def test_that_is_seen_to_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fused, "guard", lambda: 1 / 0)
+    monkeypatch.setattr(runtime, "compiles", False)
+    with pytest.raises(ZeroDivisionError):
+        backend.backend(None, [])
+    assert not runtime.compiles
 
 
 def test_python_answers_where_none_has_been_built(cache: Path) -> None:

@@ -10,6 +10,7 @@ from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.compiler import joint
 from tdev_core.accelerators.mlx.compiler.graph import compile_graph
 from tdev_core.accelerators.mlx.compiler.kernels import kernel_of
+from tdev_core.accelerators.mlx.native import fused
 from tdev_core.import_hooks import when_imported
 
 __all__ = ["announce", "backend"]
@@ -42,6 +43,7 @@ def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
     """
     if options:
         raise TypeError(f"torch.compile(backend='mlx') takes no options, got {sorted(options)}")
+    fused.guard()
     runtime.compiles = True
     from torch._dynamo.backends.common import aot_autograd  # see the module's first line
     from torch._functorch.aot_autograd import make_boxed_func

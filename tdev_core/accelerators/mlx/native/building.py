@@ -7,7 +7,6 @@ torch installs.
 from __future__ import annotations
 
 import hashlib
-import os
 import platform
 import shutil
 import subprocess
@@ -27,6 +26,7 @@ _SOURCE = Path(__file__).with_name("native.cpp")
 _SOURCES = (*sorted(_SOURCE.parent.glob("*.h")), _SOURCE)
 NAME = "tdev_mlx_native"
 _LINES_OF_LOG = 20
+_KEPT = 16  # libraries, each for one torch and one Python, of which the ones built last stay
 # Python's own flags ask for debug information, which takes most of the file and of the time.
 _OPTIONS = [] if sys.platform == "win32" else ["-g0"]
 _SETUP = f"""
@@ -97,17 +97,22 @@ def build(*, force: bool = False) -> Path:
     if not supported():
         raise BuildError("native kernels need CPython with its global interpreter lock")
     target = location()
-    if target.exists() and not force:
-        return target
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix="building-") as scratch:
-            made = _compile(Path(scratch))
-            os.replace(made, target)
+        if caches.holds(target) and not force:
+            return target
+        caches.ours(target.parent)  # a minute before there is something to write
+        # Not in the cache: a compiler follows names, and whoever can rename what is above the cache
+        # could put other sources under ours.
+        with tempfile.TemporaryDirectory(prefix="tdev-building-") as scratch:
+            caches.write(target, _compile(Path(scratch)).read_bytes())
+    except caches.Refused as error:
+        raise BuildError(str(error)) from error
     except OSError as error:
         raise BuildError(
-            f"{target.parent} cannot be written ({error.strerror or error}): set TDEV_CACHE_DIR to a directory that can"
+            f"{error.filename or target.parent} cannot be written ({error.strerror or error}): set TDEV_CACHE_DIR "
+            "to a directory that can"
         ) from error
+    caches.trim(target.parent, Path(EXTENSION_SUFFIXES[0]).suffix, files=_KEPT)
     return target
 
 
@@ -144,12 +149,12 @@ def main(argv: list[str]) -> int:
     began = time.monotonic()
     try:
         path = location()
-        if path.exists() and not argv:
+        if not argv and caches.holds(path):
             print(f"built before: {path}")
             return 0
         print("building the native kernels of device mlx, which takes about a minute …", flush=True)
         build(force=bool(argv))
-    except BuildError as error:
+    except (BuildError, caches.Refused) as error:
         print(f"tdev: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from importlib.machinery import ExtensionFileLoader
 from pathlib import Path
 from typing import Any
 
-from tdev_core import settings
+from tdev_core import caches, settings
 from tdev_core.accelerators.mlx import dtypes, layout, runtime
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.native import building
@@ -32,8 +32,8 @@ def state() -> str:
     if not building.supported():
         return "Python kernels (this Python cannot have native ones)"
     try:
-        built = location().exists()
-    except BuildError as error:
+        built = caches.holds(location())
+    except (BuildError, caches.Refused) as error:
         return f"Python kernels ({error})"
     return "native kernels" if built else "Python kernels; faster: python -m tdev native"
 
@@ -49,10 +49,13 @@ def start() -> bool:
         path = location()
     except BuildError:  # nowhere to keep one
         return False
-    if not path.exists():
-        return False
     try:
+        if not caches.holds(path):
+            return False
         library = _load(path)
+    except caches.Refused as error:
+        warn_once(f"{error}; Python's kernels answer until then", RuntimeWarning, key=path)
+        return False
     except (ImportError, OSError) as error:
         warn_once(
             f"the native kernels of device mlx could not be loaded ({error}); Python's are used. "
@@ -75,11 +78,14 @@ def start() -> bool:
 
 
 def _load(path: Path) -> Any:
-    loader = ExtensionFileLoader(NAME, str(path))
-    spec = importlib.util.spec_from_file_location(NAME, path, loader=loader)
-    assert spec is not None
-    library = importlib.util.module_from_spec(spec)
-    loader.exec_module(library)
+    """Load the library that is there, if nobody else can have written it."""
+    with caches.loading(path) as name:
+        loader = ExtensionFileLoader(NAME, name)
+        spec = importlib.util.spec_from_file_location(NAME, name, loader=loader)
+        assert spec is not None
+        library = importlib.util.module_from_spec(spec)
+        loader.exec_module(library)
+    library.__file__ = str(path)
     return library
 
 
