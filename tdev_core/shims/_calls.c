@@ -176,6 +176,9 @@ add_copy(PyObject *marks, PyObject *tensor, PyObject *names, Changed *changed)
     int grad = is_true(tensor, REQUIRES_GRAD);
     int stays = grad == 1 ? is_true(tensor, IS_LEAF) : grad;
     if (stays < 0) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError) && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return FAILED; /* Ctrl-C, for one, is nobody's to forget */
+        }
         PyErr_Clear(); /* no tensor: the wrapper's error is the one to see */
         return WRAPPER;
     }
@@ -675,7 +678,19 @@ fill(PyObject *module)
     return PyModule_AddStringConstant(module, "SOURCE", IN_QUOTES(TDEV_SOURCE));
 }
 
-static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, fill}, {0, NULL}};
+/* Two things of this file belong to the process: the strings above, and borrowed references, which the global
+   interpreter lock keeps alive. So it is for one interpreter, with that lock; calls.py does not import it into
+   a Python that has none, because an import that needs the lock switches it on. */
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, fill},
+#ifdef Py_mod_multiple_interpreters /* 3.12 */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#ifdef Py_mod_gil /* 3.13 */
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "tdev_core.shims._calls", NULL, 0, NULL, module_slots, NULL, NULL, NULL};
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,6 +120,8 @@ def state() -> str:
         return "Python (TDEV_C_CALLS=0)"
     if counters.enabled():
         return "Python (TDEV_REPORT=1 counts them)"
+    if not _locked():
+        return "Python (the C module relies on the global interpreter lock, which this Python does without)"
     if _module() is None:
         return "Python (slower; C is compiled where tdev is installed with a C compiler at hand)"
     return "C"
@@ -158,10 +161,19 @@ def _before(kind: str, wrapper: Any, original: Any) -> Any:
     return make(wrapper, leading.original or original, keywords, simple, terms.most, *where)
 
 
+def _locked() -> bool:
+    """Tell whether this Python was built with the global interpreter lock.
+
+    Where it was not, importing a module that relies on the lock would switch it on for the whole program.
+    Source: "Python support for free threading", which gives this test and one of ``sysconfig``, which takes 10 ms.
+    """
+    return "free-threading build" not in sys.version
+
+
 @functools.cache
 def _module() -> Any:
-    """Return the C module; None where it is switched off, was not compiled, or was compiled from another source."""
-    if not settings.flag("TDEV_C_CALLS"):
+    """Return the C module; None where it is switched off, was not compiled, was compiled from another source, or has no lock."""
+    if not settings.flag("TDEV_C_CALLS") or not _locked():
         return None
     try:
         from tdev_core.shims import _calls  # type: ignore[attr-defined]

@@ -177,7 +177,7 @@ def test_a_failed_write_leaves_what_was_there(file: Path, monkeypatch: pytest.Mo
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(caches.os, "replace", full)
+    monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space"):
         caches.write(file, b"new")
     assert [entry.name for entry in file.parent.iterdir()] == ["file"]
@@ -234,7 +234,7 @@ def without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on macOS, which has no name for what a descriptor stands for."""
     exists = os.path.exists
     monkeypatch.setattr(
-        caches.os.path, "exists", lambda path: not str(path).startswith("/proc") and exists(path)
+        os.path, "exists", lambda path: not str(path).startswith("/proc") and exists(path)
     )
 
 

@@ -27,9 +27,9 @@ def guard() -> bool:
     """
     if sys.platform != "linux":
         return True
-    from mlx import core as mx
+    import mlx.core as mx
 
-    version = Path(_temporary(), "mlx", mx.__version__)
+    version = Path(_temporary(), "mlx", str(vars(mx)["__version__"]))
     try:
         for folder in (version.parent, version, version / "cpu"):
             caches.ours(folder, by_path=True)
