@@ -22,6 +22,9 @@ LOGS = ROOT / "build" / "logs"
 # A process has one device of PyTorch's PrivateUse1 kind: tests of these have processes of their own.
 OWN_PROCESSES = {"mlx": "tests/accelerators/mlx", "sim": "tests/accelerators/sim/suite"}
 BACKENDS = ("cpu", *OWN_PROCESSES)
+OURS = ("tdev_core", "generator", "tools", "benchmarks", "hatch_build.py", "noxfile.py")
+# What is written in C and C++, by the name of its part of the deep session.
+SANITIZED = {"sanitized-calls": "calls", "sanitized-native": "native", "debug-allocator": "debug"}
 FUZZED = tuple(
     f"tests/codemod/engine/test_{name}.py"
     for name in ("engine_corpus", "engine_properties", "slicing")
@@ -77,10 +80,14 @@ def tests(session: nox.Session, backend: str) -> None:
 
 @nox.session
 @nox.parametrize(
-    "part", [nox.param(name, id=name) for name in (*BACKENDS, "fuzz", "generated", "opdb")]
+    "part",
+    [
+        nox.param(name, id=name)
+        for name in (*BACKENDS, "fuzz", "generated", "opdb", "bandit", "audit", *SANITIZED)
+    ],
 )
 def deep(session: nox.Session, part: str) -> None:
-    """What takes long: tests marked deep, the codemod on 2,000 files, all of torch's operator database."""
+    """What takes long: tests marked deep, fuzzing, torch's operator database, bandit, pip-audit, sanitizers."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
     if part == "opdb":
         for path in (
@@ -91,6 +98,13 @@ def deep(session: nox.Session, part: str) -> None:
             python(session, path)
     elif part == "generated":
         python(session, "-m", "black", "--check", "generated")
+    elif part == "bandit":
+        python(session, "-m", "bandit", "--quiet", "-c", "pyproject.toml", "-r", *OURS)
+    elif part == "audit":
+        # What is installed here, tdev itself apart, which no index has.
+        python(session, "-m", "pip_audit", "--skip-editable", "--progress-spinner", "off")
+    elif part in SANITIZED:
+        python(session, "-m", "tools.sanitized", SANITIZED[part])
     elif part == "fuzz":
         pytest(session, "cpu", *FUZZED)
     else:

@@ -55,7 +55,7 @@ class CodeCache:
         if entry[start + _DIGEST : start + 2 * _DIGEST] != _digest(payload):
             return None
         try:
-            code = marshal.loads(payload)
+            code = marshal.loads(payload)  # nosec B302  # the user's own: caches.read
         except (ValueError, EOFError, TypeError):
             return None
         return code if isinstance(code, CodeType) else None

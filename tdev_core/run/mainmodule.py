@@ -32,7 +32,7 @@ class Main:
         kept = {key: namespace[key] for key in ("__name__", "__builtins__") if key in namespace}
         namespace.clear()
         namespace.update(self.attributes, **kept)
-        exec(self.code, namespace)
+        exec(self.code, namespace)  # nosec B102  # the program that the user has asked to run
 
 
 def by_path(given: str, compiler: Compiler) -> Main:

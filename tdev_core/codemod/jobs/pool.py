@@ -110,7 +110,8 @@ class Pool:
         try:
             pickle.dump(job, worker.stdin)
             worker.stdin.flush()
-            return cast(Outcome, pickle.load(worker.stdout))
+            answer = pickle.load(worker.stdout)  # nosec B301  # a pipe of our own worker
+            return cast(Outcome, answer)
         except (OSError, EOFError, pickle.UnpicklingError):
             self._local.worker = None
             worker.kill()

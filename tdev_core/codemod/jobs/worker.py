@@ -29,7 +29,7 @@ def main(engine_name: str) -> None:
     gc.disable()
     while True:
         try:
-            job = pickle.load(source)
+            job = pickle.load(source)  # nosec B301  # a pipe that only the parent writes to
         except EOFError:
             return
         pickle.dump(process(job, engine, names), sink)

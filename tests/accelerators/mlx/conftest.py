@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from tests.accelerators.mlx import kernel_compiler
 pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[mlx]'")
 
 
-CACHE = Path(__file__).resolve().parents[3] / "build" / "cache"
+CACHE = Path(
+    os.environ.get("TDEV_TEST_CACHE") or Path(__file__).resolve().parents[3] / "build" / "cache"
+)
 """Outlives the run, so that the next one need not compile the same again."""
 
 CACHE.mkdir(

@@ -266,7 +266,7 @@ class Front final : public c10::OperatorKernel {
     } else {
       return {};
     }
-    return std::move(list);
+    return list;
   }
 
   PyObject* kernel_;   // over arrays of any type
