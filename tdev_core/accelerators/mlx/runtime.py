@@ -49,6 +49,10 @@ on_cpu = False
 """Whether MLX computes on the CPU, as it does on Linux; set by `start`."""
 
 lock = threading.RLock()
+"""Held by whatever makes MLX evaluate, and while a storage's array is made from the one before it.
+
+One lock for both, since the second may need the first, and a garbage collection under the first may need the second.
+"""
 
 
 class _Evaluating:

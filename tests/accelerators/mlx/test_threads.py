@@ -101,3 +101,89 @@ here = device.allocated(0)
 print(seen[0] < 4 << 20 <= here)
 """)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-2000:]
+
+
+TOGETHER = """
+import sys, threading, warnings
+import torch, tdev_core.accelerators.mlx
+warnings.simplefilter("ignore")  # fallbacks are part of it
+tdev_core.accelerators.mlx.activate()
+sys.setswitchinterval(1e-6)
+
+def together(work, threads=8):
+    errors, gate = [], threading.Barrier(threads)
+    def go(i):
+        gate.wait()
+        try:
+            work(i)
+        except BaseException as error:
+            errors.append(repr(error))
+    started = [threading.Thread(target=go, args=(i,)) for i in range(threads)]
+    for t in started: t.start()
+    for t in started: t.join()
+    return errors
+"""
+
+WRITES = {
+    "kernel": "rows[i].add_(1)",
+    "item": "rows[i, 3:].mul_(2); rows[i, 3:] -= rows[i, 3:] / 2; rows[i] += 1",
+    "of several types": "rows[i].view(torch.int32); rows[i].add_(1)",
+    "on the host": "wide[i].add_(1); rows[i] += 1",
+    "fallback": "torch.special.gammaln(rows[i], out=scratch[i]); rows[i] += 1",
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_threads_that_write_to_rows_of_one_tensor_lose_nothing(name: str) -> None:
+    done = run(f"""{TOGETHER}
+rows = torch.zeros(8, 16, device="mlx")
+scratch = torch.full((8, 16), -1.0, device="mlx")
+wide = torch.zeros(8, 16, dtype=torch.complex128, device="mlx")
+def work(i):
+    for _ in range(30):
+        {WRITES[name]}
+print(together(work), rows.unique().tolist(), (scratch < 0).any().item())
+""")
+    assert (done.returncode, done.stdout[:10]) == (0, "[] [30.0] "), done.stdout + done.stderr[-2000:]
+    assert done.stdout.endswith(f"{name != 'fallback'}\n")
+
+
+def test_what_is_computed_later_is_computed_once_by_whichever_threads_ask() -> None:
+    done = run(f"""{TOGETHER}
+from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.storage import allocation
+computed, errors = [], []
+for _ in range(100):
+    def compute():
+        computed.append(1)
+        return mx.ones((4,))
+    t = allocation.defer((4,), torch.float32, compute)
+    errors += together(lambda i: t[i:].sum().item(), threads=4)
+print(errors, len(computed))
+""")
+    assert (done.returncode, done.stdout) == (0, "[] 100\n"), done.stderr[-2000:]
+
+
+def test_an_index_is_checked_while_another_thread_traces() -> None:
+    done = run(f"""{TOGETHER}
+from tdev_core.accelerators.mlx import bounds
+from tdev_core.accelerators.mlx.lazy import mx
+tracing, seen = threading.Event(), threading.Event()
+def work(i):
+    if i:
+        with bounds.collected() as checks:
+            bounds.check(mx.array([10**6]), 10)
+            tracing.set()
+            seen.wait(60)
+        assert len(checks) == 1, checks
+    else:
+        tracing.wait(60)
+        try:
+            torch.ones(10, 2, device="mlx")[torch.tensor([10**6], device="mlx")]
+        except IndexError:
+            print("checked")
+        finally:
+            seen.set()
+print(together(work, threads=2))
+""")
+    assert (done.returncode, done.stdout) == (0, "checked\n[]\n"), done.stdout + done.stderr[-2000:]

@@ -123,13 +123,10 @@ class Part:
 
     def _apply(self, env: Environment) -> list[tuple[Any, Exception]]:
         """Compute every node; returns the checks of indices that this has asked for."""
-        before, bounds.collecting = bounds.collecting, []
-        try:
+        with bounds.collected() as checks:
             for node in self.nodes:
                 env[node] = _applied(node, env)
-            return bounds.collecting
-        finally:
-            bounds.collecting = before
+        return checks
 
 
 Step = Constant | Call | Part

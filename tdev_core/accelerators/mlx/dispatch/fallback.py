@@ -127,8 +127,7 @@ class _Call:
         return out
 
     def commit(self) -> None:
-        """Bring what the call wrote back to the device."""
-        done = set()
+        """Bring what the call wrote back to the device; other elements of a storage may be other threads'."""
         for t, twin in self.written:
             if (
                 twin.shape != t.shape
@@ -140,10 +139,7 @@ class _Call:
                     twin
                 )  # an out= tensor that the operator resized or replaced
                 continue
-            key = t.untyped_storage()._cdata
-            if key not in done:
-                done.add(key)
-                contents.replace_bytes(t, self.whole[key])
+            contents.put_bytes(t, self.whole[t.untyped_storage()._cdata])
 
     def back(self, r: Any, view: bool) -> Any:
         if not isinstance(r, torch.Tensor):

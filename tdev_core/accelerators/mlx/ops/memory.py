@@ -219,14 +219,15 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 def _copy_on_host(x: Tensor, src: Tensor) -> Tensor:
     value = contents.host(src) if src.device.type == "mlx" else src
     s = x.untyped_storage()
-    data = contents.storage_bytes(x) if not hasattr(s, "_host") else s._host
-    twin = torch.empty(0, dtype=x.dtype).set_(data, x.storage_offset(), x.shape, x.stride())
-    if x.is_conj():
-        twin = twin.conj()
-    if x.is_neg():
-        twin = torch._neg_view(twin)
-    twin.copy_(value)
-    contents.replace_bytes(x, data)
+    with runtime.lock:
+        data = contents.storage_bytes(x) if not hasattr(s, "_host") else s._host
+        twin = torch.empty(0, dtype=x.dtype).set_(data, x.storage_offset(), x.shape, x.stride())
+        if x.is_conj():
+            twin = twin.conj()
+        if x.is_neg():
+            twin = torch._neg_view(twin)
+        twin.copy_(value)
+        contents.replace_bytes(x, data)
     return x
 
 

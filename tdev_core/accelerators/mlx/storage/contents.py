@@ -6,6 +6,10 @@ several element types, so that its array must be reinterpreted; ``_later``, a fu
 `defer`); and ``_host``, a CPU ``UntypedStorage`` of the same
 size, for element types that MLX does not have.  Arrays are values: an in-place write replaces the storage's array, so that one array
 may serve several storages.
+
+Threads may write to different elements of one storage, as on every device of torch. Whatever makes a storage's array from
+the one before it, or changes which of the four it holds, therefore holds ``runtime.lock``, and puts the new one in before
+it takes the old one away: who reads without the lock finds one or the other.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from tdev_core.accelerators.mlx.storage.transfer import download, from_host, upl
 __all__ = [
     "array_of",
     "host",
+    "put_bytes",
     "read",
     "replace_bytes",
     "resolve",
@@ -35,11 +40,15 @@ __all__ = [
 
 
 def settle(storage: Any) -> None:
-    """Compute what `defer` left for later."""
-    later = storage.__dict__.pop("_later", None)
-    if later is not None:
-        storage._mx = later()
-        runtime.remember(storage._mx)
+    """Compute what `defer` left for later; once, whichever threads ask."""
+    if not hasattr(storage, "_later"):
+        return
+    with runtime.lock:
+        later = getattr(storage, "_later", None)
+        if later is not None:
+            storage._mx = array = later()
+            del storage._later
+            runtime.remember(array)
 
 
 def wrap_host(t: torch.Tensor, strided: bool = False) -> torch.Tensor:
@@ -92,9 +101,8 @@ def _read_slowly(t: torch.Tensor) -> Any:
     storage = t.untyped_storage()
     raw = getattr(storage, "_raw", None)
     if raw is None and not hasattr(storage, "_host"):
-        if hasattr(storage, "_later"):
-            settle(storage)
-        else:
+        settle(storage)
+        if not hasattr(storage, "_mx"):  # which another thread may have settled meanwhile
             _adopt(t)
         return read(t)
     if t.dtype not in to_mx:
@@ -103,7 +111,7 @@ def _read_slowly(t: torch.Tensor) -> Any:
         flat = from_host(storage._host, t.dtype)  # type: ignore[attr-defined]
     else:
         flat = mx.view(mx.reshape(raw, (-1,)), to_mx[t.dtype])
-    return mx.as_strided(flat, tuple(t.shape), t.stride(), t.storage_offset())
+    return mx.as_strided(mx.contiguous(flat), tuple(t.shape), t.stride(), t.storage_offset())
 
 
 def _foreign(t: torch.Tensor) -> Any:
@@ -157,21 +165,20 @@ def _adopt(t: torch.Tensor) -> None:
 
 def share_dtypes(t: torch.Tensor, dtype: Any) -> None:
     """Prepare the storage of `t` for views of another element type."""
-    storage = t.untyped_storage()
-    settle(storage)
-    array = getattr(storage, "_mx", None)
-    if array is None:
-        if hasattr(storage, "_raw") and dtype not in to_mx:
-            host_bytes = storage_bytes(t)
-            del storage._raw
-            storage._host = host_bytes  # type: ignore[attr-defined]
-    elif dtype not in to_mx:
-        host_bytes = storage_bytes(t)
-        del storage._mx  # type: ignore[attr-defined]
-        storage._host = host_bytes  # type: ignore[attr-defined]
-    elif to_mx[dtype] != array.dtype:
-        storage._raw = array  # type: ignore[attr-defined]
-        del storage._mx  # type: ignore[attr-defined]
+    storage: Any = t.untyped_storage()
+    with runtime.lock:
+        settle(storage)
+        array = getattr(storage, "_mx", None)
+        if array is None:
+            if hasattr(storage, "_raw") and dtype not in to_mx:
+                storage._host = storage_bytes(t)
+                del storage._raw
+        elif dtype not in to_mx:
+            storage._host = storage_bytes(t)
+            del storage._mx
+        elif to_mx[dtype] != array.dtype:
+            storage._raw = array
+            del storage._mx
 
 
 def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
@@ -191,14 +198,35 @@ def storage_bytes(t: torch.Tensor) -> torch.UntypedStorage:
 
 def replace_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
     """Make the host storage `data`, as large as the storage of `t`, its content."""
-    storage = t.untyped_storage()
-    settle(storage)
-    if hasattr(storage, "_host"):
-        storage._host = data
-    elif hasattr(storage, "_raw"):
-        storage._raw = from_host(data, to_torch[storage._raw.dtype])
-    else:
-        storage._mx = from_host(data, to_torch[storage._mx.dtype])  # type: ignore[attr-defined]
+    storage: Any = t.untyped_storage()
+    with runtime.lock:
+        settle(storage)
+        if hasattr(storage, "_host"):
+            storage._host = data
+        elif hasattr(storage, "_raw"):
+            storage._raw = from_host(data, to_torch[storage._raw.dtype])
+        else:
+            storage._mx = from_host(data, to_torch[storage._mx.dtype])
+
+
+def put_bytes(t: torch.Tensor, data: torch.UntypedStorage) -> None:
+    """Give the elements of `t` the bytes that they have in the host storage `data`, as large as the storage of `t`.
+
+    `data` may become the storage's content.
+    """
+    if t.numel() * t.element_size() == data.nbytes():
+        replace_bytes(t, data)
+        return
+
+    def elements(held: torch.UntypedStorage) -> torch.Tensor:
+        bare = torch.empty(0, dtype=t.dtype)
+        return bare.set_(held, t.storage_offset(), t.shape, t.stride())
+
+    with runtime.lock:
+        if getattr(t.untyped_storage(), "_host", None) is not data:
+            now = storage_bytes(t)
+            elements(now).copy_(elements(data))
+            replace_bytes(t, now)
 
 
 def resolve(t: torch.Tensor) -> Any:
@@ -225,24 +253,27 @@ def write(t: torch.Tensor, a: Any) -> None:
         return
     if t.is_contiguous() and a.size == old.size:
         storage._mx = a  # type: ignore[attr-defined]
+        runtime.remember(a)
     else:
-        storage._mx = a = views.written(old, t, a)  # type: ignore[attr-defined]
-    runtime.remember(a)
+        _write_slowly(t, a)
 
 
 def _write_slowly(t: torch.Tensor, a: Any) -> None:
-    storage = t.untyped_storage()
-    if hasattr(storage, "_raw"):
-        old = mx.view(mx.reshape(storage._raw, (-1,)), to_mx[t.dtype])
-        storage._raw = views.written(old, t, a)
-        runtime.remember(storage._raw)
-    elif hasattr(storage, "_host"):
-        views.write_host(t, download(a))
-    elif hasattr(storage, "_later"):
+    storage: Any = t.untyped_storage()
+    with runtime.lock:
         settle(storage)
-        write(t, a)
-    else:
-        _adopt(t)
+        array = getattr(storage, "_mx", None)
+        if array is not None:
+            storage._mx = new_array = views.written(array, t, a)
+            runtime.remember(new_array)
+        elif hasattr(storage, "_raw"):
+            old = mx.view(mx.reshape(storage._raw, (-1,)), to_mx[t.dtype])
+            storage._raw = new_array = views.written(old, t, a)
+            runtime.remember(new_array)
+        elif hasattr(storage, "_host"):
+            views.write_host(t, download(a))
+        else:
+            _adopt(t)
 
 
 def host(t: torch.Tensor, writable: bool = False) -> torch.Tensor:

@@ -49,15 +49,16 @@ class MlxStorages:
         """Overwrite the bytes with those of a CPU storage of the same size."""
         held: Any = s
         runtime.ready()
-        contents.settle(held)
-        if hasattr(held, "_host"):
-            held._host = source.clone()
-            return
-        for name in ("_mx", "_raw"):
-            array = getattr(held, name, None)
-            if array is not None:
-                setattr(held, name, transfer.from_host(source, to_torch[array.dtype]))
+        with runtime.lock:
+            contents.settle(held)
+            if hasattr(held, "_host"):
+                held._host = source.clone()
                 return
+            for name in ("_mx", "_raw"):
+                array = getattr(held, name, None)
+                if array is not None:
+                    setattr(held, name, transfer.from_host(source, to_torch[array.dtype]))
+                    return
 
     def resize(self, s: torch.UntypedStorage, nbytes: int) -> None:
         """Change the size, keeping the common prefix; tensors over the storage see the change."""
