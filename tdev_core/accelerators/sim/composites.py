@@ -9,6 +9,7 @@ around it.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,7 @@ def _lift(value: Any, index: int, inputs: list[torch.Tensor]) -> Any:
 def _on_host(op: OpOverload) -> Callable[..., Any]:
     """Make the kernel of ``op`` for the autograd key: forward on the CPU, differentiable."""
 
+    draws = torch.Tag.nondeterministic_seeded in op.tags
     guards_inputs = op is not torch.ops.aten.dropout.default  # its gradient reads the mask alone
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
@@ -97,7 +99,7 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
                 for x in leaves
             ]
             on_cpu, on_cpu_named = tree_unflatten(lowered, spec)
-            with rng.drawing(index):
+            with rng.drawing(index) if draws else contextlib.nullcontext():
                 result = op(*on_cpu, **on_cpu_named)
             outputs, shape = tree_flatten(result)
             unchanged = {id(new): old for new, old in zip(lowered, leaves, strict=True)}

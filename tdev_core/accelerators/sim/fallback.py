@@ -67,7 +67,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
                 return _each(op, args, kwargs)
             raise
         index = _place(known, call, lowered, named)
-        if known.random and not rng.default_generator(max(index, 0)).linked:
+        if known.random:
             with rng.drawing(max(index, 0)):
                 result = _call(op, known, lowered, named)
         else:

@@ -12,24 +12,24 @@ differ only in one thing: whether draws on the device and draws on the CPU take 
   cuda.manual_seed_all(s)``, or ``fork_rng`` and checkpointing putting both back), the two stay linked.
 * ``sim:1`` and up, and every device under ``TDEV_SIM_RNG=own``, always have their own.
 
-In every case the same seeds and the same program give the same numbers.
+In every case the same seeds and the same program give the same numbers. A device's generator is handed to the CPU's
+kernels (:mod:`~tdev_core.accelerators.sim.drawing`); the CPU's own, which other threads draw from meanwhile, is never
+touched.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-import threading
-from collections.abc import Iterator
 
 import torch
 
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
+from tdev_core.accelerators.sim.drawing import DrawsFrom
 
 __all__ = ["DefaultGenerator", "configure", "default_generator", "drawing"]
 
 _generators: list[DefaultGenerator] = []
-_swap = threading.RLock()
 _from_torch = torch.random._seed_custom_device.__code__
 
 
@@ -72,14 +72,6 @@ class DefaultGenerator(DeviceGenerator):
         self._relink()
         return self
 
-    def own_state(self) -> torch.Tensor:
-        """Return the state of this device's own sequence, linked or not."""
-        return super().get_state()
-
-    def set_own_state(self, state: torch.Tensor) -> None:
-        """Continue this device's own sequence from ``state``."""
-        super().set_state(state)
-
     def seeded_by_torch(self, seed: int) -> None:
         """Follow ``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
         super().manual_seed(seed)
@@ -114,18 +106,7 @@ def manual_seed(seed: int, index: int) -> None:
     generator.manual_seed(seed)
 
 
-@contextlib.contextmanager
-def drawing(index: int) -> Iterator[None]:
+def drawing(index: int) -> contextlib.AbstractContextManager[object]:
     """Make a context in which CPU kernels draw from device ``index``'s generator where none is passed to them."""
     generator = _generators[index]
-    if generator.linked:
-        yield
-        return
-    with _swap:
-        before = torch.default_generator.get_state()
-        torch.default_generator.set_state(generator.own_state())
-        try:
-            yield
-        finally:
-            generator.set_own_state(torch.default_generator.get_state())
-            torch.default_generator.set_state(before)
+    return contextlib.nullcontext() if generator.linked else DrawsFrom(generator)

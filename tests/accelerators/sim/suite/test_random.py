@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import pickle
+import sys
+import threading
 from typing import Any
 
 import pytest
@@ -197,3 +199,56 @@ def test_own_mode() -> None:
     )
     done = python("-c", code, env={**os.environ, "TDEV_SIM_RNG": "own"})
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["rand_like", "native_dropout", "lstm", "dropout"])
+@pytest.mark.parametrize("inference", [False, True])
+def test_own_draws_without_autograd(name: str, inference: bool) -> None:
+    draw = WITHOUT_GENERATOR[name]
+    with torch.inference_mode(inference), torch.no_grad():
+        torch.manual_seed(5)
+        expected = draw("cpu")
+        state = torch.get_rng_state()
+        sim.manual_seed(5)
+        sim.set_device(1)
+        sim.manual_seed(5)
+        torch.rand(3)
+        assert torch.equal(draw("sim:1").cpu(), expected)
+        torch.set_rng_state(state)
+
+
+def test_draws_on_the_device_leave_those_of_other_threads_alone() -> None:
+    """No thread sees a number of another's: neither the CPU's generator nor the device's repeats one."""
+    sim.manual_seed(7)  # a sequence of its own
+    before = sys.getswitchinterval()
+    drawn: list[list[int]] = [[] for _ in range(4)]
+    errors: list[BaseException] = []
+
+    def draw(i: int) -> None:
+        try:
+            for _ in range(1500):
+                if i % 2:
+                    torch.randn(2, device="sim")
+                    drawn[i].append(int(torch.randint(2**62, (1,), device="sim")))
+                else:
+                    drawn[i].extend(int(torch.randint(2**62, (1,))) for _ in range(4))
+        except BaseException as error:
+            errors.append(error)
+
+    torch.manual_seed(11)
+    sim.manual_seed(7)
+    threads = [threading.Thread(target=draw, args=(i,)) for i in range(4)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    numbers = [number for each in drawn for number in each]
+    assert not errors and len(numbers) == 15000
+    assert len(set(numbers)) == len(numbers)
+    torch.manual_seed(11)  # and the CPU's sequence is the one that it has alone
+    alone = [int(torch.randint(2**62, (1,))) for _ in range(12000)]
+    assert set(alone) == {number for each in drawn[::2] for number in each}
