@@ -12,12 +12,12 @@ Source: ``torch.jit.script``, ``torch.jit.load``; ``aten::device`` and ``aten::t
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import threading
 from typing import Any
 
 import torch
 
-from tdev_core.compiler import jit_names
+from tdev_core.compiler import jit_calls, jit_names
 from tdev_core.devices import ACCELERATORS, moves_copy, translate
 
 __all__ = ["load", "script"]
@@ -25,6 +25,8 @@ __all__ = ["load", "script"]
 _MOVE = "aten::to"
 _UNWRAPPING = ("prim::unchecked_cast", "prim::unchecked_unwrap_optional", "aten::_unwrap_optional")
 _COPY = 4  # to(self, device, dtype, non_blocking, copy, …)
+_scripting = threading.RLock()
+"""Held until what a thread scripts is translated: a function that two of them call is compiled by the first."""
 
 
 def script(
@@ -35,18 +37,35 @@ def script(
     example_inputs: Any = None,
 ) -> Any:
     """``torch.jit.script`` with the devices that the source names translated."""
-    # What this call compiles with it is translated too; what others have compiled is theirs.
+    # What this call compiles with it is translated too; what others have compiled, even meanwhile, is theirs.
     unit: Any = torch.jit._state._python_cu
-    before = {function.qualified_name for function in unit.get_functions()}
-    result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
-    for function in unit.get_functions():
-        if function.qualified_name not in before:
-            _translate_graph(function.graph)
-    if isinstance(result, torch.jit.ScriptFunction):
-        _translate_graph(result.graph)
-    if isinstance(result, torch.jit.ScriptModule):
-        _translate_module(result)
+    with _scripting:
+        before = {function.qualified_name for function in unit.get_functions()}
+        result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
+        for function in list(jit_calls.called(_graphs(result), _classes(result))):
+            if function.qualified_name not in before:
+                _translate_graph(function.graph)
+        if isinstance(result, torch.jit.ScriptFunction):
+            _translate_graph(result.graph)
+        if isinstance(result, torch.jit.ScriptModule):
+            _translate_module(result)
     return result
+
+
+def _graphs(scripted: Any) -> list[Any]:
+    if isinstance(scripted, torch.jit.ScriptFunction):
+        return [scripted.graph]
+    if not isinstance(scripted, torch.jit.ScriptModule):
+        return []
+    modules = [m for m in scripted.modules() if isinstance(m, torch.jit.ScriptModule)]
+    return [m._c._get_method(name).graph for m in modules for name in m._c._method_names()]
+
+
+def _classes(scripted: Any) -> list[str]:
+    if not isinstance(scripted, type):
+        return []
+    kind: Any = torch.jit._state._get_script_class(scripted)
+    return [] if kind is None else [kind.qualified_name()]
 
 
 def load(
@@ -86,23 +105,15 @@ def _translate_module(module: Any) -> None:
             continue
         for name in part._c._method_names():
             graph = part._c._get_method(name).graph
-            if any(node.kind() == "prim::CallFunction" for node in _nodes(graph)):
+            if any(node.kind() == "prim::CallFunction" for node in jit_calls.nodes(graph)):
                 torch._C._jit_pass_inline(
                     graph
                 )  # the functions of a loaded file have no other name
             _translate_graph(graph)
 
 
-def _nodes(block: Any) -> Iterator[Any]:
-    for node in list(block.nodes()):
-        inner = list(node.blocks())
-        yield node  # which may be gone afterwards
-        for part in inner:
-            yield from _nodes(part)
-
-
 def _translate_graph(graph: Any) -> None:
-    for node in _nodes(graph):
+    for node in jit_calls.nodes(graph):
         match node.kind():
             case "prim::Constant":
                 _translate_constant(graph, node)

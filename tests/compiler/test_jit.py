@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 from pathlib import Path
 from typing import Optional
 
@@ -204,6 +205,51 @@ def test_what_is_scripted_by_torch_itself_is_left_alone() -> None:
     """Other libraries in the process are not translated."""
     with pytest.raises(Exception, match=NO_CUDA):
         stock.jit.script(inner)(X)
+
+
+def theirs(x: stock.Tensor) -> stock.Tensor:
+    return x.to("cuda") + 1
+
+
+class WhileAnotherThreadScripts(torch.nn.Module):
+    """``torch.jit.script`` calls ``__prepare_scriptable__`` in its midst."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_another: list[stock.jit.ScriptFunction] = []
+
+    def __prepare_scriptable__(self) -> torch.nn.Module:
+        script = lambda: self.by_another.append(stock.jit.script(theirs))  # noqa: E731
+        thread = threading.Thread(target=script)
+        thread.start()
+        thread.join()
+        return Module()
+
+
+def test_what_another_thread_scripts_meanwhile_is_left_alone() -> None:
+    module = WhileAnotherThreadScripts()
+    scripted = torch.jit.script(module)
+    assert torch.equal(scripted(X), scripted(X))
+    (by_another,) = module.by_another
+    with pytest.raises(Exception, match=NO_CUDA):
+        by_another(X)
+
+
+class Mover:
+    def __init__(self, x: torch.Tensor) -> None:
+        self.x = x.to("cuda")
+
+    def moved(self) -> torch.Tensor:
+        return moves(self.x)
+
+
+def makes_one(x: torch.Tensor) -> torch.Tensor:
+    return Mover(x).moved()
+
+
+def test_classes_and_what_their_methods_call() -> None:
+    torch.jit.script(Mover)
+    assert torch.equal(torch.jit.script(makes_one)(X), makes_one(X))
 
 
 class TestNamesThatAreKnownAtRunTime:
