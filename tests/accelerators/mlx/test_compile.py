@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
+
+from tdev_core.accelerators.mlx.compiler import steps
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
@@ -148,3 +150,20 @@ def test_activation_does_not_import_dynamo() -> None:
         "print(torch.compile(lambda x: x + 1, backend='mlx')(torch.ones(2, device='mlx')).tolist())"
     )
     assert result.stdout.split() == ["False", "[2.0,", "2.0]"], result.stderr
+
+
+def test_a_number_that_is_another_in_each_call_does_not_pile_up_compilations(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(steps, "COMPILATIONS", 3)
+    parts: list[steps.Part] = []
+    made = steps.Part.__init__
+    monkeypatch.setattr(
+        steps.Part, "__init__", lambda self, *given: parts.append(self) or made(self, *given)
+    )
+    rolled = torch.compile(lambda x, n: torch.roll(x, n), backend="mlx", dynamic=True)
+    x = torch.arange(50.0)
+    for n in (*range(2, 10), 2, 3):
+        assert torch.equal(rolled(x.to("mlx"), n).cpu(), torch.roll(x, n))
+    kept = [part._compiled.cache_info() for part in parts]
+    assert max(info.misses for info in kept) > 3 >= max(info.currsize for info in kept)

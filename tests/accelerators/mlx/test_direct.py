@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 from tdev_core.accelerators.mlx import runtime, setup, table
 from tdev_core.accelerators.mlx.dispatch import direct, wrappers
 from tdev_core.accelerators.mlx.registry import OPERATORS, Row
-from tdev_core.accelerators.mlx.storage import allocation, capsules
+from tdev_core.accelerators.mlx.storage import allocation, capsules, structs
 
 table.load()
 SHORT = sorted(name for name, row in OPERATORS.items() if row.float32 is not None)
@@ -139,11 +140,60 @@ def test_threads_make_results_of_one_shape_at_once() -> None:
 
 
 def test_without_known_capsules_each_tensor_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capsules, "_without_gil", True)
-    monkeypatch.setattr(allocation, "_refillable", {})
+    monkeypatch.setattr(capsules, "_refillable", lambda address: None)
+    own = allocation._Local()
+    monkeypatch.setattr(allocation, "_own", own)
+    monkeypatch.setattr(structs, "_left", {})
     x = torch.ones(5, 1, 3).to("mlx")
     assert [(x + n).sum().item() for n in range(3)] == [15.0, 30.0, 45.0]
-    assert not allocation._refillable
+    assert not own.refillable
+
+
+def test_more_shapes_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Structs serve other shapes while tensors that were made from them live."""
+    monkeypatch.setattr(structs, "LIMIT", 16)
+    monkeypatch.setattr(structs, "_left", {})
+    monkeypatch.setattr(allocation, "_own", allocation._Local())
+    made: list[int] = []
+    monkeypatch.setattr(structs, "Struct", lambda n: made.append(n) or capsules.Struct(n))
+    kept = [torch.full((n, n % 7 + 1), float(n)).to("mlx") for n in range(100)]
+    strided = [torch.empty_strided((3, n), (1, 3), device="mlx") for n in range(2, 100)]
+    again = [x + 1 for x in kept]
+    assert [tuple(x.shape) for x in again] == [(n, n % 7 + 1) for n in range(100)]
+    assert all(torch.equal(x.cpu(), torch.full(x.shape, n + 1.0)) for n, x in enumerate(again))
+    assert [(*x.shape, *x.stride()) for x in strided] == [(3, n, 1, 3) for n in range(2, 100)]
+    assert made.count(2) <= 16
+
+
+def test_a_thread_that_has_ended_leaves_its_structs_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    monkeypatch.setattr(structs, "Struct", lambda n: made.append(n) or capsules.Struct(n))
+    kept: list[torch.Tensor] = []
+    for number in range(20):
+        thread = threading.Thread(target=lambda n=number: kept.append(torch.zeros(n, 5, 7, 1, 2, device="mlx")))
+        thread.start()
+        thread.join()
+    assert [x.shape[0] for x in kept] == list(range(20))
+    assert made.count(5) <= 1
+
+
+def test_threads_give_no_two_storages_one_address() -> None:
+    before, found = sys.getswitchinterval(), list[int]()
+
+    def work() -> None:
+        kept = [torch.empty(3, device="mlx") for _ in range(500)]
+        found.extend(x.data_ptr() for x in kept)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert len(found) == len(set(found)) == 4000
 
 
 def test_the_first_operation_on_a_thread_adopts_the_stream() -> None:

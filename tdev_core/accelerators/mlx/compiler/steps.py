@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Set
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from tdev_core.accelerators.mlx import bounds, runtime
@@ -20,6 +21,9 @@ __all__ = ["Call", "Constant", "Environment", "Node", "Part", "Step", "TraceErro
 
 Node = Any
 Environment = dict[Node, Any]
+
+COMPILATIONS = 16
+"""A part is kept compiled for as many combinations of numbers; a counter that a program hands over has a new one each step."""
 
 
 class TraceError(Exception):
@@ -82,7 +86,7 @@ class Compiled:
 
 
 class Part:
-    """Consecutive nodes that MLX compiles together, for each combination of numbers that reaches them."""
+    """Consecutive nodes that MLX compiles together, for each combination of numbers that has reached them of late."""
 
     def __init__(self, nodes: list[Node], wanted: Set[Node]) -> None:
         inside = set(nodes)
@@ -91,20 +95,18 @@ class Part:
         self.numbers = [n for n in inputs if is_number(n)]
         self.arrays = [n for n in inputs if not is_number(n)]
         self.leaving = [n for n in nodes if n in wanted or any(u not in inside for u in n.users)]
-        self._compiled: dict[tuple[Any, ...], Compiled] = {}
+        self._compiled = lru_cache(maxsize=COMPILATIONS)(self._compile)
 
     def run(self, env: Environment) -> None:
         numbers = tuple(env[n] for n in self.numbers)
-        compiled = self._compiled.get(numbers)
-        if compiled is None:
-            compiled = self._compiled[numbers] = self._compile(numbers)
+        compiled = self._compiled(*numbers)
         results = compiled.function(*[_array(env[n]) for n in self.arrays])
         if compiled.errors:
             _check(results[-1], compiled.errors)
         for output in compiled.outputs:
             env[output.node] = output.value(results)
 
-    def _compile(self, numbers: tuple[Any, ...]) -> Compiled:
+    def _compile(self, *numbers: Any) -> Compiled:
         compiled = Compiled()
 
         def trace(*arrays: Any) -> list[Any]:

@@ -6,6 +6,7 @@ A whole list is computed before any of it is written, so that a failure leaves t
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 from tdev_core.accelerators.mlx import runtime
@@ -77,9 +78,6 @@ def _lacking(beta: float, t: Any) -> Any:
     return -mx.expm1(t * math.log(beta)) if beta else mx.ones_like(t)
 
 
-_compiled: dict[Any, Any] = {}
-
-
 def _adam_updates(
     rows: list[tuple[Any, ...]], lr: Any, decoupled: bool, settings: tuple[float, ...]
 ) -> list[list[Any]]:
@@ -90,28 +88,31 @@ def _adam_updates(
     rows = [(*row[:5], *pair) for row, pair in zip(rows, corrections, strict=True)]
     if not runtime.compiles:
         return [_adam_update(row, keep, *settings) for row in rows]
-    key = (settings, rows[0][4] is None, keep is None)
-    if key not in _compiled:
-
-        def update(rows: Any, keep: Any) -> Any:
-            return [
-                [
-                    a
-                    for a in _adam_update(
-                        row if len(row) == 7 else (*row[:4], None, *row[4:]),
-                        keep[0] if keep else None,
-                        *settings,
-                    )
-                    if a is not None
-                ]
-                for row in rows
-            ]
-
-        _compiled[key] = mx.compile(update)
     given = [[a for a in row if a is not None] for row in rows]
     kept = [] if keep is None else [mx.array(keep, dtype=mx.float32)]
-    out = _compiled[key](given, kept)
+    out = _compiled(settings, rows[0][4] is None, keep is None)(given, kept)
     return [r if len(r) == 4 else [*r, None] for r in out]
+
+
+@lru_cache(maxsize=64)
+def _compiled(settings: tuple[float, ...], *forms: bool) -> Any:
+    """Compile the update of any number of parameters; `forms` only tell apart what is traced differently."""
+
+    def update(rows: Any, keep: Any) -> Any:
+        return [
+            [
+                a
+                for a in _adam_update(
+                    row if len(row) == 7 else (*row[:4], None, *row[4:]),
+                    keep[0] if keep else None,
+                    *settings,
+                )
+                if a is not None
+            ]
+            for row in rows
+        ]
+
+    return mx.compile(update)
 
 
 def _adam(decoupled: bool) -> Any:

@@ -6,6 +6,7 @@ The address of a storage is a distinct number that nothing can dereference, so t
 
 from __future__ import annotations
 
+import threading
 from itertools import count
 from typing import Any
 from weakref import ref as _ref
@@ -14,8 +15,8 @@ from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_torch
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.accelerators.mlx.storage import capsules
-from tdev_core.accelerators.mlx.storage.capsules import NAME_AT, Refillable, Shape, Struct
-from tdev_core.accelerators.privateuse.dlpack import capsule
+from tdev_core.accelerators.mlx.storage.capsules import NAME_AT, Shape
+from tdev_core.accelerators.mlx.storage.structs import Structs
 
 __all__ = [
     "DeviceMismatch",
@@ -32,37 +33,31 @@ __all__ = [
 ]
 
 _addresses = count(1 << 46, 1 << 6)
-_structs: dict[Any, Struct] = {}
-"""By shape, element type and strides; each is made once."""
-_refillable: dict[Any, dict[Shape, Refillable]] = {}
-"""By element type and shape what `wrap` makes contiguous tensors from."""
-_from_capsule: Any = None
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.structs = Structs()
+        self.refillable = self.structs.refillable
+
+
+_own = _Local()
 _local = runtime._local
+_from_capsule: Any = None
+"""``torch._C._from_dlpack``, once torch has been imported."""
 
 
 def new(shape: Shape, dtype: Any, strides: Shape | None = None) -> torch.Tensor:
     """Make a tensor on the device whose storage holds nothing yet; `strides` must be dense when given."""
-    struct = _struct(shape, dtype, strides)
+    global _from_capsule
+    free = next(_addresses)
+    struct = _own.structs.of(shape, dtype, strides)
     if struct is None:
         steps = contiguous_strides(shape) if strides is None else strides
         nbytes = extent(shape, steps) * dtype.itemsize
-        return capsules.at_address(next(_addresses), shape, dtype, steps, nbytes)
-    fields, address = struct
-    fields.data = next(_addresses)
-    return _from_capsule(capsule(address))  # type: ignore[no-any-return]
-
-
-def _struct(shape: Shape, dtype: Any, strides: Shape | None) -> Struct | None:
-    global _from_capsule
-    key = (shape, dtype, strides)
-    try:
-        return _structs[key]
-    except KeyError:
-        made = capsules.struct_of(shape, dtype, strides)
-    if made is not None:
-        _structs[key] = made
-        _from_capsule = torch._C._from_dlpack
-    return made
+        return capsules.at_address(free, shape, dtype, steps, nbytes)
+    _from_capsule = torch._C._from_dlpack
+    return _from_capsule(struct.at(free))  # type: ignore[no-any-return]
 
 
 def wrap(a: Any, dtype: Any = None) -> torch.Tensor:
@@ -75,27 +70,20 @@ def wrap(a: Any, dtype: Any = None) -> torch.Tensor:
     if dtype is None:
         dtype = to_torch[a.dtype]
     try:  # the same as new(a.shape, dtype), which every operator pays for
-        address, name, made = _refillable[dtype][a.shape]
-        address.value = next(_addresses)
+        free = next(_addresses)
+        # Nothing else runs on this thread, a signal's handler or a finalizer, from here to torch's reading of the struct.
+        address, name, made = _own.refillable[dtype][a.shape]
+        address.value = free
         name.value = NAME_AT
         t: torch.Tensor = _from_capsule(made)
     except KeyError:
-        t = _first(a.shape, dtype)
+        t = new(a.shape, dtype)
     t.untyped_storage()._mx = a  # type: ignore[attr-defined]
     pending = _local.pending  # from here on runtime.remember(a), without its call
     pending.append(_ref(a))
     if len(pending) > runtime.PENDING_LIMIT:
         runtime.drain()
     return t
-
-
-def _first(shape: Shape, dtype: Any) -> torch.Tensor:
-    """Do as `new`, for a shape that `wrap` has not made yet."""
-    struct = _struct(shape, dtype, None)
-    made = None if struct is None else capsules.refillable(struct[1])
-    if made is not None:
-        _refillable.setdefault(dtype, {})[shape] = made
-    return new(shape, dtype)
 
 
 def wrap_strided(a: Any, dtype: Any, strides: Shape) -> torch.Tensor:

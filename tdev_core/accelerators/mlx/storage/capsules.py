@@ -2,10 +2,10 @@
 
 * torch reads DLPack's extension device as PrivateUse1. A tensor made from such a capsule gets a storage of its true size,
   five times cheaper than ``set_`` on an empty tensor.
-* torch keeps a pointer to the DLPack struct as long as a tensor made from it lives, even past the interpreter's end:
-  structs are never freed (`struct_of`).
+* torch reads a struct's shape while it makes a tensor, and keeps a pointer to the struct as long as the tensor lives,
+  even past the interpreter's end: structs are never freed, but they are written anew for other shapes (`Struct`).
 * torch renames a capsule that it has consumed, in CPython's own struct; writing the old name back makes the capsule whole
-  again (`refillable`).
+  again (`Struct.refillable`).
 * DLPack has no float8 and no 32-bit complex numbers; torch then takes a bare address (`at_address`).
 
 Source: ``dlpack.h`` 1.0; ``aten/src/ATen/DLConvertor.cpp``; ``Objects/capsule.c`` of CPython.
@@ -15,21 +15,17 @@ from __future__ import annotations
 
 import ctypes
 import sys
-import sysconfig
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import torch
 from tdev_core.accelerators.privateuse.dlpack import EXTENSION_DEVICE, NAME, ManagedTensor, capsule
 
-__all__ = ["NAME_AT", "Refillable", "Shape", "Struct", "at_address", "refillable", "struct_of"]
+__all__ = ["NAME_AT", "Refillable", "Shape", "Struct", "at_address", "code_of"]
 
 Shape = tuple[int, ...]
 
-Struct = tuple[ManagedTensor, int]
-"""A DLPack struct without a data pointer, and its own address."""
-
 Refillable = tuple[Any, Any, Any]
-"""The struct's data pointer, the capsule's name and the capsule.
+"""A struct's data pointer, its capsule's name and the capsule.
 
 Before each use the caller assigns the ``value`` of the first, the new storage's address, and of the second, `NAME_AT`.
 A plain tuple, because it is unpacked for each result of each operator.
@@ -55,42 +51,63 @@ _name = ctypes.create_string_buffer(NAME)
 NAME_AT = ctypes.addressof(_name)
 """Where the name of a capsule is that nobody has consumed yet."""
 
-_without_gil = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+
+def code_of(dtype: Any) -> int | None:
+    """Find DLPack's code of a torch element type; None where it has none."""
+    return _KINDS.get(str(dtype).removeprefix("torch."))
 
 
-def struct_of(shape: Shape, dtype: Any, strides: Shape | None) -> Struct | None:
-    """Make the DLPack struct of tensors of one shape and element type; None where DLPack has no such type.
+class Struct:
+    """A DLPack struct of `dimensions` dimensions, to make any number of tensors from; one thread's at a time.
 
     Struct, shape and strides lie in one block, which is never freed.
     """
-    kind = _KINDS.get(str(dtype).removeprefix("torch."))
-    if kind is None:
-        return None
-    n = len(shape)
-    address = _malloc(ctypes.sizeof(ManagedTensor) + 2 * n * _INT64)
-    shape_at = address + ctypes.sizeof(ManagedTensor)
-    strides_at = shape_at + n * _INT64
-    struct = ManagedTensor.from_address(address)
-    struct.data, struct.offset = 0, 0
-    struct.device_type, struct.device_id = EXTENSION_DEVICE, 0
-    struct.code, struct.bits, struct.lanes = kind, dtype.itemsize * 8, 1
-    struct.ndim, struct.shape, struct.strides = n, shape_at, None
-    struct.context, struct.deleter = None, None
-    (ctypes.c_int64 * n).from_address(shape_at)[:] = list(shape)
-    if strides is not None:
-        (ctypes.c_int64 * n).from_address(strides_at)[:] = list(strides)
-        struct.strides = strides_at
-    return struct, address
+
+    __slots__ = ("_fields", "_shape", "_strides", "address", "dimensions", "refillable")
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.address = _malloc(ctypes.sizeof(ManagedTensor) + 2 * dimensions * _INT64)
+        sizes = ctypes.c_int64 * dimensions
+        self._fields = fields = ManagedTensor.from_address(self.address)
+        fields.shape = shape_at = self.address + ctypes.sizeof(ManagedTensor)
+        self._shape = sizes.from_address(shape_at)
+        self._strides = sizes.from_address(shape_at + dimensions * _INT64)
+        fields.data, fields.offset = 0, 0
+        fields.device_type, fields.device_id = EXTENSION_DEVICE, 0
+        fields.lanes, fields.ndim = 1, dimensions
+        fields.context, fields.deleter = None, None
+        self.refillable = _refillable(self.address)
+
+    def describe(self, shape: Shape, code: int, itemsize: int, strides: Shape | None) -> None:
+        """Write what the tensors made from now on have: shape, element type and, unless they are contiguous, strides."""
+        self._fields.code, self._fields.bits = code, itemsize * 8
+        self._shape[:] = shape
+        if strides is None:
+            self._fields.strides = None
+        else:
+            self._strides[:] = strides
+            self._fields.strides = ctypes.addressof(self._strides)
+
+    def at(self, data: int) -> Any:
+        """Give a capsule for one tensor, whose storage is at the address `data`."""
+        if self.refillable is None:
+            self._fields.data = data
+            return capsule(self.address, _name)
+        address, name, made = self.refillable
+        address.value = data
+        name.value = NAME_AT
+        return made
 
 
-def refillable(address: int) -> Refillable | None:
+def _refillable(address: int) -> Refillable | None:
     """Put the struct at `address` in a capsule that can be consumed more than once; None where that cannot be.
 
     Making a capsule anew is a call through ctypes, a tenth of what an operator costs; writing the old name back is one
     assignment. That takes the layout of CPython's capsules (header, pointer, name, context, destructor), which is looked
-    at here, and the GIL, so that nobody comes between the assignment and the call.
+    at here.
     """
-    if _without_gil or sys.implementation.name != "cpython":
+    if sys.implementation.name != "cpython":
         return None
     made = capsule(address, _name)
     pointer_at = id(made) + object.__basicsize__
