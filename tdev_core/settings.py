@@ -18,6 +18,13 @@ FLAGS = {
 }
 """Each flag with what holds where it is unset or empty."""
 
+_GONE = {
+    "TDEV_CPU_MEMORY=exact": (
+        "memory on the cpu backend is always the C heap's, which is approximate. TDEV_BACKEND=sim counts tensors to the byte"
+    ),
+}
+"""Values of settings that there were, each with what holds now."""
+
 _ON = frozenset(("1", "true", "yes", "on"))
 _OFF = frozenset(("0", "false", "no", "off"))
 
@@ -40,7 +47,11 @@ def check() -> None:
     """Read every flag once, so that a slip is told when the program starts and not halfway.
 
     Raises:
-        ConfigError: one of them is neither on nor off.
+        ConfigError: one of them is neither on nor off, or one asks for what there is no more.
     """
     for name in FLAGS:
         flag(name)
+    for asked, now in _GONE.items():
+        name, _, value = asked.partition("=")
+        if os.environ.get(name, "").strip().lower() == value:
+            raise ConfigError(f"{asked} is no more: {now}. Unset {name}.")

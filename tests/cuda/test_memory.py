@@ -120,25 +120,10 @@ def test_tensors_made_before_the_first_question_count():
     assert _run(code).stdout.strip() == "True"
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads libc10.so's counter")
-def test_exact_counts_tensors_to_the_byte():
-    code = (
-        "import tdev_core.cuda.memory.usage as memory, torch\n"
-        "from tdev_core.accelerators.cpu import heap\n"
-        "a = memory.allocated()\n"
-        "junk = bytearray(1 << 24)\n"
-        "x = torch.empty(12_345, dtype=torch.uint8); y = torch.empty(10, 10)\n"
-        "print(heap.source(), memory.allocated() - a)\n"
-        "del x, y\n"
-        "print(memory.allocated() - a)\n"
-    )
-    done = _run(code, TDEV_CPU_MEMORY="exact")
-    assert done.stdout.split() == ["exact", "12745", "0"], done.stderr
-
-
-def test_an_unknown_counter_is_refused():
-    done = _run("import tdev_core.cuda.memory.usage", TDEV_CPU_MEMORY="guess")
-    assert done.returncode and "TDEV_CPU_MEMORY='guess' is not understood" in done.stderr
+def test_the_exact_counter_is_refused_with_what_counts_exactly():
+    done = _run("import tdev", TDEV_CPU_MEMORY="exact")
+    assert done.returncode == 2, done
+    assert done.stderr.startswith("tdev: TDEV_CPU_MEMORY=exact is no more") and "TDEV_BACKEND=sim" in done.stderr
 
 
 def test_a_forked_child_goes_on_counting():

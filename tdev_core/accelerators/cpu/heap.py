@@ -10,8 +10,9 @@ counter of its own that costs nothing, so the heap's is used, from a baseline ta
 
 A counter that does not move when a tensor is allocated (another malloc is preloaded) is passed over.
 
-Limits: arrays of NumPy and other C libraries count as well; Python's own small objects do not, they
-live outside the C heap. ``TDEV_CPU_MEMORY=exact`` counts tensors alone, see :mod:`tdev_core.accelerators.cpu.exact`.
+The numbers are therefore approximate: arrays of NumPy and other C libraries count as well, and what the heap
+rounds up; Python's own small objects do not, they live outside the C heap. Tensors alone are counted, to the byte, by
+the ``sim`` backend, and listed by ``torch.profiler.profile(profile_memory=True)``.
 
 Nothing here imports torch until a counter is chosen.
 """
@@ -24,8 +25,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-
-from tdev_core.errors import ConfigError
 
 __all__ = ["Reading", "mark", "read", "release", "source"]
 
@@ -166,24 +165,8 @@ def _follows(look: Callable[[], Reading]) -> bool:
     return during - before >= size * 3 // 4
 
 
-def _wish() -> str:
-    wish = os.environ.get("TDEV_CPU_MEMORY", "heap").strip().lower() or "heap"
-    if wish not in ("heap", "exact"):
-        raise ConfigError(
-            f"TDEV_CPU_MEMORY={wish!r} is not understood. Set it to heap (the C heap's own count, "
-            "free) or exact (torch's allocations alone, about 0.4 µs for each)."
-        )
-    return wish
-
-
 @lru_cache(maxsize=1)
 def _counter() -> tuple[str, Callable[[], Reading]]:
-    if _wish() == "exact":
-        from tdev_core.accelerators.cpu import exact
-
-        look = exact.start()
-        if look is not None:
-            return "exact", lambda: Reading(in_use=look(), reserved=look())
     for name, make in (
         ("mallinfo2", _glibc),
         ("malloc_zone_statistics", _macos),
@@ -197,8 +180,8 @@ def _counter() -> tuple[str, Callable[[], Reading]]:
 
 
 def source() -> str:
-    """Tell which counter answers: ``mallinfo2``, ``malloc_zone_statistics``, ``statm``, ``psutil``,
-    ``exact``, or ``none`` where the platform has no counter that follows tensors."""
+    """Tell which counter answers: ``mallinfo2``, ``malloc_zone_statistics``, ``statm``, ``psutil``, or ``none``
+    where the platform has no counter that follows tensors."""
     return _counter()[0]
 
 
@@ -208,16 +191,9 @@ _bases: dict[str, Reading] = {}
 def mark() -> None:
     """Take the baseline. tdev does this once, when it is imported; later calls change nothing.
 
-    Takes microseconds: which counter is to be trusted is found out at the first :func:`read`. With
-    ``TDEV_CPU_MEMORY=exact`` the count starts here.
-
-    Raises:
-        ConfigError: ``TDEV_CPU_MEMORY`` is neither ``heap`` nor ``exact``.
+    Takes microseconds: which counter is to be trusted is found out at the first :func:`read`.
     """
     if _bases:
-        return
-    if _wish() == "exact" and _counter()[0] == "exact":
-        _bases["exact"] = Reading(in_use=0)
         return
     for name, make in (("mallinfo2", _glibc), ("malloc_zone_statistics", _macos)):
         look = make()
