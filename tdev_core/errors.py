@@ -12,6 +12,7 @@ __all__ = [
     "ConfigError",
     "DeviceWarning",
     "FallbackWarning",
+    "InternalsWarning",
     "TdevError",
     "UnsupportedError",
     "exit_with",
@@ -51,6 +52,10 @@ class FallbackWarning(UserWarning):
 
 class DeviceWarning(UserWarning):
     """A device was not taken literally: an index was folded, or a CUDA-only option does nothing."""
+
+
+class InternalsWarning(UserWarning):
+    """A private part of torch that tdev relies on is not what it was; the text says what does not work then."""
 
 
 F = TypeVar("F", bound=Callable[..., Any])

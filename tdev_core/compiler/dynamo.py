@@ -10,19 +10,18 @@ Four things can be said of a function that the compiler meets while it traces a 
 * *stream*: :mod:`tdev_core.compiler.dynamo_streams`.
 
 Source: ``torch._dynamo.assume_constant_result``; ``torch._dynamo.disable``;
-``torch._dynamo.eval_frame.skip_code``.
+``torch._dynamo.eval_frame.skip_code``. All private to torch: see :mod:`tdev_core.internals`.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from torch._C._dynamo import eval_frame
-
 from tdev_core.import_hooks import when_imported
+from tdev_core.internals import relying_on
 
 __all__ = ["prepare"]
 
@@ -54,9 +53,14 @@ _OPAQUE: dict[str, tuple[str, ...]] = {
 }
 
 _COMPILER = "torch._dynamo"
-_TAUGHT = tuple(
-    f"tdev_core.compiler.dynamo_{part}" for part in ("calls", "effects", "streams", "devices")
-)
+
+_TAUGHT = {
+    "calls": "torch.compile ends its graph at torch.zeros, x.cuda() and other calls that tdev answers in C",
+    "effects": "torch.compile ends its graph at synchronize(), empty_cache() and resets of memory statistics",
+    "streams": "torch.compile ends its graph at torch.cuda.current_stream() and torch.cuda.stream(…)",
+    "devices": "What torch.compile has compiled for one device goes on for it where another is made current",
+}
+"""Modules ``dynamo_…``, each with what a program meets where the compiler cannot be taught it."""
 
 
 @functools.cache  # a program may reload tdev
@@ -67,8 +71,9 @@ def prepare() -> None:
 
 
 def _teach(compiler: ModuleType) -> None:
-    for name in _TAUGHT:
-        importlib.import_module(name).teach()
+    for part, without in _TAUGHT.items():
+        with relying_on(f"{compiler.__name__} ({part})", without):
+            importlib.import_module(f"{__package__}.dynamo_{part}").teach()
 
 
 def _mark(module: ModuleType) -> None:
@@ -96,7 +101,15 @@ def _end_graph_at(function: Any, own: bool) -> None:
     function._torchdynamo_disable_msg = "it reads or changes the process itself"
     if not own:
         return
-    # Neither its own frame nor those of what it calls are the program's.
-    action = eval_frame._FrameAction.SKIP
-    strategy = eval_frame._FrameExecStrategy(action, action)
-    eval_frame.set_code_exec_strategy(function.__code__, strategy)
+    when_imported({_COMPILER}, functools.partial(_skip, function.__code__))
+
+
+def _skip(code: CodeType, compiler: ModuleType) -> None:
+    """Have the compiler look neither at frames of ``code`` nor at those of what it calls: they are not the program's."""
+    with relying_on(
+        "torch._C._dynamo.eval_frame", "torch.compile reads functions of tdev as the program's own"
+    ):
+        from torch._C._dynamo import eval_frame
+
+        action = eval_frame._FrameAction.SKIP
+        eval_frame.set_code_exec_strategy(code, eval_frame._FrameExecStrategy(action, action))

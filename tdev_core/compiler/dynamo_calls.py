@@ -25,13 +25,19 @@ __all__ = ["teach"]
 
 
 def teach() -> None:
-    """Have the compiler put what it can read in the place of each of them."""
+    """Have the compiler put what it can read in the place of each of them.
+
+    Raises:
+        Exception: of any kind, where the installed torch has other tables.
+    """
     from torch._dynamo.variables import builder as torchs
 
     builder: Any = torchs
     for kind in calls.kinds():
         for trace_numpy in (False, True):
             builder.VariableBuilder._type_dispatch_impl(trace_numpy)[kind] = _wrap
+            if builder.VariableBuilder._type_dispatch_impl(trace_numpy).get(kind) is not _wrap:
+                raise TypeError("VariableBuilder's table is made anew for each look at it")
         builder.SourcelessBuilder._type_handlers[kind] = _create
     for name, method in shims.replaced_descriptors(torch.Tensor):
         if isinstance(method, FunctionType):

@@ -4,7 +4,10 @@ A device without an index means the current one. Which one that is is asked whil
 and asked again, as one of the guards, whenever the compiled function is called.
 
 Source: ``constant_fold_functions_need_guards`` in ``torch/_dynamo/variables/torch.py``, private to
-torch: what is current stays as it was at first where the installed torch has no such table.
+torch.
+
+Raises, when taught:
+    AttributeError: the installed torch has no such table. What is current then stays as it was at first.
 """
 
 from __future__ import annotations
@@ -42,15 +45,13 @@ def teach() -> None:
         return
     from torch._dynamo.variables import torch as known
 
-    tables = [
-        getattr(known, name, None)
-        for name in ("constant_fold_functions", "constant_fold_functions_need_guards")
+    tables: list[dict[Any, Any]] = [
+        known.constant_fold_functions,
+        known.constant_fold_functions_need_guards,
     ]
-    if not all(isinstance(table, dict) for table in tables):
-        return
-    torch._dynamo.allow_in_graph(current_index)
+    torch.compiler.allow_in_graph(current_index)
     for table in tables:
-        table[current_index] = None  # type: ignore[index]
+        table[current_index] = None
     translated._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     @substitute(devices.translate)

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import torchscript
 from tdev_core.compiler import jit_calls, jit_names
 from tdev_core.devices import ACCELERATORS, moves_copy, translate
 
@@ -38,9 +39,8 @@ def script(
 ) -> Any:
     """``torch.jit.script`` with the devices that the source names translated."""
     # What this call compiles with it is translated too; what others have compiled, even meanwhile, is theirs.
-    unit: Any = torch.jit._state._python_cu
     with _scripting:
-        before = {function.qualified_name for function in unit.get_functions()}
+        before = {function.qualified_name for function in torchscript.compiled_functions()}
         result = torch.jit.script(obj, optimize, _frames_up + _frames(), _rcb, example_inputs)
         for function in list(jit_calls.called(_graphs(result), _classes(result))):
             if function.qualified_name not in before:

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import torchscript
 from tdev_core.backend import current
 from tdev_core.devices import ACCELERATORS, is_foreign
 from tdev_core.errors import DeviceWarning, warn_once
@@ -59,11 +60,8 @@ def supported_dtypes(device_type: str) -> list[torch.dtype]:
 
     Source: ``torch.amp.autocast_mode.autocast.__init__``.
     """
-    if device_type == torch._C._get_privateuse1_backend_name():
-        module = getattr(torch, device_type, None)
-        told = getattr(module, "get_amp_supported_dtype", None)
-        return list(told()) if told is not None else []
-    return list(_HALVES)
+    told = getattr(getattr(torch, device_type, None), "get_amp_supported_dtype", None)
+    return list(_HALVES if told is None else told())
 
 
 def _dtype(dtype: Any, asked: str, device_type: str, stacklevel: int) -> Any:
@@ -172,15 +170,10 @@ def set_gpu_dtype(dtype: torch.dtype) -> None:
     set_dtype("cuda", dtype)
 
 
-def _teach_torchscript() -> None:
-    # Inside a script torch's own operators are meant; TorchScript finds them by the function's identity.
-    from torch.jit._builtins import _register_builtin
-
-    _register_builtin(is_enabled, "aten::is_autocast_enabled")
-    _register_builtin(get_dtype, "aten::get_autocast_dtype")
-
-
-_teach_torchscript()
+# Inside a script torch's own operators are meant; TorchScript finds them by the function's identity.
+torchscript.know_functions(
+    {is_enabled: "aten::is_autocast_enabled", get_dtype: "aten::get_autocast_dtype"}
+)
 
 
 def definitely_not_available() -> bool:

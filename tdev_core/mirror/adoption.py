@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from tdev_core import torchscript
 from tdev_core.accelerators import mps
 from tdev_core.backend import Backend, current
 from tdev_core.mirror import versions
@@ -73,7 +74,11 @@ def adopt(
             namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)
     if script and not at_home:
-        _teach_torchscript({namespace[key]: op for key, op in script.items() if key in namespace})
+        # TorchScript knows builtins by object identity; a wrapper with **kwargs could not be compiled,
+        # and need not be: inside a script the operator itself is meant.
+        torchscript.know_functions(
+            {namespace[key]: op for key, op in script.items() if key in namespace}
+        )
     namespace[STATE] = State(
         original_module,
         frozenset((*kept, *extra)),
@@ -101,12 +106,3 @@ def load(name: str, generated_from: str) -> ModuleType:
             raise
         message = versions.lost_message(name, generated_from)
         raise ModuleNotFoundError(message, name=name) from None
-
-
-def _teach_torchscript(operators: Mapping[Any, str]) -> None:
-    # TorchScript knows builtins by object identity; a wrapper with **kwargs could not be compiled,
-    # and need not be: inside a script the operator itself is meant.
-    from torch.jit._builtins import _register_builtin
-
-    for function, operator in operators.items():
-        _register_builtin(function, operator)

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import torchscript
 from tdev_core.accelerator import accelerator
 from tdev_core.accelerators.queues import device_of_index, device_type_number
 from tdev_core.backend import Backend, current
@@ -184,14 +185,7 @@ class Event(metaclass=_EventMeta):
 
 def teach_torchscript() -> None:
     """Let TorchScript read the stand-ins, in annotations and calls, as what they stand for."""
-    import torch.jit._state as state
-    from torch.jit._builtins import _register_builtin
-
-    _register_builtin(device, "aten::device")
-    classes: dict[Any, Any] = state._script_classes
-    for stand_in, script_type in (
-        (device, torch._C.DeviceObjType.get()),
-        (Generator, torch._C._GeneratorType.get()),
-        (Stream, torch._C.StreamObjType.get()),
-    ):
-        classes[stand_in] = script_type
+    torchscript.know_functions({device: "aten::device"})
+    torchscript.know_classes(
+        {device: "DeviceObjType", Generator: "_GeneratorType", Stream: "StreamObjType"}
+    )

@@ -19,6 +19,7 @@ from typing import Any
 from tdev_core import counters, settings
 from tdev_core.backend import Backend, current
 from tdev_core.import_hooks import when_imported
+from tdev_core.internals import relying_on
 from tdev_core.shims import calls, moved, safetensors_files
 from tdev_core.shims.generic import translating
 
@@ -127,6 +128,14 @@ def _imported(module: ModuleType) -> None:
 
 
 def _replace(shim: Shim, module: ModuleType) -> None:
+    if "._" not in shim.dotted.replace(".__", "."):
+        _exchange(shim, module)
+        return
+    with relying_on(shim.dotted, f"{shim.dotted} takes devices as torch does"):
+        _exchange(shim, module)
+
+
+def _exchange(shim: Shim, module: ModuleType) -> None:
     owner = getattr(module, shim.owner.rpartition(".")[2], None)
     if not isinstance(owner, type) or not hasattr(owner, shim.name):
         return

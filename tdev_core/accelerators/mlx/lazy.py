@@ -1,4 +1,4 @@
-"""``torch`` and ``mlx.core`` under names that import nothing until they are used.
+"""``torch``, ``mlx.core`` and tdev's own way to torch's private parts, under names that import nothing until they are used.
 
 The operator table (:mod:`tdev_core.accelerators.mlx.table`) must be readable where neither package is installed, yet
 it lives in the same modules as the kernels.  An attribute is looked up in the real module once and then
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__all__ = ["mx", "np", "torch"]
+__all__ = ["mx", "np", "torch", "torch_api"]
 
 
 class _Lazy:
@@ -28,9 +28,12 @@ class _Lazy:
 if TYPE_CHECKING:
     import torch
 
+    from tdev_core.accelerators.privateuse import torch_api
+
     mx: Any
     np: Any
 else:
     mx = _Lazy("mlx.core")
     np = _Lazy("numpy")
     torch = _Lazy("torch")
+    torch_api = _Lazy("tdev_core.accelerators.privateuse.torch_api")

@@ -18,6 +18,7 @@ from torch.utils._pytree import tree_leaves
 
 from tdev_core.errors import DeviceWarning, warn_once
 from tdev_core.import_hooks import when_imported
+from tdev_core.internals import relying_on
 
 __all__ = ["install"]
 
@@ -26,7 +27,15 @@ _INDUCTOR = "torch._inductor.compile_fx"
 
 def install(name: str, compiler: str) -> None:
     """Have ``compiler``, a registered backend of ``torch.compile``, take Inductor's graphs on ``name``."""
-    when_imported({_INDUCTOR}, lambda module: _route(module, name, compiler))
+
+    def route(module: ModuleType) -> None:
+        with relying_on(
+            f"{_INDUCTOR}.compile_fx",
+            f"torch.compile of code that tdev does not rewrite fails on '{name}'",
+        ):
+            _route(module, name, compiler)
+
+    when_imported({_INDUCTOR}, route)
 
 
 def _route(module: ModuleType, name: str, compiler: str) -> None:

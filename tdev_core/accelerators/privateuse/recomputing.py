@@ -4,25 +4,26 @@ Where ``torch.compile`` meets ``torch.utils.checkpoint``, the forward graph give
 draw started from, and the backward graph draws from that state once more. torch has written both
 operators for the device types that it knows itself.
 
-Source: ``run_and_save_rng_state`` and ``run_with_rng_state`` in ``torch/_prims/rng_prims.py``.
+Source: ``run_and_save_rng_state`` and ``run_with_rng_state`` in ``torch/_prims/rng_prims.py``, private to torch, and the
+tables of a higher-order operator, ``HigherOrderOperator`` in ``torch/_ops.py``. Rules are added to those, and put before
+torch's where torch has one for all devices; nothing of torch's is rewritten.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map
 
 from tdev_core.import_hooks import when_imported
+from tdev_core.internals import relying_on
 
 __all__ = ["install"]
 
 _MODULE = "torch._prims.rng_prims"
-_Key: Any = torch._C.DispatchKey
 
 
 def install(name: str) -> None:
@@ -45,26 +46,43 @@ def _extend(module: ModuleType, name: str) -> None:
         finally:
             states.set_rng_state(before, index)
 
-    _add(module.run_and_save_rng_state, save, name, first=1)
-    _add(module.run_with_rng_state, restore, name, first=2)
+    with relying_on(
+        _MODULE,
+        f"torch.compile does not compile torch.utils.checkpoint around random operators on '{name}'",
+    ):
+        _add(module.run_and_save_rng_state, save, name, leading=1)
+        _add(module.run_with_rng_state, restore, name, leading=2)
+        _trace(module.run_and_save_rng_state, save, name)
 
 
-def _add(operator: Any, ours: Callable[..., Any], name: str, first: int) -> None:
-    """Give ``operator`` a kernel of ours; ``first`` is where the arguments of the random operator begin."""
-    operator.py_impl(_Key.PrivateUse1)(ours)
-    theirs = operator.py_kernels[_Key.BackendSelect]
+def _add(operator: Any, ours: Callable[..., Any], name: str, leading: int) -> None:
+    """Give ``operator`` a kernel of ours; its own arguments, ``leading`` in number, stand before those of the random one."""
+    key: Any = torch._C.DispatchKey
+    theirs = operator.py_kernels[key.BackendSelect]
 
-    @functools.wraps(theirs)
     def select(*args: Any, **kwargs: Any) -> Any:
-        here = _index(name, args[first:], kwargs) is not None
+        here = _index(name, args[leading:], kwargs) is not None
         return (ours if here else theirs)(*args, **kwargs)
 
-    # What traces the operator calls torch's function by the variable that they share.
-    for rule in operator.python_key_table.values():
-        for cell in getattr(rule, "__closure__", None) or ():
-            if cell.cell_contents is theirs:
-                cell.cell_contents = select
-    operator.py_kernels[_Key.BackendSelect] = select
+    operator.py_kernels[key.BackendSelect] = select
+    operator.py_impl(key.PrivateUse1)(ours)  # which has the operator look all kernels up again
+
+
+def _trace(operator: Any, ours: Callable[..., Any], name: str) -> None:
+    """Have what traces ``operator`` into a graph run ``ours``, where torch's rule chooses among its own devices."""
+    from torch.fx.experimental.proxy_tensor import ProxyTorchDispatchMode, track_tensor_tree
+
+    theirs = operator.python_key_table[ProxyTorchDispatchMode]
+
+    def trace(mode: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+        if _index(name, args, kwargs) is None:
+            return theirs(mode, op, *args, **kwargs)
+        out = ours(op, *args, **kwargs)
+        given, named = tree_map(mode.tracer.unwrap_proxy, ((op, *args), kwargs))
+        proxy = mode.tracer.create_proxy("call_function", operator, given, named)
+        return track_tensor_tree(out, proxy, constant=None, tracer=mode.tracer)
+
+    operator.python_key_table[ProxyTorchDispatchMode] = trace
 
 
 def _index(name: str, args: Any, kwargs: Any) -> int | None:

@@ -71,8 +71,7 @@ def register(spec: DeviceSpec) -> DeviceModule:
             f"the '{spec.name}' device cannot be registered: torch.{spec.name} exists already."
         )
     module = DeviceModule(spec.name, spec.accelerator, spec.amp_dtypes)
-    torch_api.register_device(spec.name, module)
-    torch_api.make_prototypes(spec.accelerator.device_count())
+    torch_api.register_device(spec.name, module, spec.accelerator.device_count())
     _registered = spec
     torch_api.allow_data_moves(spec.name)
     torch_api.implement("aten::record_stream", streams.record_stream)

@@ -48,6 +48,5 @@ def install(name: str, storages: Storages, accelerator: Accelerator) -> None:
             )
         return share(tensor)
 
-    tensor_classes: set[Any] = torch._tensor_classes
-    for cls in (*tensor_classes, torch.Tensor, torch.nn.parameter.Parameter):
+    for cls in (torch.Tensor, torch.nn.parameter.Parameter):
         ForkingPickler.register(cls, reduce)

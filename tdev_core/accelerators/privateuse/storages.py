@@ -72,7 +72,9 @@ def install(name: str, storages: Storages) -> None:
         "_write_file": lambda self, *args: storages.host(self)._write_file(*args),
     }
     for method, ours in routed.items():
-        setattr(cls, method, _route(name, getattr(cls, method), ours))
+        original = getattr(cls, method, None)
+        if original is not None:  # two of them are private to torch, for files alone
+            setattr(cls, method, _route(name, original, ours))
     original_copy = cls.copy_
 
     @functools.wraps(original_copy)

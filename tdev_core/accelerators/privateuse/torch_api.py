@@ -15,6 +15,7 @@ therefore shapes the callers:
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -25,12 +26,15 @@ from torch._ops import OpOverload
 from torch.utils import backend_registration
 
 from tdev_core.accelerators.privateuse import dlpack
+from tdev_core.errors import ConfigError
 
 __all__ = [
     "alias_on",
     "backend_name",
     "device_type_code",
+    "from_capsule",
     "implement",
+    "kernel",
     "make_prototypes",
     "no_torch_function",
     "prototype",
@@ -45,11 +49,71 @@ __all__ = [
 ]
 
 _C: Any = torch._C
-_CPU = _C.DispatchKey.CPU
-_as_strided: Any = torch.ops.aten.as_strided.default._op_dk
-_set_: Any = torch.ops.aten.set_.source_Storage_storage_offset._op_dk
+
+_NEEDED = (
+    "DispatchKey.PrivateUse1 DispatchKeySet DisableTorchFunction StorageBase.nbytes _ExcludeDispatchKeyGuard "
+    "_acc.DeviceGuard _acc.PrivateUse1Hooks _autograd.DeviceType.PrivateUse1 _construct_storage_from_data_pointer "
+    "_dispatch_get_all_op_names _dispatch_has_kernel_for_dispatch_key _from_dlpack _functorch.peek_interpreter_stack "
+    "_get_privateuse1_backend_name _len_torch_dispatch_stack _set_conj _set_multithreading_enabled _set_neg"
+).split()
+"""Names in ``torch._C`` without which there can be no device of ours."""
+
+
+def _cannot(why: str) -> ConfigError:
+    return ConfigError(
+        "the devices 'sim' and 'mlx' stand on experimental parts of torch, and torch "
+        f"{torch.__version__} has other ones than this version of tdev knows: {why}. Set TDEV_BACKEND=cpu to run on "
+        "the CPU without them, upgrade tdev, or install the torch that it was made for."
+    )
+
+
+def _require() -> None:
+    """Look whether torch has all that a device is made of, before any of it is used.
+
+    Raises:
+        ConfigError: it has not.
+    """
+    for name in _NEEDED:
+        try:
+            operator.attrgetter(name)(_C)
+        except AttributeError as error:
+            raise _cannot(f"no torch._C.{name}") from error
+    for name in ("_setup_privateuseone_for_python_backend", "_generate_storage_methods_for_privateuse1_backend"):
+        if not hasattr(backend_registration, name):
+            raise _cannot(f"no torch.utils.backend_registration.{name}")
+    if not hasattr(torch.ops.aten.as_strided.default, "_op_dk"):
+        raise _cannot("no OpOverload._op_dk")
+
+
+_require()
+
+
+def has_kernel(operator: str, key: str) -> bool:
+    """Tell whether ``operator`` has a kernel registered for exactly the dispatch (alias) key ``key``."""
+    return bool(_C._dispatch_has_kernel_for_dispatch_key(operator, key))
+
+
+@functools.cache
+def kernel(name: str, overload: str = "default", key: str = "CPU") -> Callable[..., Any]:
+    """Return torch's own kernel of ``aten::name`` at dispatch key ``key``, to be called without any dispatch.
+
+    Raises:
+        RuntimeError: there is none; torch would end the process.
+    """
+    full = f"aten::{name}" if overload == "default" else f"aten::{name}.{overload}"
+    if not has_kernel(full, key):
+        raise RuntimeError(f"torch {torch.__version__} has no kernel of {full} for {key}")
+    op: Any = getattr(getattr(torch.ops.aten, name), overload)
+    return functools.partial(op._op_dk, getattr(_C.DispatchKey, key))
+
+
+_as_strided = kernel("as_strided")
+_set_ = kernel("set_", "source_Storage_storage_offset")
 _is_inference: Any = torch.is_inference_mode_enabled
 _construct_storage: Any = _C._construct_storage_from_data_pointer
+
+from_capsule: Callable[[Any], torch.Tensor] = _C._from_dlpack
+"""``torch.from_dlpack`` of a capsule, without asking whether it is one."""
 
 no_torch_function: Any = _C.DisableTorchFunction
 """Context manager: torch functions called inside ignore ``__torch_function__`` and its modes, so that
@@ -87,14 +151,36 @@ _kept: list[object] = []
 """What torch refers to but does not own: libraries and hooks."""
 
 
-def register_device(name: str, module: object) -> None:
-    """Give ``PrivateUse1`` the name ``name``, a device module, hooks and a guard. Call once."""
-    hooks, guard = _Hooks(), _Guard()
-    _kept.extend((hooks, guard, module))
-    setup: Any = backend_registration._setup_privateuseone_for_python_backend
-    setup(rename=name, backend_module=module, hook=hooks, device_guard=guard)
-    generate: Any = backend_registration._generate_storage_methods_for_privateuse1_backend
-    generate(name)
+def register_device(name: str, module: object, devices: int) -> None:
+    """Give ``PrivateUse1`` the name ``name``, a device module, hooks and a guard, and look whether it works. Call once.
+
+    Raises:
+        ConfigError: torch's experimental parts are there and do something else than they did.
+    """
+    try:
+        hooks, guard = _Hooks(), _Guard()
+        _kept.extend((hooks, guard, module))
+        setup: Any = backend_registration._setup_privateuseone_for_python_backend
+        setup(rename=name, backend_module=module, hook=hooks, device_guard=guard)
+        generate: Any = backend_registration._generate_storage_methods_for_privateuse1_backend
+        generate(name)
+        make_prototypes(devices)
+        _try_out(torch.device(name, devices - 1))
+    except Exception as error:
+        raise _cannot(f"{type(error).__name__}: {error}") from error
+
+
+def _try_out(device: torch.device) -> None:
+    """Make one tensor on ``device`` as all are made; it holds an address that nobody reads."""
+    storage = storage_over(1 << 12, 24, device)
+    tensor = tensor_over(storage, device.index, torch.float32, (2, 2), (2, 1), 2)
+    found = (
+        tensor.device, tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
+        storage_nbytes(tensor.untyped_storage()), tensor.untyped_storage().data_ptr(),
+    )  # fmt: skip
+    wanted = (device, torch.float32, (2, 2), (2, 1), 2, 24, 1 << 12)
+    if found != wanted:
+        raise RuntimeError(f"a tensor was made as {found}, not {wanted}")
 
 
 def set_fallback(boxed: Callable[..., Any], key: str = "PrivateUse1") -> None:
@@ -126,11 +212,6 @@ def implement(
             library.impl(name.removesuffix(".default"), kernel, key)
     else:
         library.impl(name.removesuffix(".default"), kernel, key)
-
-
-def has_kernel(operator: str, key: str) -> bool:
-    """Tell whether ``operator`` has a kernel registered for exactly the dispatch (alias) key ``key``."""
-    return bool(_C._dispatch_has_kernel_for_dispatch_key(operator, key))
 
 
 def operator_names() -> list[str]:
@@ -194,7 +275,7 @@ storage_nbytes: Callable[[Any], int] = _C.StorageBase.nbytes
 @functools.cache
 def _byte_prototype(index: int, inference: bool) -> torch.Tensor:
     with torch.inference_mode(inference):
-        tensor: torch.Tensor = _C._from_dlpack(dlpack.empty_bytes(index))
+        tensor: torch.Tensor = from_capsule(dlpack.empty_bytes(index))
     return tensor
 
 
@@ -228,8 +309,8 @@ def tensor_over(
 ) -> torch.Tensor:
     """Make a tensor on device ``index`` over ``storage``; size, stride and offset count elements."""
     base = prototype(index, dtype, True) if _is_inference() else prototype(index, dtype)
-    tensor = _as_strided(_CPU, base, (0,), (1,), 0)
-    result: torch.Tensor = _set_(_CPU, tensor, storage, offset, size, stride)
+    tensor = _as_strided(base, (0,), (1,), 0)
+    result: torch.Tensor = _set_(tensor, storage, offset, size, stride)
     return result
 
 
@@ -237,7 +318,7 @@ def view_over(
     base: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | torch.SymInt
 ) -> torch.Tensor:
     """Make a tensor over the storage of the device tensor ``base``, of its dtype; offset is absolute."""
-    result: torch.Tensor = _as_strided(_CPU, base, size, stride, offset)
+    result: torch.Tensor = _as_strided(base, size, stride, offset)
     return result
 
 
@@ -268,7 +349,7 @@ def set_metadata(
     stride: Sequence[int],
 ) -> None:
     """Point the device tensor ``tensor`` itself at ``storage`` with this shape."""
-    _set_(_CPU, tensor, storage, offset, size, stride)
+    _set_(tensor, storage, offset, size, stride)
 
 
 def set_fallthrough(key: str) -> None:

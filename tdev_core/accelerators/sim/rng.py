@@ -30,7 +30,6 @@ from tdev_core.accelerators.sim.drawing import DrawsFrom
 __all__ = ["DefaultGenerator", "configure", "default_generator", "drawing"]
 
 _generators: list[DefaultGenerator] = []
-_from_torch = torch.random._seed_custom_device.__code__
 
 
 class DefaultGenerator(DeviceGenerator):
@@ -97,7 +96,7 @@ def manual_seed(seed: int, index: int) -> None:
     generator = _generators[index]
     frame = sys._getframe(1)
     for _ in range(3):  # this call comes through the accelerator and the device module
-        if frame.f_code is _from_torch:
+        if frame.f_globals.get("__name__") == torch.random.__name__:
             generator.seeded_by_torch(seed)
             return
         if frame.f_back is None:

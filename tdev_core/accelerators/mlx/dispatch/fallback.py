@@ -14,7 +14,7 @@ from typing import Any
 from tdev_core import settings
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_mx
-from tdev_core.accelerators.mlx.lazy import torch
+from tdev_core.accelerators.mlx.lazy import torch, torch_api
 from tdev_core.accelerators.mlx.storage import allocation, contents
 from tdev_core.counters import note_fallback
 from tdev_core.errors import FallbackWarning, UnsupportedError, outside, warn_once
@@ -165,8 +165,7 @@ class _Call:
 def _viewed(base: torch.Tensor, r: torch.Tensor) -> torch.Tensor:
     if r.dtype is not base.dtype:
         contents.share_dtypes(base, r.dtype)
-        base = torch.ops.aten.view.dtype._op_dk(
-            torch._C.DispatchKey.CompositeExplicitAutograd,
+        base = torch_api.kernel("view", "dtype", "CompositeExplicitAutograd")(
             base.as_strided((base.untyped_storage().nbytes() // base.dtype.itemsize,), (1,), 0),
             r.dtype,
         )

@@ -5,10 +5,9 @@ torch's own kernels make them: they compute strides for any device and read no d
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
-from tdev_core.accelerators.mlx.lazy import torch
+from tdev_core.accelerators.mlx.lazy import torch, torch_api
 from tdev_core.accelerators.mlx.registry import op
 from tdev_core.accelerators.mlx.storage import contents
 
@@ -22,14 +21,12 @@ Tensor = Any
     raw=True,
 )
 def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Tensor:
-    return native("as_strided", "default")(
-        torch._C.DispatchKey.CPU, x, size, stride, storage_offset
-    )
+    return torch_api.kernel("as_strided")(x, size, stride, storage_offset)
 
 
 @op("view", "_unsafe_view", mlx="mx.reshape", note="a view of the storage", raw=True)
 def view(x: Tensor, size: Any) -> Tensor:
-    return native("view", "default")(torch._C.DispatchKey.CPU, x, size)
+    return torch_api.kernel("view")(x, size)
 
 
 @op("_reshape_alias", mlx="mx.as_strided", note="a view of the storage", raw=True)
@@ -39,7 +36,7 @@ def reshape_alias(x: Tensor, size: Any, stride: Any) -> Tensor:
 
 @op("unfold", mlx="mx.as_strided", note="a view of the storage", raw=True)
 def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
-    return native("unfold", "default")(torch._C.DispatchKey.CPU, x, dimension, size, step)
+    return torch_api.kernel("unfold")(x, dimension, size, step)
 
 
 @op(
@@ -50,13 +47,13 @@ def unfold(x: Tensor, dimension: int, size: int, step: int) -> Tensor:
 )
 def view_dtype(x: Tensor, dtype: Any) -> Tensor:
     contents.share_dtypes(x, dtype)
-    return native("view", "dtype")(torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype)
+    return torch_api.kernel("view", "dtype", "CompositeExplicitAutograd")(x, dtype)
 
 
 @op("view_as_real", mlx="mx.view", note="a view of the storage", raw=True)
 def view_as_real(x: Tensor) -> Tensor:
     contents.share_dtypes(x, torch.float64 if x.dtype is torch.complex128 else torch.float32)
-    return native("view_as_real", "default")(torch._C.DispatchKey.CPU, x)
+    return torch_api.kernel("view_as_real")(x)
 
 
 @op("view_as_complex", mlx="mx.view", note="a view of the storage", raw=True)
@@ -64,7 +61,7 @@ def view_as_complex(x: Tensor) -> Tensor:
     if x.dtype is torch.float16:
         raise RuntimeError("view_as_complex: complex32 tensors are not supported on device 'mlx'")
     contents.share_dtypes(x, torch.complex128 if x.dtype is torch.float64 else torch.complex64)
-    return native("view_as_complex", "default")(torch._C.DispatchKey.CPU, x)
+    return torch_api.kernel("view_as_complex")(x)
 
 
 ALONE = {"as_strided": "as_strided", "view": "view", "_unsafe_view": "view", "unfold": "unfold"}
@@ -76,17 +73,4 @@ def alone(overload: str) -> Any:
     name, _, variant = overload.partition(".")
     if variant != "default" or name not in ALONE:
         return None
-    return partial(native(ALONE[name], variant), torch._C.DispatchKey.CPU)
-
-
-_found: dict[tuple[str, str], Any] = {}
-
-
-def native(name: str, overload: str) -> Any:
-    """Look up torch's own C++ kernels of an operator; the first argument of a call says for which key."""
-    try:
-        return _found[name, overload]
-    except KeyError:
-        found = getattr(getattr(torch.ops.aten, name), overload)._op_dk
-        _found[name, overload] = found
-        return found
+    return torch_api.kernel(ALONE[name])

@@ -8,8 +8,8 @@ from typing import Any
 
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import cast, mx_dtype, scalar_like, to_mx, to_torch
-from tdev_core.accelerators.mlx.lazy import mx, torch
-from tdev_core.accelerators.mlx.ops.aliasing import as_strided, native
+from tdev_core.accelerators.mlx.lazy import mx, torch, torch_api
+from tdev_core.accelerators.mlx.ops.aliasing import as_strided
 from tdev_core.accelerators.mlx.registry import Decline, op
 from tdev_core.accelerators.mlx.storage import allocation, contents, transfer
 from tdev_core.accelerators.mlx.storage.allocation import new, wrap, wrap_strided
@@ -175,8 +175,8 @@ def to_copy(
     target = dtype or x.dtype
     away = device is not None and torch.device(device).type != "mlx"
     if away or x.device.type != "mlx" or x.dtype not in to_mx or target not in to_mx:
-        return native("_to_copy", "default")(
-            torch._C.DispatchKey.CompositeExplicitAutograd, x, dtype=dtype, layout=layout, device=device,
+        return torch_api.kernel("_to_copy", key="CompositeExplicitAutograd")(
+            x, dtype=dtype, layout=layout, device=device,
             pin_memory=pin_memory, non_blocking=False, memory_format=memory_format,
         )  # fmt: skip  # asked not to block, torch would want pinned memory, which this device has no use for
     _strided_layout(layout)

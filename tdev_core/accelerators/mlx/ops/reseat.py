@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import to_mx
-from tdev_core.accelerators.mlx.lazy import torch
-from tdev_core.accelerators.mlx.ops.aliasing import as_strided, native
+from tdev_core.accelerators.mlx.lazy import torch_api
+from tdev_core.accelerators.mlx.ops.aliasing import as_strided
 from tdev_core.accelerators.mlx.ops.memory import allocate, strides_of
 from tdev_core.accelerators.mlx.registry import op
 from tdev_core.accelerators.mlx.storage import allocation, contents
@@ -63,10 +63,7 @@ def set_strided(x: Tensor, source: Any, storage_offset: int, size: Any, stride: 
             f"setStorage: sizes {list(size)}, strides {list(stride)} and offset {storage_offset} need "
             f"{span * x.dtype.itemsize} bytes; the storage on device 'mlx' has {source.nbytes()} and cannot grow"
         )
-    fresh = torch._C._acc.create_empty_tensor((0,), x.dtype)
-    fresh = native("set_", "source_Storage_storage_offset")(
-        torch._C.DispatchKey.CPU, fresh, source, storage_offset, size, stride
-    )
+    fresh = torch_api.tensor_over(source, 0, x.dtype, size, stride, storage_offset)
     if not any(hasattr(source, n) for n in ("_mx", "_raw", "_host", "_later")):
         raise RuntimeError("this storage on device 'mlx' holds no data: tdev did not make it")
     contents.settle(source)

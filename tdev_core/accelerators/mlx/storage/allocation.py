@@ -13,7 +13,7 @@ from weakref import ref as _ref
 
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_torch
-from tdev_core.accelerators.mlx.lazy import mx, torch
+from tdev_core.accelerators.mlx.lazy import mx, torch, torch_api
 from tdev_core.accelerators.mlx.storage import capsules
 from tdev_core.accelerators.mlx.storage.capsules import NAME_AT, Shape
 from tdev_core.accelerators.mlx.storage.structs import Structs
@@ -56,7 +56,7 @@ def new(shape: Shape, dtype: Any, strides: Shape | None = None) -> torch.Tensor:
         steps = contiguous_strides(shape) if strides is None else strides
         nbytes = extent(shape, steps) * dtype.itemsize
         return capsules.at_address(free, shape, dtype, steps, nbytes)
-    _from_capsule = torch._C._from_dlpack
+    _from_capsule = torch_api.from_capsule
     return _from_capsule(struct.at(free))  # type: ignore[no-any-return]
 
 

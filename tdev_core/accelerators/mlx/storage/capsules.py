@@ -8,17 +8,22 @@
   again (`Struct.refillable`).
 * DLPack has no float8 and no 32-bit complex numbers; torch then takes a bare address (`at_address`).
 
+Structs and capsules are made by the public names of DLPack and of CPython. What is nobody's promise is where CPython
+keeps a capsule's name: it is looked at once, and without it every tensor takes a capsule of its own.
+
 Source: ``dlpack.h`` 1.0; ``aten/src/ATen/DLConvertor.cpp``; ``Objects/capsule.c`` of CPython.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from typing import Any
 
-from tdev_core.accelerators.mlx.lazy import torch
+from tdev_core.accelerators.mlx.lazy import torch, torch_api
 from tdev_core.accelerators.privateuse.dlpack import EXTENSION_DEVICE, NAME, ManagedTensor, capsule
+from tdev_core.internals import lose
 
 __all__ = ["NAME_AT", "Refillable", "Shape", "Struct", "at_address", "code_of"]
 
@@ -36,6 +41,9 @@ _POINTER = ctypes.sizeof(ctypes.c_void_p)
 _malloc = ctypes.pythonapi.PyMem_RawMalloc
 _malloc.restype = ctypes.c_void_p
 _malloc.argtypes = [ctypes.c_size_t]
+_is_valid = ctypes.pythonapi.PyCapsule_IsValid
+_is_valid.restype = ctypes.c_int
+_is_valid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 _KINDS = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), 0),
@@ -104,23 +112,41 @@ def _refillable(address: int) -> Refillable | None:
     """Put the struct at `address` in a capsule that can be consumed more than once; None where that cannot be.
 
     Making a capsule anew is a call through ctypes, a tenth of what an operator costs; writing the old name back is one
-    assignment. That takes the layout of CPython's capsules (header, pointer, name, context, destructor), which is looked
-    at here.
+    assignment. That takes the layout of CPython's capsules, which `_layout_is_known` has looked at.
     """
-    if sys.implementation.name != "cpython":
+    if sys.implementation.name != "cpython" or not _layout_is_known():
         return None
     made = capsule(address, _name)
-    pointer_at = id(made) + object.__basicsize__
-    pointer = ctypes.c_void_p.from_address(pointer_at)
-    name = ctypes.c_void_p.from_address(pointer_at + _POINTER)
-    if pointer.value != address or name.value != NAME_AT:
-        return None
-    return ctypes.c_void_p.from_address(address), name, made
+    return ctypes.c_void_p.from_address(address), _name_in(made), made
+
+
+def _name_in(made: Any) -> ctypes.c_void_p:
+    """Find the name in a capsule: CPython's header, the pointer, the name, the context, the destructor."""
+    return ctypes.c_void_p.from_address(id(made) + object.__basicsize__ + _POINTER)
+
+
+@functools.cache
+def _layout_is_known() -> bool:
+    """Tell whether the name of a capsule is where it is written: a name written there is the one that CPython reads.
+
+    Without it new tensors take longer, which is told once.
+    """
+    address, other = ctypes.addressof(_name), ctypes.create_string_buffer(b"tdev_other")
+    probe = capsule(address, _name)
+    known = type(probe).__basicsize__ >= object.__basicsize__ + 2 * _POINTER
+    if known:
+        name = _name_in(probe)
+        known = name.value == NAME_AT
+    if known:
+        name.value = ctypes.addressof(other)
+        known = bool(_is_valid(probe, other)) and not _is_valid(probe, _name)
+        name.value = NAME_AT
+    if not known:
+        lose("PyCapsule", "Each new tensor on device 'mlx' takes longer to make", "another layout")
+    return known
 
 
 def at_address(address: int, shape: Shape, dtype: Any, strides: Shape, nbytes: int) -> torch.Tensor:
     """Make a tensor over a storage of `nbytes` at `address`, without DLPack."""
-    storage = torch._C._construct_storage_from_data_pointer(address, torch.device("mlx", 0), nbytes)
-    empty = torch._C._acc.create_empty_tensor((0,), dtype)
-    set_ = torch.ops.aten.set_.source_Storage_storage_offset
-    return set_._op_dk(torch._C.DispatchKey.CPU, empty, storage, 0, shape, strides)  # type: ignore[no-any-return]
+    storage = torch_api.storage_over(address, nbytes, torch.device("mlx", 0))
+    return torch_api.tensor_over(storage, 0, dtype, shape, strides, 0)
