@@ -61,6 +61,7 @@ def after_torch(own: Iterable[str]) -> None:
     from tdev_core import backend, counters, settings
     from tdev_core.mirror import adoption as mirror
     from tdev_core.mirror import report, standins
+    from tdev_core.shims import serialization
 
     try:
         settings.check()
@@ -92,6 +93,8 @@ def after_torch(own: Iterable[str]) -> None:
     )
     mirror.install_finder("tdev", {*own, *tools})
     standins.teach_torchscript()
+    standins.allow_in_files()
+    serialization.register()
     if counters.enabled():
         report.print_at_exit()
 

@@ -8,7 +8,6 @@ in a dictionary). TorchScript is told of them where it keeps its own classes.
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import torch
@@ -76,11 +75,6 @@ def _device_arguments(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
             return (kind, kwargs.get("index"))
     torch.device(*args, **kwargs)  # raises torch's own error
     raise TypeError(f"unexpected arguments for device: {args} {kwargs}")
-
-
-def _reduced(stand_in: _StandIn) -> tuple[Any, tuple[bytes]]:
-    # As torch's own type: whoever reads the pickle may have torch alone.
-    return pickle.loads, (pickle.dumps(stand_in.real),)
 
 
 class _DeviceMeta(_StandIn):
@@ -189,3 +183,12 @@ def teach_torchscript() -> None:
     torchscript.know_classes(
         {device: "DeviceObjType", Generator: "_GeneratorType", Stream: "StreamObjType"}
     )
+
+
+def allow_in_files() -> None:
+    """Have ``torch.load(…, weights_only=True)`` accept ``tdev.device``, as it accepts ``torch.device``.
+
+    A file names the class, which translates where it is read. The other stand-ins are refused, as what they stand for is.
+    """
+    # By its name: a set of classes would take the stand-in for torch's, to which it is equal.
+    torch.serialization.add_safe_globals([(device, f"{device.__module__}.{device.__qualname__}")])

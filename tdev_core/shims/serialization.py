@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,9 +11,13 @@ from typing import Any
 
 import torch
 
+from tdev_core.backend import current
 from tdev_core.devices import ACCELERATORS, translate
 
-__all__ = ["map_location", "translated_tags"]
+__all__ = ["device", "map_location", "register", "translated_tags"]
+
+_OURS = frozenset({"mlx", "sim"})
+"""Device types that no torch knows by itself."""
 
 Storage = Any
 Locate = Callable[[Storage, str], Any]
@@ -79,11 +84,8 @@ _translating = ContextVar("translating", default=False)
 @contextmanager
 def translated_tags() -> Iterator[None]:
     """Inside, in this thread, loads that torch makes itself and without a ``map_location`` restore
-    storages as :func:`map_location` of None does.
-
-    Source: ``torch.serialization.register_package`` documentation.
-    """
-    _registered()
+    storages as :func:`map_location` of None does."""
+    register()
     token = _translating.set(True)
     try:
         yield
@@ -92,10 +94,36 @@ def translated_tags() -> Iterator[None]:
 
 
 @cache
-def _registered() -> None:
+def register() -> None:
+    """Have torch restore storages of the ``sim`` and ``mlx`` devices where there is none: on the active backend's device.
+
+    ``pickle.loads``, ``copy`` and ``torch.load`` of a library get here; :func:`map_location` is for ``tdev.load``. torch
+    alone would refuse such a storage; those of CUDA are left to it, which other libraries may rely on.
+
+    Source: ``torch.serialization.register_package`` documentation.
+    """
     # Before CUDA's (20), which raises. Two of one priority would be compared, and functions cannot be.
-    torch.serialization.register_package(19, lambda storage: None, _while_translating)
+    torch.serialization.register_package(19, lambda storage: None, _restore)
+    torch.serialization.add_safe_globals([device])
+    if current().value in _OURS:
+        copyreg.pickle(torch.device, _reduced)
 
 
-def _while_translating(storage: Storage, tag: str) -> Any:
-    return _by_tag(storage, tag) if _translating.get() else None
+def _restore(storage: Storage, tag: str) -> Any:
+    ours = tag.partition(":")[0] in _OURS
+    return _by_tag(storage, tag) if ours or _translating.get() else None
+
+
+def device(kind: str, index: int | None) -> torch.device:
+    """Make the device that a ``sim`` or ``mlx`` device in a file means here; files name this function."""
+    if kind == current().value:
+        return torch.device(kind) if index is None else torch.device(kind, index)
+    where = translate(kind if index is None else f"{kind}:{index}")
+    if not isinstance(where, torch.device):
+        raise ValueError(f"{kind!r} in a file is no device")
+    return where
+
+
+def _reduced(value: torch.device) -> Any:
+    # torch's own way names the type, which a torch without that device refuses.
+    return (device, (value.type, value.index)) if value.type in _OURS else value.__reduce__()

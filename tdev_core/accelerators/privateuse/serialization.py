@@ -2,9 +2,9 @@
 
 ``torch.save``, ``torch.load``, ``pickle`` and ``deepcopy`` need nothing here: they go through the
 storage methods (``tdev_core.accelerators.privateuse.storages``) and torch's own package for ``PrivateUse1``. A file
-saved from ``sim:0`` is tagged ``sim:0``: a torch without the device loads it with
-``map_location="cpu"``, and without one says "don't know how to restore data location … (tagged with
-sim:0)".
+saved from ``sim:0`` is tagged ``sim:0``: with tdev on another backend it is loaded to that backend's device
+(``tdev_core.shims.serialization``); torch alone loads it with ``map_location="cpu"``, and without one says
+"don't know how to restore data location … (tagged with sim:0)".
 
 ``torch.multiprocessing`` shares CPU tensors and CUDA tensors between processes. A device whose
 ``Storages`` shares memory with the host is shared likewise; see :func:`install`.
