@@ -96,7 +96,7 @@ def manual_seed(seed: int, index: int) -> None:
     generator = _generators[index]
     frame = sys._getframe(1)
     for _ in range(3):  # this call comes through the accelerator and the device module
-        if frame.f_globals.get("__name__") == torch.random.__name__:
+        if frame.f_globals.get("__name__") == torch.manual_seed.__module__:
             generator.seeded_by_torch(seed)
             return
         if frame.f_back is None:

@@ -1,0 +1,319 @@
+"""Private parts of torch: which file uses which, and what a program meets where one is gone.
+
+A part that goes must cost what stands on it and nothing else: ``import tdev`` and the rest work, with one line that
+says what does not. What no device of ours can be made without ends the program with one paragraph instead, on those
+backends alone.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import tdev_core
+from tdev_core import errors
+from tdev_core.errors import InternalsWarning
+from tdev_core.internals import relying_on
+from tests.forkserver import COMPILER, environment, python
+from tests.ground.private_parts import private_parts
+
+ANYWHERE = {
+    ".__closure__": "of Python's data model",
+    ".__code__": "of Python's data model",
+    "._cdata": "tells C++ objects apart; torch's own Python code does it so",
+    "._fields": "of a named tuple: documented",
+    "._getframe": "documented, for CPython",
+    "._make": "of a named tuple: documented",
+    "._schema": "of an operator, the only way to its arguments",
+    "torch._ops": "the class of torch.ops.aten.add.Tensor has no other name",
+    "torch.utils._pytree": "torch.utils.pytree is not in every torch that a mirror imports on",
+    # operators, whose names are stored in files and stay
+    "._local_scalar_dense": "an operator",
+    "._neg_view": "an operator",
+    "._nested_view_from_buffer": "an operator",
+    "._scaled_dot_product_attention_math": "an operator",
+    "._sparse_compressed_tensor_unsafe": "an operator",
+    "._sparse_coo_tensor_with_dims_and_tensors": "an operator",
+    "._to_copy": "an operator",
+}
+"""What any file may use, and why."""
+
+LISTED: dict[str, tuple[str, str]] = {
+    "accelerators/instances.py": ("what a build has, asked when a stream is pickled", "._has_cuda"),
+    "accelerators/mlx/collectives/connected.py": (
+        "a work of our own for a collective; asked for in init_process_group",
+        "._create_work_from_future ._device_types ._distributed_c10d",
+    ),
+    "accelerators/mlx/collectives/host_copies.py": ("the class of a script object", "._type"),
+    "accelerators/mlx/compiler/backend.py": (
+        "the backend 'mlx' of torch.compile, as torch's own backends are made; asked for when it compiles",
+        "torch._dynamo torch._functorch",
+    ),
+    "accelerators/mlx/compiler/joint.py": ("of that backend", "torch._decomp torch._functorch"),
+    "accelerators/mlx/dispatch/derive.py": (
+        "which in-place operators there are; only import makes torch.ops tell",
+        "._jit_get_schemas_for_operator",
+    ),
+    "accelerators/mlx/dispatch/fallback.py": ("registered by torch_api under this name", "._cpu"),
+    "accelerators/privateuse/compiling.py": ("Inductor's door; guarded", "torch._dynamo"),
+    "accelerators/privateuse/process_group.py": (
+        "gloo for a device of ours; asked for at a collective",
+        "._device_types ._get_backend ._register_backend ._type",
+    ),
+    "accelerators/privateuse/storages.py": ("replaced where torch has it", "._write_file"),
+    "accelerators/privateuse/torch_api.py": (
+        "the one file that makes devices; looked at before use, refused in one paragraph",
+        "._ExcludeDispatchKeyGuard ._acc ._autograd ._construct_storage_from_data_pointer ._dispatch_get_all_op_names "
+        "._dispatch_has_kernel_for_dispatch_key ._from_dlpack ._functorch "
+        "._generate_storage_methods_for_privateuse1_backend ._get_privateuse1_backend_name ._len_torch_dispatch_stack "
+        "._op_dk ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
+        "._swap_data_ptr_",
+    ),
+    "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
+    "attention/flex.py": ("indexing by tensors under vmap; asked for at a call", "torch._dynamo"),
+    "codemod/engine/analysis/parsing.py": ("of LibCST: one statement's code", "._codegen"),
+    "compiler/compile.py": ("torch.compiler.list_backends has no list of all", "torch._dynamo"),
+    "compiler/dynamo.py": ("teaches torch.compile; guarded", "._FrameAction ._FrameExecStrategy torch._C"),
+    "compiler/dynamo_calls.py": (
+        "teaches torch.compile; guarded", "._type_dispatch_impl ._type_handlers torch._dynamo",
+    ),
+    "compiler/dynamo_devices.py": ("teaches torch.compile; guarded", "torch._dynamo"),
+    "compiler/dynamo_shims.py": ("teaches torch.compile; guarded by install", "torch._dynamo"),
+    "compiler/dynamo_streams.py": ("teaches torch.compile; guarded", "torch._dynamo"),
+    "compiler/exported.py": ("a shim's factory; guarded by install", "torch.fx.graph_module._CodeOnlyModule"),
+    "compiler/jit.py": ("graphs of scripts: asked for at a call", "._c ._get_method ._jit_pass_inline ._method_names"),
+    "cuda/backends.py": ("the enums that torch.backends.cuda hands out", "._BlasBackend ._BlasBackends ._LinalgBackend"),
+    "cuda/gds.py": ("of a typed storage, without its warning", "._untyped_storage"),
+    "cuda/graphs/callables.py": ("refuses modules with hooks, as torch does", "._backward_hooks ._forward_hooks ._forward_pre_hooks"),
+    "cuda/graphs/cuda_graph.py": ("a type, for annotations", "._POOL_HANDLE"),
+    "cuda/graphs/recording.py": (
+        "replays operators below autograd; asked for at a capture",
+        "._AutoDispatchBelowAutograd ._DisableAutocast torch.utils._python_dispatch",
+    ),
+    "cuda/memory/history.py": (
+        "sees allocations in a dispatch mode; asked for when history is recorded",
+        "._functorch ._get_current_dispatch_mode_stack ._python_dispatch torch.utils._python_dispatch",
+    ),
+    "cuda/rng.py": ("mps has no public name for its generator", "._get_default_mps_generator"),
+    "distributed/host_copies.py": ("the class of a script object", "._type"),
+    "distributed/parallel.py": (
+        "DataParallel's own protocol, on one device",
+        "._buffers ._modules ._pytree ._replicate_for_data_parallel torch.nn.parallel.replicate._replicatable_module",
+    ),
+    "distributed/sync_batch_norm.py": (
+        "the base class that torch documents for subclasses", "._BatchNorm ._check_input_dim ._check_non_zero_input_channels",
+    ),
+    "shims/loading.py": ("pins what a loader gives; asked for at a call", "torch.utils.data._utils"),
+    "shims/tensortypes.py": ("the default device that torch keeps", "._GLOBAL_DEVICE_CONTEXT ._typed_storage"),
+    "torchscript.py": (
+        "the one file that knows TorchScript's tables; guarded",
+        "._python_cu ._script_classes torch.jit._builtins torch.jit._state",
+    ),
+}  # fmt: skip
+"""Each further use: the file, why it does without a public name and what guards it, the parts."""
+
+
+def test_private_parts_are_used_where_they_are_listed_and_nowhere_else() -> None:
+    used = private_parts(Path(tdev_core.__file__).parent)
+    found = {path.partition("/")[2]: parts - set(ANYWHERE) for path, parts in used.items()}
+    listed = {path: set(parts.split()) for path, (_, parts) in LISTED.items()}
+    assert {path: parts for path, parts in found.items() if parts} == listed
+    assert set(ANYWHERE) <= set[str]().union(*used.values()), "listed and used nowhere"
+
+
+def test_a_new_use_is_found(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "uses.py").write_text(
+        "import torch._lazy.config\nfrom torch.jit import _state, script\nfrom torch import nn\n"
+        "x = nn._reduction\ny = getattr(torch, '_VF')\nx._mine = 1\nprint(x._mine, f.__code__, torch.__dict__)\n"
+    )
+    assert private_parts(package) == {
+        "package/uses.py": {"torch._lazy", "torch.jit._state", "._reduction", "._VF", ".__code__"}
+    }
+
+
+def test_what_fails_inside_is_told_once_and_what_follows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "_warned", set())
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            with relying_on("torch._part", "A thing does not work"):
+                raise KeyError("x")
+    (told,) = caught
+    assert told.category is InternalsWarning
+    assert "has no torch._part" in str(told.message) and "(KeyError: 'x'). A thing does not" in str(told.message)
+    with pytest.raises(KeyboardInterrupt), relying_on("torch._part", "…"):
+        raise KeyboardInterrupt
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A part that is taken away before tdev is imported, and what must be told of it; nothing where it is only passed over.
+
+    ``after`` gives torch back what it cannot do without itself, once tdev has been imported.
+    """
+
+    how: str
+    told: str
+    backends: tuple[str, ...] = ("cpu", "sim", "mlx")
+    after: str = ""
+
+
+_FOR_TORCH_ALONE = """
+import sys
+import torch.jit._builtins as b
+register = b._register_builtin
+def for_torch_alone(*given):
+    if sys._getframe(1).f_globals["__name__"].startswith("tdev"):
+        raise TypeError("takes one argument more")
+    register(*given)
+b._register_builtin = for_torch_alone
+"""
+"""torch's operators are registered by it too."""
+
+BROKEN = {
+    "frames": Broken(
+        "import torch._C._dynamo; del torch._C._dynamo.eval_frame.set_code_exec_strategy",
+        "torch._C._dynamo.eval_frame",
+    ),
+    "frames, in another shape": Broken(
+        "import torch._C._dynamo; torch._C._dynamo.eval_frame._FrameAction = None",
+        "torch._C._dynamo.eval_frame",
+    ),
+    "builtins of scripts": Broken(_FOR_TORCH_ALONE, "torch.jit._builtins"),
+    "classes of scripts": Broken("import torch.jit._state as m; del m._script_classes", "torch.jit._state"),
+    "type of a generator": Broken("del torch._C._GeneratorType", "torch.jit._state"),
+    "functions of scripts": Broken("del torch._C.CompilationUnit.get_functions", "torch.jit._state._python_cu"),
+    "tables of the compiler": Broken(
+        "from types import MappingProxyType; from torch._dynamo.variables import builder as m\n"
+        "m.SourcelessBuilder._type_handlers = MappingProxyType(m.SourcelessBuilder._type_handlers)",
+        "torch._dynamo (calls)",
+    ),
+    "a table made anew each time": Broken(
+        "from torch._dynamo.variables import builder as m; f = m.VariableBuilder._type_dispatch_impl\n"
+        "m.VariableBuilder._type_dispatch_impl = staticmethod(lambda trace_numpy: dict(f(trace_numpy)))",
+        "torch._dynamo (calls)",
+    ),
+    "current device of the compiler": Broken(
+        "from torch._dynamo.variables import torch as m; del m.constant_fold_functions_need_guards",
+        "torch._dynamo (devices)", ("sim",),
+    ),
+    "streams of the compiler": Broken("import torch._dynamo.variables.streams as m; del m.StreamVariable.call_method", ""),
+    "tensors of the compiler": Broken("import torch._dynamo.variables.tensor as m; del m.TensorVariable.method_new_tensor", ""),
+    "code of graph modules": Broken(
+        "import torch.fx.graph_module as g; code_only = g._CodeOnlyModule; del g._CodeOnlyModule",
+        "torch.fx._symbolic_trace.Tracer.trace", after="g._CodeOnlyModule = code_only",
+    ),
+    "recomputation": Broken(
+        "import torch._prims.rng_prims as m; m.run_and_save_rng_state.python_key_table = {}",
+        "torch._prims.rng_prims", ("sim", "mlx"),
+    ),
+    "recomputation, kernels": Broken(
+        "import torch._prims.rng_prims as m; del m.run_with_rng_state", "torch._prims.rng_prims", ("sim", "mlx")
+    ),
+    "Inductor": Broken(
+        "import torch._inductor.compile_fx as m; del m.compile_fx", "torch._inductor.compile_fx.compile_fx", ("sim", "mlx")
+    ),
+    "seeding": Broken("del torch.random._seed_custom_device", ""),
+    "kinds of tensors": Broken("del torch._tensor_classes", "", ("sim", "mlx")),
+    "layout of capsules": Broken(
+        "from tdev_core.accelerators.mlx.storage import capsules; capsules._POINTER *= 2", "PyCapsule", ("mlx",)
+    ),
+}  # fmt: skip
+
+REST = """
+assert tdev.__version__ == torch.__version__
+x = tdev.ones(2, 3, device="cuda", requires_grad=True)
+(x * 2).sum().backward()
+assert x.grad.tolist() == [[2.0] * 3] * 2 and x.grad.device == x.device
+assert tdev.device("cuda").type == tdev.device_type()
+with tdev.autocast("cuda", dtype=tdev.bfloat16):
+    assert (x @ x.t()).dtype is tdev.bfloat16
+scripted = tdev.jit.script(tdev.nn.Linear(3, 2))
+assert scripted(tdev.ones(1, 3)).shape == (1, 2)
+seen = tdev.compile(lambda x: (x + tdev.ones(3, device="cuda")).relu(), backend="aot_eager")(x.detach())
+assert seen.tolist() == [[2.0] * 3] * 2
+import torch._prims.rng_prims, torch._inductor.compile_fx
+tdev.shims.uninstall()
+print("works")
+"""
+
+
+def _run(how: str, backend: str, after: str = "") -> tuple[int, str, str]:
+    env = environment(TDEV_BACKEND=backend, TDEV_NATIVE="0", TDEV_SIM_DEVICES="2")
+    code = f"import torch\n{how}\nimport tdev\n{after}\n{REST}"
+    done = python("-c", code, env=env, preload=COMPILER)
+    return done.returncode, done.stdout, done.stderr
+
+
+def _told(text: str) -> list[str]:
+    """Parts that a program was told of, each with the sentence around it checked."""
+    lines = [line for line in text.splitlines() if "InternalsWarning: " in line]
+    for line in lines:
+        assert " as this version of tdev knows it (" in line and "; everything else works." in line
+    return sorted(line.partition(" has no ")[2].partition(" as this version")[0] for line in lines)
+
+
+def _backends() -> list[str]:
+    return ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
+
+
+@pytest.mark.parametrize("backend", _backends())
+def test_with_all_parts_there_nothing_is_told(backend: str) -> None:
+    status, printed, told = _run("", backend)
+    assert (status, printed) == (0, "works\n"), told
+    assert not _told(told)
+
+
+@pytest.mark.parametrize("backend", _backends())
+def test_all_parts_that_are_gone_at_once_cost_what_stands_on_them_alone(backend: str) -> None:
+    gone = {broken.told: broken for broken in BROKEN.values() if backend in broken.backends}
+    how = "\n".join(broken.how for broken in gone.values())
+    after = "\n".join(broken.after for broken in gone.values())
+    status, printed, told = _run(how, backend, after)
+    assert (status, printed) == (0, "works\n"), told[-3000:]
+    assert _told(told) == sorted(filter(None, gone))
+
+
+CASES = [
+    (name, backend) for name in BROKEN for backend in BROKEN[name].backends if backend in _backends()
+]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("name", "backend"), CASES)
+def test_a_part_that_is_gone_costs_what_stands_on_it_alone(name: str, backend: str) -> None:
+    broken = BROKEN[name]
+    status, printed, told = _run(broken.how, backend, broken.after)
+    assert (status, printed) == (0, "works\n"), told[-3000:]
+    assert _told(told) == [broken.told][: len(broken.told)]
+
+
+NEEDED = {
+    "experimental device": "del torch._C._acc",
+    "hooks in another shape": "torch._C._acc.PrivateUse1Hooks = type('Hooks', (), {})",
+    "kernels without dispatch": "del torch.ops.aten.as_strided.default._op_dk",
+    "storages": "torch._C._construct_storage_from_data_pointer = lambda address, device, n: torch.UntypedStorage(n)",
+    "registration": "import torch.utils.backend_registration as m; del m._setup_privateuseone_for_python_backend",
+    "registration in another shape": (
+        "import torch.utils.backend_registration as m; m._setup_privateuseone_for_python_backend = lambda name: None"
+    ),
+}
+
+
+@pytest.mark.parametrize("how", NEEDED.values(), ids=NEEDED.keys())
+def test_without_what_a_device_is_made_of_it_is_refused_in_one_paragraph(how: str) -> None:
+    status, printed, told = _run(how, "sim")
+    assert (status, printed) == (2, ""), told[-3000:]
+    assert told.startswith("tdev: the devices 'sim' and 'mlx' stand on experimental parts of torch")
+    assert told.count("\n") == 1 and "Set TDEV_BACKEND=cpu" in told
+
+
+def test_the_cpu_backend_needs_none_of_it() -> None:
+    status, printed, told = _run(";".join(how for how in NEEDED.values() if how.startswith("del")), "cpu")
+    assert (status, printed, _told(told)) == (0, "works\n", []), told
