@@ -22,7 +22,7 @@ from tdev_core.backend import Backend, current
 from tdev_core.mirror import versions
 from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.mirror.metadata import with_metadata
-from tdev_core.mirror.module import MISSING, STATE, MirrorModule, State
+from tdev_core.mirror.module import MISSING, MirrorModule, State, become
 from tdev_core.shims import calls
 
 __all__ = ["AliasFinder", "MirrorModule", "adopt", "install_finder", "load"]
@@ -79,7 +79,7 @@ def adopt(
         torchscript.know_functions(
             {namespace[key]: op for key, op in script.items() if key in namespace}
         )
-    namespace[STATE] = State(
+    state = State(
         original_module,
         frozenset((*kept, *extra)),
         {} if at_home or elsewhere is None else dict(elsewhere),
@@ -87,7 +87,7 @@ def adopt(
         generated_from,
         frozenset(tools),
     )
-    module.__class__ = MirrorModule
+    become(module, state)
     if source == "torch" and versions.differs(generated_from):
         finder_of(name).look_for_lost(generated_from)
 

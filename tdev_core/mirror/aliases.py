@@ -15,7 +15,7 @@ from tdev_core.backend import Backend, current
 from tdev_core.compiler import dynamo
 from tdev_core.cuda import binding_names
 from tdev_core.mirror import versions
-from tdev_core.mirror.module import STATE, MirrorModule, State
+from tdev_core.mirror.module import State, become
 
 __all__ = ["AliasFinder", "finder_of", "install_finder"]
 
@@ -57,13 +57,14 @@ class AliasFinder(MetaPathFinder):
             own = binding_names.NAMES
         if not lost and not own:
             return module
-        stand_in = MirrorModule(self.prefix + module.__name__[len("torch.") :], module.__doc__)
+        stand_in = ModuleType(self.prefix + module.__name__[len("torch.") :], module.__doc__)
         namespace = stand_in.__dict__
         for key in ("__all__", "__file__", "__path__"):
             if hasattr(module, key):
                 namespace[key] = getattr(module, key)
-        namespace[STATE] = State(
-            module, frozenset(), dict(own), lost, self.generated_from, frozenset()
+        become(
+            stand_in,
+            State(module, frozenset(), dict(own), lost, self.generated_from, frozenset()),
         )
         return stand_in
 

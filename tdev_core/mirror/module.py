@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import operator
 import sys
 from collections.abc import Iterable, Mapping
 from types import ModuleType
@@ -11,10 +12,13 @@ from typing import Any
 from tdev_core.mirror import versions
 from tdev_core.mirror.suggest import NoSuchName
 
-__all__ = ["MISSING", "STATE", "MirrorModule", "State"]
+__all__ = ["MISSING", "STATE", "MirrorModule", "State", "become"]
 
 STATE = "__tdev_mirror__"
 """Where a mirror keeps its :class:`State`."""
+
+_SOURCE = "__tdev_source__"
+"""Where it keeps the torch module behind it."""
 
 MISSING = object()
 
@@ -43,7 +47,12 @@ class State:
 
 
 class MirrorModule(ModuleType):
-    """A module whose own names are the routed ones; all others are its torch module's."""
+    """A module whose own names are the routed ones; all others are its torch module's.
+
+    Functions, classes and constants of torch are read through at each access, so that whoever replaces one in torch for a while
+    (``mock.patch("torch.relu")``) replaces it here. From the second access on that is a property of the mirror's own
+    class, made of C alone: it costs a second look into a dictionary. Submodules are kept.
+    """
 
     # A module's own lookup, called from a class that has __getattr__, takes three times as long as
     # the plain one. They differ in what is raised for a missing name, which is ours to say.
@@ -75,11 +84,10 @@ class MirrorModule(ModuleType):
             raise NoSuchName(state.source, name)
         if isinstance(value, ModuleType):
             value = _mirrored(value)
-        elif not callable(value) or not _is_torchs(value):
-            return (
-                value  # a flag, or what a program has put there for a while: read at every access
-            )
-        self.__dict__[name] = value
+            self.__dict__[name] = value
+        elif _is_torchs(value if callable(value) else type(value)):
+            # Neither a flag nor what a program has put there for a while, in the place of a submodule perhaps.
+            setattr(type(self), name, property(operator.attrgetter(f"{_SOURCE}.{name}")))
         return value
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -88,9 +96,9 @@ class MirrorModule(ModuleType):
             super().__setattr__(name, value)
         elif isinstance(value, ModuleType) and value.__name__ == f"{self.__name__}.{name}":
             _bind_submodule(self, state, name, value)
-        elif _is_own(state, name) or getattr(state.source, name, MISSING) is value:
+        elif _is_own(state, name):
             super().__setattr__(name, value)
-        else:
+        elif getattr(state.source, name, MISSING) is not value:
             _set_in_torch(self, state, name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -104,6 +112,14 @@ class MirrorModule(ModuleType):
     def __dir__(self) -> Iterable[str]:
         state: State = self.__dict__[STATE]
         return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
+
+
+def become(module: ModuleType, state: State) -> None:
+    """Turn ``module``, whose own names are there, into the mirror that ``state`` describes."""
+    module.__dict__[STATE] = state
+    module.__dict__[_SOURCE] = state.source
+    # A class of its own, for its properties.
+    module.__class__ = type(MirrorModule.__name__, (MirrorModule,), {"__module__": __name__})
 
 
 def _is_own(state: State, name: str) -> bool:

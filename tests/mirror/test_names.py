@@ -134,7 +134,9 @@ print(json.dumps(changed))
     env = {**os.environ, "PYTHONPATH": f"{root}:{root / 'generated'}"}
     done = python("-c", code, str(root / "catalog.json"), cwd=root, env=env)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.strip().splitlines()[-1] == "[]"
+    # What torch.serialization.add_safe_globals adds to: tdev.device, and devices that torch alone cannot make.
+    allowed = '["torch._weights_only_unpickler._marked_safe_globals_set"]'
+    assert done.stdout.strip().splitlines()[-1] == allowed
 
 
 @pytest.mark.parametrize(

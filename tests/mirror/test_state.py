@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 from unittest import mock
 
@@ -187,13 +189,34 @@ def test_reloading_keeps_state_and_identity() -> None:
     run(code)
 
 
-def test_what_a_program_puts_into_torch_for_a_while_is_not_kept() -> None:
-    """The first read of a name may happen under a patch."""
-    vars(tdev).pop("sigmoid", None)
-    with mock.patch("torch.sigmoid", return_value="patched"):
-        assert tdev.sigmoid(1) == "patched"
-    assert tdev.sigmoid is torch.sigmoid
-    with mock.patch.object(torch, "sigmoid", lambda x: "replaced"):
-        vars(tdev).pop("sigmoid")
-        assert tdev.sigmoid(1) == "replaced"
-    assert tdev.sigmoid is torch.sigmoid
+@pytest.mark.parametrize("read_before", [False, True])
+@pytest.mark.parametrize("name", ["sigmoid", "nn.functional.gelu", "nn.Linear", "linalg.norm"])
+def test_what_a_program_puts_into_torch_for_a_while_is_seen_and_not_kept(
+    name: str, read_before: bool
+) -> None:
+    def read(root: Any) -> Any:
+        return operator.attrgetter(name)(root)
+
+    owner, _, last = f"tdev.{name}".rpartition(".")
+    mirror = type(importlib.import_module(owner))  # what a mirror has read is a property of its class
+    if read_before:
+        read(tdev)
+        assert mirror is ModuleType or isinstance(vars(mirror)[last], property)
+    elif last in vars(mirror):
+        delattr(mirror, last)
+    before = read(torch)
+    with mock.patch(f"torch.{name}", return_value="patched"):
+        assert read(tdev) is read(torch) is not before and read(tdev)(1) == "patched"
+    assert read(tdev) is read(torch) is before
+    with mock.patch(f"torch.{name}", lambda x: "replaced"):
+        assert read(tdev)(1) == "replaced"
+    assert read(tdev) is before
+
+
+def test_setting_what_is_set_already_keeps_no_copy() -> None:
+    tdev.backends.cudnn.enabled = tdev.backends.cudnn.enabled
+    with tdev.backends.cudnn.flags(enabled=not torch.backends.cudnn.enabled):
+        assert tdev.backends.cudnn.enabled is torch.backends.cudnn.enabled
+    tdev.sigmoid = torch.sigmoid
+    with mock.patch("torch.sigmoid") as fake:
+        assert tdev.sigmoid is fake
