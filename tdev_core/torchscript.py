@@ -14,7 +14,7 @@ import torch
 
 from tdev_core.internals import relying_on
 
-__all__ = ["compiled_functions", "know_classes", "know_functions"]
+__all__ = ["compiled_class", "compiled_functions", "know_classes", "know_functions"]
 
 
 def know_functions(operators: Mapping[Any, str]) -> None:
@@ -52,3 +52,16 @@ def compiled_functions() -> list[Any]:
         unit: Any = _state._python_cu
         functions = list(unit.get_functions())
     return functions
+
+
+def compiled_class(kind: type) -> str | None:
+    """Return the qualified name of a scripted class; None where it is not one."""
+    known: Any = None
+    with relying_on(
+        "torch.jit._state._get_script_class",
+        "Devices that the methods of a scripted class name are not translated",
+    ):
+        from torch.jit import _state
+
+        known = _state._get_script_class(kind)
+    return None if known is None else str(known.qualified_name())

@@ -64,8 +64,8 @@ def _graphs(scripted: Any) -> list[Any]:
 def _classes(scripted: Any) -> list[str]:
     if not isinstance(scripted, type):
         return []
-    kind: Any = torch.jit._state._get_script_class(scripted)
-    return [] if kind is None else [kind.qualified_name()]
+    name = torchscript.compiled_class(scripted)
+    return [] if name is None else [name]
 
 
 def load(

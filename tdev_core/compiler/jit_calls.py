@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import torch
+from tdev_core import torchscript
 
 __all__ = ["called", "nodes"]
 
@@ -29,8 +29,7 @@ def called(graphs: Iterable[Any], classes: Iterable[str] = ()) -> Iterator[Any]:
         graphs: ``torch._C.Graph`` objects.
         classes: the qualified names of classes whose methods count as called.
     """
-    unit: Any = torch.jit._state._python_cu
-    functions = {function.qualified_name: function for function in unit.get_functions()}
+    functions = {f.qualified_name: f for f in torchscript.compiled_functions()}
     methods: dict[str, list[str]] = {}
     for name in functions:
         methods.setdefault(name.rpartition(".")[0], []).append(name)

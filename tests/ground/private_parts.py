@@ -50,7 +50,9 @@ def _used(tree: ast.Module, defined: set[str]) -> Iterator[str]:
                 yield f".{name}"
             case ast.Attribute(attr=name) if _is_private(name) and name not in defined:
                 yield f".{name}"
-            case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(str(name)), *_]):
+            case ast.Call(
+                func=ast.Name(id="getattr" | "hasattr"), args=[_, ast.Constant(str(name)), *_]
+            ):
                 if _is_private(name) and name not in defined:
                     yield f".{name}"
             case _:

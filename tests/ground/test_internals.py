@@ -25,9 +25,7 @@ ANYWHERE = {
     ".__closure__": "of Python's data model",
     ".__code__": "of Python's data model",
     "._cdata": "tells C++ objects apart; torch's own Python code does it so",
-    "._fields": "of a named tuple: documented",
     "._getframe": "documented, for CPython",
-    "._make": "of a named tuple: documented",
     "._schema": "of an operator, the only way to its arguments",
     "torch._ops": "the class of torch.ops.aten.add.Tensor has no other name",
     "torch.utils._pytree": "torch.utils.pytree is not in every torch that a mirror imports on",
@@ -73,6 +71,7 @@ LISTED: dict[str, tuple[str, str]] = {
         "._op_dk ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
         "._swap_data_ptr_",
     ),
+    "accelerators/sim/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "attention/flex.py": ("indexing by tensors under vmap; asked for at a call", "torch._dynamo"),
     "codemod/engine/analysis/parsing.py": ("of LibCST: one statement's code", "._codegen"),
@@ -111,7 +110,7 @@ LISTED: dict[str, tuple[str, str]] = {
     "shims/tensortypes.py": ("the default device that torch keeps", "._GLOBAL_DEVICE_CONTEXT ._typed_storage"),
     "torchscript.py": (
         "the one file that knows TorchScript's tables; guarded",
-        "._python_cu ._script_classes torch.jit._builtins torch.jit._state",
+        "._get_script_class ._python_cu ._script_classes torch.jit._builtins torch.jit._state",
     ),
 }  # fmt: skip
 """Each further use: the file, why it does without a public name and what guards it, the parts."""
@@ -137,7 +136,9 @@ def test_a_new_use_is_found(tmp_path: Path) -> None:
     }
 
 
-def test_what_fails_inside_is_told_once_and_what_follows_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_fails_inside_is_told_once_and_what_follows_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(errors, "_warned", set())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -146,7 +147,9 @@ def test_what_fails_inside_is_told_once_and_what_follows_runs(monkeypatch: pytes
                 raise KeyError("x")
     (told,) = caught
     assert told.category is InternalsWarning
-    assert "has no torch._part" in str(told.message) and "(KeyError: 'x'). A thing does not" in str(told.message)
+    assert "has no torch._part" in str(told.message) and "(KeyError: 'x'). A thing does not" in str(
+        told.message
+    )
     with pytest.raises(KeyboardInterrupt), relying_on("torch._part", "…"):
         raise KeyboardInterrupt
 
@@ -281,7 +284,10 @@ def test_all_parts_that_are_gone_at_once_cost_what_stands_on_them_alone(backend:
 
 
 CASES = [
-    (name, backend) for name in BROKEN for backend in BROKEN[name].backends if backend in _backends()
+    (name, backend)
+    for name in BROKEN
+    for backend in BROKEN[name].backends
+    if backend in _backends()
 ]
 
 
@@ -315,5 +321,7 @@ def test_without_what_a_device_is_made_of_it_is_refused_in_one_paragraph(how: st
 
 
 def test_the_cpu_backend_needs_none_of_it() -> None:
-    status, printed, told = _run(";".join(how for how in NEEDED.values() if how.startswith("del")), "cpu")
+    status, printed, told = _run(
+        ";".join(how for how in NEEDED.values() if how.startswith("del")), "cpu"
+    )
     assert (status, printed, _told(told)) == (0, "works\n", []), told

@@ -78,7 +78,10 @@ def _require() -> None:
             operator.attrgetter(name)(_C)
         except AttributeError as error:
             raise _cannot(f"no torch._C.{name}") from error
-    for name in ("_setup_privateuseone_for_python_backend", "_generate_storage_methods_for_privateuse1_backend"):
+    for name in (
+        "_setup_privateuseone_for_python_backend",
+        "_generate_storage_methods_for_privateuse1_backend",
+    ):
         if not hasattr(backend_registration, name):
             raise _cannot(f"no torch.utils.backend_registration.{name}")
     if not hasattr(torch.ops.aten.as_strided.default, "_op_dk"):

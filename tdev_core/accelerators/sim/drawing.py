@@ -65,7 +65,9 @@ def _with_generator(op: OpOverload) -> Callable[..., Any] | None:
     if _GENERATOR in names:
         return op
     packet = op.overloadpacket
-    wanted = {(a.name, str(a.type)) for a in op._schema.arguments} | {(_GENERATOR, "Optional[Generator]")}
+    wanted = {(a.name, str(a.type)) for a in op._schema.arguments} | {
+        (_GENERATOR, "Optional[Generator]")
+    }
     for name in packet.overloads():
         other: OpOverload = getattr(packet, name)
         if {(a.name, str(a.type)) for a in other._schema.arguments} == wanted:
