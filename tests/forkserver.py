@@ -113,7 +113,7 @@ def start(
 
 
 def ranks(
-    *arguments: str, env: Mapping[str, str], preload: tuple[str, ...] = (), timeout: float = 150
+    *arguments: str, env: Mapping[str, str], preload: tuple[str, ...] = (), timeout: float = 300
 ) -> list[subprocess.CompletedProcess[str]]:
     """Run ``python ARGUMENTS`` as the two ranks that torchrun would start, to their ends."""
     with socket.socket() as probe:
@@ -223,7 +223,7 @@ class _Forked(Program):
             request.seek(0)
             fds = [f.fileno() for f in (request, *files, theirs)]
             socket.send_fds(control, [b"fork"], fds)
-        self._known_pid = self._answer(60)
+        self._known_pid = self._answer(300)  # the first to ask waits for the imports, on a busy machine for long
 
     def _answer(self, timeout: float) -> int:
         self._reply.settimeout(timeout)
