@@ -1,7 +1,7 @@
 """Hatchling's build hook: compile tdev_core/shims/_calls.c with the rest, where a C compiler is.
 
-Without one, or with TDEV_PURE=1 in the environment, the distribution is pure Python, whose calls take
-longer (see tdev_core/shims/calls.py).
+Without one, on a free-threaded Python, or with TDEV_PURE=1 in the environment, the distribution is pure
+Python, whose calls take longer (see tdev_core/shims/calls.py).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -43,7 +44,9 @@ class CallsHook(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         package = Path(self.root, _PACKAGE)
-        if os.environ.get("TDEV_PURE") == "1":
+        # The module relies on the global interpreter lock; calls.py would not import it.
+        unlocked = sysconfig.get_config_var("Py_GIL_DISABLED")
+        if os.environ.get("TDEV_PURE") == "1" or unlocked:
             if version == "editable":
                 (package / f"{_NAME}{EXTENSION_SUFFIXES[0]}").unlink(missing_ok=True)
             return

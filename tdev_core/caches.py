@@ -252,7 +252,8 @@ def _judge(path: Path, info: os.stat_result) -> None:
         raise Refused(path, f"it belongs to user {info.st_uid}, not to you ({os.geteuid()})")
     if info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         mode = stat.S_IMODE(info.st_mode)
-        raise Refused(path, f"others than you may write to it (its mode is {mode:04o})")
+        why = f"others than you may write to it (its mode is {mode:04o}; chmod go-w ends that)"
+        raise Refused(path, why)
 
 
 def _path_of(path: Path, handle: int) -> str:

@@ -100,7 +100,7 @@ def test_what_others_may_write_to_is_refused(file: Path, level: int, mode: int) 
     refused(
         file,
         where,
-        f"others than you may write to it (its mode is {0o700 | mode:04o})",
+        f"others than you may write to it (its mode is {0o700 | mode:04o}; chmod go-w",
         writing=level > 0,
     )
 

@@ -92,7 +92,17 @@ class Paths:
         self.held = [wrapper, original, failing, cuda, cuda0, cpu, host, dtype, targets, names]
         self.held += [open_names, kinds, namespace, function, gone, short, broken, method, explicit]
         self.held += [breaks, plain, leaf, inner, unasked, interrupted, unknown, uncertain]
-        self.held += [unhashable, many, layouts, called, module.Function, module.Method, *where]
+        self.held += [
+            unknown.requires_grad,
+            uncertain.requires_grad,
+            unhashable,
+            many,
+            layouts,
+            called,
+            module.Function,
+            module.Method,
+            *where,
+        ]
 
         def built(*arguments: Any) -> Callable[[], object]:
             return lambda: module.Method(*arguments)
