@@ -88,6 +88,42 @@ class Paths:
         interrupted, unknown = Asked(KeyboardInterrupt), Tensor(Raises(RuntimeError))
         uncertain = Tensor(Raises(TypeError))
         unhashable = Raises(RuntimeError)
+        there = "".join(("there", "!"))
+        stays, goes = Tensor(), Tensor()
+        marks: dict[int, object] = {id(stays): stays}
+
+        def copied(*args: object, **kwargs: object) -> Tensor:
+            return Tensor()
+
+        def told(tensor: object) -> object:
+            return tensor is goes
+
+        def asking(tensor: object) -> object:
+            raise RuntimeError
+
+        moving = module.Method(wrapper, copied, names, kinds, -1, *where, cuda, marks, there, told)
+        handing = module.Method(
+            wrapper, original, names, kinds, -1, *where, None, marks, there, None
+        )
+        explicitly = module.Method(
+            wrapper, copied, names, kinds, -1, *where, None, marks, there, None
+        )
+        asked = module.Method(wrapper, copied, names, kinds, -1, *where, cuda, marks, there, asking)
+        unsure = module.Method(
+            wrapper,
+            copied,
+            names,
+            kinds,
+            -1,
+            *where,
+            cuda,
+            marks,
+            there,
+            lambda tensor: Raises(AttributeError),
+        )
+        device = property(lambda tensor: cpu)
+        getter = module.DeviceGetter(device, marks, there)
+        failing_getter = module.DeviceGetter(property(asking), marks, there)
         many = (dtype,) * 18
         self.held = [wrapper, original, failing, cuda, cuda0, cpu, host, dtype, targets, names]
         self.held += [open_names, kinds, namespace, function, gone, short, broken, method, explicit]
@@ -96,6 +132,21 @@ class Paths:
             unknown.requires_grad,
             uncertain.requires_grad,
             unhashable,
+            there,
+            stays,
+            goes,
+            marks,
+            copied,
+            told,
+            asking,
+            moving,
+            handing,
+            explicitly,
+            asked,
+            unsure,
+            device,
+            getter,
+            failing_getter,
             many,
             layouts,
             called,
@@ -170,6 +221,35 @@ class Paths:
             "made, by name": (
                 "original",
                 lambda: module.Function(wrapper, (namespace, called), names, kinds)(),
+            ),
+            "a marked copy": (Tensor, lambda: type(moving(plain, cuda))),
+            "a marked copy, implied": (Tensor, lambda: type(moving(plain))),
+            "a marked copy, by the object": (Tensor, lambda: type(moving(plain, there))),
+            "a marked copy, by name": (Tensor, lambda: type(explicitly(plain, device=there))),
+            "marked before": (Tensor, lambda: type(moving(stays, cuda))),
+            "what cannot be marked": ("original", lambda: handing(plain, cuda)),
+            "others are told": ("wrapper", lambda: moving(goes, cuda)),
+            "others cannot be asked": (RuntimeError, lambda: asked(plain, cuda)),
+            "others do not know": (AttributeError, lambda: unsure(plain, cuda)),
+            "a device": (cpu, lambda: getter.__get__(plain)),
+            "the device of what was marked": (there, lambda: getter.__get__(stays, Tensor)),
+            "a device that raises": (RuntimeError, lambda: failing_getter.__get__(plain)),
+            "the getter of a class": (getter, lambda: getter.__get__(None, Tensor)),
+            "a device that is set": (AttributeError, lambda: getter.__set__(plain, 1)),
+            "an attribute of the getter's": (device.fget, lambda: getter.fget),
+            "no attribute of the getter's": (AttributeError, lambda: getter.no_such_name),
+            "the getter's documentation": (device.__doc__, lambda: getter.__doc__),
+            "a getter made": (
+                cpu,
+                lambda: module.DeviceGetter(device, marks, there).__get__(plain),
+            ),
+            "a getter refused: no marks": (
+                TypeError,
+                lambda: module.DeviceGetter(device, 1, there),
+            ),
+            "a getter refused: no property": (
+                TypeError,
+                lambda: module.DeviceGetter(wrapper, marks, there),
             ),
             "refused: no callable": (TypeError, built(1, original, names, kinds)),
             "refused: no name": (TypeError, built(wrapper, ({}, 1), names, kinds)),
