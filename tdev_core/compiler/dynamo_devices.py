@@ -43,12 +43,10 @@ def teach() -> None:
     devices_here = accelerator()  # its first call imports, which the compiler does not trace
     if current() is not Backend.SIM or devices_here.device_count() == 1:
         return
-    from torch._dynamo.variables import torch as known
+    from torch._dynamo.variables import torch as torchs
 
-    tables: list[dict[Any, Any]] = [
-        known.constant_fold_functions,
-        known.constant_fold_functions_need_guards,
-    ]
+    known: Any = torchs
+    tables = (known.constant_fold_functions, known.constant_fold_functions_need_guards)
     torch.compiler.allow_in_graph(current_index)
     for table in tables:
         table[current_index] = None

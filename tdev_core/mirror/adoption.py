@@ -14,7 +14,6 @@ import importlib
 import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
-from typing import Any
 
 from tdev_core import torchscript
 from tdev_core.accelerators import mps

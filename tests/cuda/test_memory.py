@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import subprocess
-import sys
 import threading
 import time
 
@@ -123,7 +122,10 @@ def test_tensors_made_before_the_first_question_count():
 def test_the_exact_counter_is_refused_with_what_counts_exactly():
     done = _run("import tdev", TDEV_CPU_MEMORY="exact")
     assert done.returncode == 2, done
-    assert done.stderr.startswith("tdev: TDEV_CPU_MEMORY=exact is no more") and "TDEV_BACKEND=sim" in done.stderr
+    assert (
+        done.stderr.startswith("tdev: TDEV_CPU_MEMORY=exact is no more")
+        and "TDEV_BACKEND=sim" in done.stderr
+    )
 
 
 def test_a_forked_child_goes_on_counting():

@@ -37,6 +37,8 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 yield node.id
             case ast.arg():
                 yield node.arg
+            case _:
+                pass
 
 
 def _used(tree: ast.Module, defined: set[str]) -> Iterator[str]:

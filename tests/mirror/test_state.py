@@ -198,7 +198,9 @@ def test_what_a_program_puts_into_torch_for_a_while_is_seen_and_not_kept(
         return operator.attrgetter(name)(root)
 
     owner, _, last = f"tdev.{name}".rpartition(".")
-    mirror = type(importlib.import_module(owner))  # what a mirror has read is a property of its class
+    mirror = type(
+        importlib.import_module(owner)
+    )  # what a mirror has read is a property of its class
     if read_before:
         read(tdev)
         assert mirror is ModuleType or isinstance(vars(mirror)[last], property)
