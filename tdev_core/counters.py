@@ -7,6 +7,7 @@ wrappers. Fallbacks are always noted, since each is slow anyway.
 from __future__ import annotations
 
 import functools
+import threading
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -25,6 +26,8 @@ answered: set[str] = set()
 fallbacks: Counter[str] = Counter()
 """Operations that left the accelerator for the CPU, by operator."""
 
+_counting = threading.Lock()
+
 
 @functools.lru_cache(maxsize=1)
 def enabled() -> bool:
@@ -37,7 +40,8 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def counting(*args: Any, **kwargs: Any) -> Any:
-        calls[name] += 1
+        with _counting:
+            calls[name] += 1
         answer = function(*args, **kwargs)
         answered.add(name)
         return answer
@@ -47,4 +51,5 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 def note_fallback(name: str) -> None:
     """Count one operation that left the accelerator for the CPU."""
-    fallbacks[name] += 1
+    with _counting:
+        fallbacks[name] += 1

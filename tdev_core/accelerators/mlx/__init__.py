@@ -5,9 +5,14 @@ Importing this package imports neither torch nor MLX; :func:`activate` does.
 
 from __future__ import annotations
 
+import threading
+
 __all__ = ["activate", "is_installed"]
 
 _active = False
+_activating = (
+    threading.RLock()
+)  # one thread may be the first twice: what it imports may import tdev
 
 
 def is_installed() -> bool:
@@ -41,5 +46,7 @@ def activate() -> None:
         ) from error
     from tdev_core.accelerators.mlx.setup import register
 
-    register()
-    _active = True
+    with _activating:
+        if not _active:
+            register()
+            _active = True

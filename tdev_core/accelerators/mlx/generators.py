@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import mx, torch
@@ -9,6 +10,7 @@ from tdev_core.accelerators.mlx.lazy import mx, torch
 __all__ = ["default", "key"]
 
 _default: torch.Generator | None = None
+_making = threading.Lock()
 
 
 def default() -> torch.Generator:
@@ -19,7 +21,9 @@ def default() -> torch.Generator:
             DeviceGenerator,  # imports torch, see `lazy`
         )
 
-        _default = DeviceGenerator(torch.device("mlx", 0))
+        with _making:  # two of them would draw the same numbers
+            if _default is None:
+                _default = DeviceGenerator(torch.device("mlx", 0))
     return _default
 
 

@@ -6,7 +6,13 @@
 
 from __future__ import annotations
 
+import threading
+
 __all__ = ["activate"]
+
+_activating = (
+    threading.RLock()
+)  # one thread may be the first twice: what it imports may import tdev
 
 
 def activate() -> None:
@@ -19,4 +25,5 @@ def activate() -> None:
     # Importing the package costs nothing.
     from tdev_core.accelerators.sim.registration import activate as register
 
-    register()
+    with _activating:
+        register()

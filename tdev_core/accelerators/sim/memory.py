@@ -33,6 +33,7 @@ __all__ = [
     "device_count",
     "follow",
     "host_of",
+    "name_devices",
     "pool",
     "reseat",
     "set_device",
@@ -156,6 +157,11 @@ def configure(devices: int, total: int) -> None:
     _pools[:] = [Pool(index, total) for index in range(devices)]
 
 
+def name_devices() -> None:
+    """Make what :func:`device` returns; once torch knows the device type."""
+    _devices[:] = [torch.device("sim", index) for index in range(len(_pools))]
+
+
 def pool(index: int) -> Pool:
     """Return the pool of device ``index``.
 
@@ -188,9 +194,7 @@ def set_device(index: int) -> None:
 
 
 def device(index: int) -> torch.device:
-    """Return ``torch.device("sim", index)``, always the same object."""
-    while len(_devices) <= index:
-        _devices.append(torch.device("sim", len(_devices)))
+    """Return ``torch.device("sim", index)``, always the same object; there must be such a device."""
     return _devices[index]
 
 

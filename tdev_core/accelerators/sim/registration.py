@@ -40,6 +40,7 @@ def activate() -> None:
     settings = config.read()
     memory.configure(settings.devices, settings.memory)
     register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
+    memory.name_devices()
     rng.configure(settings.devices, settings.rng)
     torch_api.set_fallback(fallback.run)
     _implement_kernels()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
-
-from tdev_core.accelerators.mlx.compiler import steps
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from tdev_core.accelerators.mlx.compiler import steps
 from tests.accelerators.mlx.programs import run
 
 

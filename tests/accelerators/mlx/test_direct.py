@@ -165,12 +165,16 @@ def test_more_shapes_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> Non
     assert made.count(2) <= 16
 
 
-def test_a_thread_that_has_ended_leaves_its_structs_to_the_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_thread_that_has_ended_leaves_its_structs_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made: list[int] = []
     monkeypatch.setattr(structs, "Struct", lambda n: made.append(n) or capsules.Struct(n))
     kept: list[torch.Tensor] = []
     for number in range(20):
-        thread = threading.Thread(target=lambda n=number: kept.append(torch.zeros(n, 5, 7, 1, 2, device="mlx")))
+        thread = threading.Thread(
+            target=lambda n=number: kept.append(torch.zeros(n, 5, 7, 1, 2, device="mlx"))
+        )
         thread.start()
         thread.join()
     assert [x.shape[0] for x in kept] == list(range(20))

@@ -144,7 +144,9 @@ def work(i):
         {WRITES[name]}
 print(together(work), rows.unique().tolist(), (scratch < 0).any().item())
 """)
-    assert (done.returncode, done.stdout[:10]) == (0, "[] [30.0] "), done.stdout + done.stderr[-2000:]
+    assert (done.returncode, done.stdout[:10]) == (0, "[] [30.0] "), (
+        done.stdout + done.stderr[-2000:]
+    )
     assert done.stdout.endswith(f"{name != 'fallback'}\n")
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -33,24 +34,26 @@ _world: Any = None
 """MLX's group of all ranks, once `join` has found that all ranks may use it."""
 _asked = False
 _found: Any = None
+_asking = threading.Lock()
 
 
 def _connection() -> Any:
     """Make MLX's group of this program's processes, or None where MLX was not asked to connect them."""
     global _asked, _found
-    if not _asked and any(name in os.environ for name in _LAUNCHED):
-        _asked = True
-        runtime.ready()
-        try:
-            _found = mx.distributed.init(strict=True)
-        except Exception as error:  # MLX raises RuntimeError, ValueError and std::bad_alloc here
-            warn_once(
-                f"MLX was launched with a rank but could not connect the processes ({error}); gloo carries "
-                "all collectives.",
-                DeviceWarning,
-                key="mx.distributed",
-            )
-    return _found
+    with _asking:
+        if not _asked and any(name in os.environ for name in _LAUNCHED):
+            _asked = True
+            runtime.ready()
+            try:
+                _found = mx.distributed.init(strict=True)
+            except Exception as error:  # MLX raises RuntimeError, ValueError, std::bad_alloc here
+                warn_once(
+                    f"MLX was launched with a rank but could not connect the processes ({error}); gloo carries "
+                    "all collectives.",
+                    DeviceWarning,
+                    key="mx.distributed",
+                )
+        return _found
 
 
 def adopt_launcher() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import torch
@@ -62,22 +63,15 @@ def _gelu_backward(g: Any, x: Any, *, approximate: str = "none") -> Any:
     return g * (_normal_cdf(x) + x * torch.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
 
 
-_table: dict[Any, Any] = {}
-
-
+@lru_cache(maxsize=1)
 def decompositions(kernel_of: Callable[[Any], Any]) -> dict[Any, Any]:
     """Collect torch's decompositions of the operators without a kernel, and ours of those that share work with their derivative."""
-    if not _table:
-        from torch._decomp import core_aten_decompositions
+    from torch._decomp import core_aten_decompositions
 
-        _table.update(
-            {
-                o: f
-                for o, f in core_aten_decompositions().items()
-                if hasattr(o, "_schema") and kernel_of(o) is None
-            }
-        )
-        aten = torch.ops.aten
-        _table[aten.gelu.default] = _gelu
-        _table[aten.gelu_backward.default] = _gelu_backward
-    return _table
+    aten = torch.ops.aten
+    table = {
+        o: f
+        for o, f in core_aten_decompositions().items()
+        if hasattr(o, "_schema") and kernel_of(o) is None
+    }
+    return {**table, aten.gelu.default: _gelu, aten.gelu_backward.default: _gelu_backward}

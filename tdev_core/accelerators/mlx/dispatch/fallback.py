@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from typing import Any
 
 from tdev_core import settings
@@ -23,6 +24,8 @@ __all__ = ["boxed", "counts", "quiet", "run"]
 
 counts: dict[str, int] = {}
 """Operator overload -> how often it ran on the CPU because the device has no kernel for it or for its arguments."""
+
+_counting = threading.Lock()
 
 quiet = 0
 """While positive, fallbacks are neither warned about nor refused (the test-suite counts them itself)."""
@@ -45,7 +48,8 @@ def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
 
 def _count(op: Any, why: str) -> None:
     name = f"{op._schema.name.removeprefix('aten::')}.{op._schema.overload_name or 'default'}"
-    counts[name] = counts.get(name, 0) + 1
+    with _counting:
+        counts[name] = counts.get(name, 0) + 1
     if quiet or _for_precision():
         return
     if settings.flag("TDEV_STRICT"):

@@ -1,0 +1,199 @@
+"""What CONTRIBUTING says of threads: no function changes what a module holds, but for what is listed here, with the reason.
+
+A new one fails here. Add it to the list that it belongs to, or better, do without it.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+from tests.ground.module_state import Change, caches, changes, thread_locals
+
+ROOT = Path(__file__).resolve().parents[2] / "tdev_core"
+
+LOCKED = {
+    "accelerators.events._last_tick": "_clock_lock",
+    "accelerators.mlx._active": "_activating",
+    "accelerators.mlx.collectives.connected._asked": "_asking",
+    "accelerators.mlx.collectives.connected._found": "_asking",
+    "accelerators.mlx.dispatch.fallback.counts": "_counting",
+    "accelerators.mlx.generators._default": "_making",
+    "accelerators.streams._defaults": "_defaults_lock",
+    "counters.calls": "_counting",
+    "counters.fallbacks": "_counting",
+    "cuda.memory.allocator._held": "_lock",
+    "shims.install._waiting": "_lock",
+    "watermark._watched": "_lock",
+}
+"""Changed while the lock of this name is held, and nowhere else."""
+
+THREADS_OWN = {
+    "accelerators.capturing._local": "the graph that the thread captures into",
+    "accelerators.mlx.bounds._tracing": "the checks of the graph that the thread traces",
+    "accelerators.mlx.runtime._local": "whether the thread has MLX's stream; what it has not evaluated",
+    "accelerators.privateuse.torch_api._backward_ready": "whether the thread runs backward passes itself",
+    "accelerators.sim.memory._current": "the thread's current device",
+    "accelerators.streams._local": "the thread's current streams",
+    "cuda.nvtx._local": "the thread's open ranges",
+    "shims.tensortypes._set_by_type": "the default device that the thread has by a tensor type",
+}
+"""A ``threading.local``."""
+
+SET_UP = {
+    "accelerators.mlx.attention._library": "activate",
+    "accelerators.mlx.dtypes.category": "activate",
+    "accelerators.mlx.dtypes.to_mx": "activate",
+    "accelerators.mlx.dtypes.to_torch": "activate",
+    "accelerators.mlx.native.library._loaded": "activate, or `python -m tdev native`",
+    "accelerators.mlx.registry.OPERATORS": "the import of the modules with kernels",
+    "accelerators.mlx.runtime._process": "activate",
+    "accelerators.mlx.runtime._stream": "activate",
+    "accelerators.mlx.runtime.on_cpu": "activate",
+    "accelerators.mlx.setup.registered": "activate",
+    "accelerators.privateuse.dlpack._kept": "activate",
+    "accelerators.privateuse.process_group._installed": "activate",
+    "accelerators.privateuse.registration._registered": "activate",
+    "accelerators.privateuse.torch_api._kept": "activate",
+    "accelerators.privateuse.torch_api._libraries": "activate",
+    "accelerators.sim.memory._devices": "activate",
+    "accelerators.sim.memory._pools": "activate",
+    "accelerators.sim.rng._generators": "activate",
+    "accelerators.cpu.heap._bases": "the import of tdev; a second reading taken at once differs by what a thread allocates",
+    "accelerators.sim.fallback.forked": "the fork, in a child that has one thread",
+    "accelerators.mlx.collectives.connected._world": "init_process_group, which one thread of a rank calls",
+    "errors._uncounted": "the import of tdev",
+    "import_hooks._watcher": "the import of tdev",
+    "shims.install._installed": "the import of tdev, and install and uninstall, which hold the room's lock",
+    "shims.safetensors_files._active": "install and uninstall, which hold the lock of shims.install",
+    "watermark._lock": "the fork, in a child that has one thread",
+    "watermark._thread": "under its lock, or the fork, in a child that has one thread",
+}
+"""Written while the device or the shims are set up, once, before there are threads to see it half done."""
+
+SAME_AGAIN = {
+    "accelerator._active": "the backend's accelerator, which has no state of its own",
+    "accelerators.mlx.bounds._known": "extremes of an array, looked up by identity; emptied at 256",
+    "accelerators.mlx.ops.aliasing._found": "torch's kernel of an operator",
+    "accelerators.mlx.runtime.compiles": "true from the first compilation on",
+    "accelerators.mlx.storage.allocation._from_capsule": "torch's function",
+    "backend._active": "the backend",
+    "devices._known": "what a device means; the first thread's answer stays (`setdefault`)",
+    "distributed.host_copies._served": "a name",
+}
+"""Two threads that come at once write the same, with one operation of a dict or set."""
+
+ONE_ENTRY = {
+    "accelerators.mlx.collectives.host_copies._waiting": "a receiver, by itself",
+    "accelerators.mlx.layout.below": "a view, by identity, taken out by the weak reference before the identity is free",
+    "accelerators.mlx.storage.structs._left": "a struct, appended to a deque",
+    "accelerators.privateuse.generator._by_address": "a generator, by its address",
+    "counters.answered": "a name",
+    "cuda.nvtx._open": "a range, by its handle",
+    "distributed.group_backends._asked": "a process group, held weakly",
+    "distributed.host_copies._waiting": "a receiver, by itself",
+    "errors._warned": "a warning; two threads may both give it",
+}
+"""Each thread adds and takes out entries of its own, with one operation of a dict, set or deque."""
+
+SETTINGS = {
+    "cuda.backends._preferred",
+    "cuda.backends._workspace",
+    "cuda.cudart._debug_mode",
+    "cuda.memory.allocator._cache_limit",
+    "cuda.memory.allocator._enabled",
+    "cuda.memory.history._current",
+    "cuda.memory.history._watcher",
+    "cuda.memory.usage._fractions",
+    "cuda.tunable._settings",
+    "shims.tensortypes._legacy_there",
+}
+"""What the program sets for the whole process by calling a function of that name, as in torch; nothing else changes it."""
+
+NOT_CHANGED = {"accelerators.mlx.lazy.mx": "`mx.add` is MLX's addition"}
+
+UNBOUNDED = {
+    "accelerators.mlx.dtypes._combine": "pairs of element types",
+    "accelerators.mlx.dtypes._promote": "pairs of element types",
+    "accelerators.privateuse.schema.facts": "operators",
+    "accelerators.privateuse.torch_api._byte_prototype": "devices",
+    "accelerators.privateuse.torch_api.prototype": "devices and element types",
+    "accelerators.sim.drawing._key": "operators",
+    "accelerators.sim.drawing._place": "operators",
+    "accelerators.sim.drawing._with_generator": "operators",
+    "accelerators.sim.fallback._rules": "operators",
+    "codemod.engine.analysis.nodes._is_node": "classes of a syntax tree",
+    "codemod.engine.analysis.nodes._values": "classes of a syntax tree",
+    "codemod.engine.analysis.scopes._is_statement": "classes of a syntax tree",
+    "compiler.dynamo_calls._by_name": "functions of the mirror",
+    "cuda.memory.usage._reserved_mark": "devices",
+    "devices.is_foreign": "types of devices",
+}
+"""Functions that keep every result, and what there are only so many of that they are asked about."""
+
+
+@cache
+def found() -> dict[str, list[Change]]:
+    by_name: dict[str, list[Change]] = {}
+    for change in changes(ROOT):
+        by_name.setdefault(change.name, []).append(change)
+    return by_name
+
+
+def test_every_name_that_functions_change_is_listed_with_its_reason() -> None:
+    groups = [LOCKED, THREADS_OWN, SET_UP, SAME_AGAIN, ONE_ENTRY, SETTINGS, NOT_CHANGED]
+    listed = [name for group in groups for name in group]
+    assert len(listed) == len(set(listed))
+    seen = found()
+    new = {name: [c.line for c in seen[name]] for name in seen.keys() - set(listed)}
+    assert not new, "a function changes what a module holds; see CONTRIBUTING, Threads"
+    assert not set(listed) - seen.keys(), "nothing changes this any more: take it off the list"
+
+
+def test_what_has_a_lock_is_changed_under_it() -> None:
+    seen = found()
+    bare = [c for name, lock in LOCKED.items() for c in seen[name] if lock not in c.under]
+    assert not bare
+
+
+def test_what_is_a_threads_own_is_made_so() -> None:
+    assert thread_locals(ROOT) >= THREADS_OWN.keys()
+
+
+def test_whatever_is_kept_without_a_bound_is_asked_about_few_things() -> None:
+    assert set(caches(ROOT)) == UNBOUNDED.keys()
+
+
+def test_the_reader_sees_every_form_of_a_change(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "other.py").write_text("held = {}\nflag = False\n")
+    (package / "one.py").write_text(
+        "from package import other\nfrom package.other import held\nimport threading, functools\n"
+        "a = b = c = d = e = f = g = None\nmine = threading.local()\nlock = threading.Lock()\n"
+        "def change(f, *, local=None):\n"
+        "    global a, b\n"
+        "    a, x = 1, 2\n"
+        "    with lock:\n"
+        "        b += 1\n"
+        "    c[1][2] = 3\n"
+        "    del d.part\n"
+        "    f.append(1)\n"  # a parameter
+        "    x.append(1)\n"  # a variable
+        "    e.inner.update(y=1)\n"
+        "    other.flag = True\n"
+        "    held.clear()\n"
+        "    mine.x = 1\n"
+        "    (lambda: g.pop())()\n"
+        "@functools.lru_cache(maxsize=None)\n"
+        "def kept(x): ...\n"
+        "@functools.lru_cache(maxsize=1)\n"
+        "def one(x): ...\n"
+    )
+    seen = {c.name: c.under for c in changes(package)}
+    names = {f"one.{n}" for n in ("a", "b", "c", "d", "e", "g", "mine")}
+    assert seen.keys() == names | {"other.flag", "other.held"}
+    assert seen["one.b"] == {"lock"} and not seen["one.a"]
+    assert thread_locals(package) == {"one.mine"} and list(caches(package)) == ["one.kept"]
+    assert ast.parse((package / "one.py").read_text())
