@@ -32,7 +32,7 @@ class DrawsFrom(TorchDispatchMode):
     """Make a context in which operators on CPU tensors, where no generator is given to them, draw from ``generator``."""
 
     def __init__(self, generator: torch.Generator) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self._generator = generator
 
     def __torch_dispatch__(

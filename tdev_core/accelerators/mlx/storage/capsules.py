@@ -90,11 +90,11 @@ class Struct:
     def describe(self, shape: Shape, code: int, itemsize: int, strides: Shape | None) -> None:
         """Write what the tensors made from now on have: shape, element type and, unless they are contiguous, strides."""
         self._fields.code, self._fields.bits = code, itemsize * 8
-        self._shape[:] = shape
+        self._shape[:] = list(shape)
         if strides is None:
             self._fields.strides = None
         else:
-            self._strides[:] = strides
+            self._strides[:] = list(strides)
             self._fields.strides = ctypes.addressof(self._strides)
 
     def at(self, data: int) -> Any:
