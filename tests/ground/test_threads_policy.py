@@ -37,6 +37,7 @@ THREADS_OWN = {
     "accelerators.sim.memory._current": "the thread's current device",
     "accelerators.streams._local": "the thread's current streams",
     "cuda.nvtx._local": "the thread's open ranges",
+    "shims.moved._default": "whether the thread's default device is the accelerator's",
     "shims.tensortypes._set_by_type": "the default device that the thread has by a tensor type",
 }
 """A ``threading.local``."""
@@ -79,6 +80,7 @@ SAME_AGAIN = {
     "accelerators.mlx.runtime.compiles": "true from the first compilation on",
     "accelerators.mlx.storage.allocation._from_capsule": "torch's function",
     "backend._active": "the backend",
+    "devices._moves_copy": "the same for the life of the process",
     "devices._known": "what a device means; the first thread's answer stays (`setdefault`)",
     "distributed.host_copies._served": "a name",
 }
@@ -93,6 +95,7 @@ ONE_ENTRY = {
     "cuda.nvtx._open": "a range, by its handle",
     "distributed.group_backends._asked": "a process group, held weakly",
     "distributed.host_copies._waiting": "a receiver, by itself",
+    "shims.moved.marks": "a tensor, by its address; the weak reference takes it out before the address is free",
     "errors._warned": "a warning; two threads may both give it",
 }
 """Each thread adds and takes out entries of its own, with one operation of a dict, set or deque."""
@@ -118,6 +121,7 @@ UNBOUNDED = {
     "accelerators.mlx.dtypes._promote": "pairs of element types",
     "accelerators.privateuse.schema.facts": "operators",
     "accelerators.privateuse.torch_api._byte_prototype": "devices",
+    "accelerators.privateuse.torch_api.kernel": "operators",
     "accelerators.privateuse.torch_api.prototype": "devices and element types",
     "accelerators.sim.drawing._key": "operators",
     "accelerators.sim.drawing._place": "operators",
