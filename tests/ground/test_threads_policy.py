@@ -76,7 +76,6 @@ SET_UP = {
 SAME_AGAIN = {
     "accelerator._active": "the backend's accelerator, which has no state of its own",
     "accelerators.mlx.bounds._known": "extremes of an array, looked up by identity; emptied at 256",
-    "accelerators.mlx.ops.aliasing._found": "torch's kernel of an operator",
     "accelerators.mlx.runtime.compiles": "true from the first compilation on",
     "accelerators.mlx.storage.allocation._from_capsule": "torch's function",
     "backend._active": "the backend",
