@@ -171,6 +171,16 @@ SHIMS = (
     ),
     Shim(
         "torch.amp.autocast_mode.autocast",
+        "__enter__",
+        factory="tdev_core.cuda.amp:autocast_enter",
+    ),
+    Shim(
+        "torch.amp.autocast_mode.autocast",
+        "__exit__",
+        factory="tdev_core.cuda.amp:autocast_exit",
+    ),
+    Shim(
+        "torch.amp.autocast_mode.autocast",
         "__init__",
         factory="tdev_core.cuda.amp:autocast_init",
     ),
@@ -901,6 +911,11 @@ SHIMS = (
         "torch.utils.benchmark.utils.timer.Timer",
         "__init__",
         factory="tdev_core.shims.benchmarks:timer_waiting",
+    ),
+    Shim(
+        "torch.utils.checkpoint.DefaultDeviceType",
+        "get_device_type",
+        factory="tdev_core.cuda.amp:checkpoint_device_type",
     ),
     Shim(
         "torch.utils.checkpoint.DefaultDeviceType",

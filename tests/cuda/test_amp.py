@@ -19,8 +19,13 @@ from tdev_core.errors import DeviceWarning
 from tdev_core.shims import install as shims
 
 _SHIMS = (
-    shims.Shim(
-        "torch.amp.autocast_mode.autocast", "__init__", factory="tdev_core.cuda.amp:autocast_init"
+    *(
+        shims.Shim(
+            "torch.amp.autocast_mode.autocast",
+            f"__{name}__",
+            factory=f"tdev_core.cuda.amp:autocast_{name}",
+        )
+        for name in ("init", "enter", "exit")
     ),
     shims.Shim(
         "torch.amp.grad_scaler.GradScaler",
@@ -305,7 +310,8 @@ def test_questions_and_settings():
         amp.set_enabled("cuda", False)
         assert not torch.is_autocast_enabled("cpu")
         amp.set_dtype("cuda", torch.float16)
-        assert torch.get_autocast_dtype("cpu") is torch.float16
+        assert amp.get_dtype("cuda") is torch.float16
+        assert torch.get_autocast_dtype("cpu") is before[0]  # another library's default
     finally:
         torch.set_autocast_enabled("cpu", False)
         torch.set_autocast_dtype("cpu", before[0])

@@ -1,4 +1,4 @@
-"""Autocast for a Python device, with the operator lists that torch has for CUDA.
+"""Cast rules in Python, with the operator lists that torch has for CUDA.
 
 torch's C++ registers cast rules for its own devices only; a ``PrivateUse1`` device gets nothing, not
 even a fallthrough. The lists are those of "Autocast Op Reference" in torch's documentation and of
@@ -7,7 +7,7 @@ even a fallthrough. The lists are those of "Autocast Op Reference" in torch's do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -15,7 +15,9 @@ from torch._ops import OpOverload
 
 from tdev_core.accelerators.privateuse import torch_api
 
-__all__ = ["install"]
+__all__ = ["FP32", "LOWER", "Kernel", "Rules", "install"]
+
+Kernel = Callable[..., Any]
 
 _KEY = "AutocastPrivateUse1"
 
@@ -24,8 +26,12 @@ LOWER = (
     " conv_transpose1d conv_transpose2d.input conv_transpose3d.input convolution prelu addmm addmv addr"
     " matmul einsum mm mv linalg_vecdot linear addbmm baddbmm bmm chain_matmul linalg_multi_dot"
     " lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell scaled_dot_product_attention"
+    " lstm.input lstm.data gru.input gru.data rnn_tanh.input rnn_tanh.data rnn_relu.input rnn_relu.data"
 ).split()
-"""Run in the autocast type: matrix products and convolutions."""
+"""Run in the autocast type: matrix products, convolutions and recurrent layers.
+
+Whole recurrent layers are not in the header: CUDA casts them at ``_cudnn_rnn`` (``cudnn/AutocastRNN.cpp``),
+an operator that other devices have not."""
 
 FP32 = (
     "acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow.Tensor_Scalar"
@@ -64,71 +70,115 @@ _REFUSED = (
 )
 
 
-def install(name: str) -> None:
-    """Register the rules for the device type ``name``."""
-    torch_api.set_fallthrough(_KEY)
-    for operator in LOWER:
-        _register(operator, lambda op: _cast_to(op, name, None))
-    for operator in FP32:
-        _register(operator, lambda op: _cast_to(op, name, torch.float32))
-    for operator in FP32_RESULT:
-        _register(operator, lambda op: _result_type(op, name))
-    for operator in PROMOTE:
-        _register(operator, lambda op: _promote(op, name))
-    torch_api.implement("aten::binary_cross_entropy", _refuse, _KEY)
+class Rules:
+    """The kernels that cast, for tensors of device type ``name``, registered at dispatch key ``key``.
 
+    A kernel runs its operator without ``key`` and without the keys ``below`` it, so that nothing is cast twice.
+    """
 
-def _register(operator: str, rule: Callable[[OpOverload], Callable[..., Any]]) -> None:
-    base, _, overload = operator.partition(".")
-    op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
-    if op is not None:  # another torch may not have it, and then has no use for its rule
-        torch_api.implement(f"aten::{operator}", rule(op), _KEY)
+    def __init__(self, name: str, key: str, below: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.key = key
+        self._skipped = (key, *below)
 
+    def kernels(self) -> Iterator[tuple[str, Kernel]]:
+        """Give each listed operator that this torch has, as ``"add.Tensor"``, with its kernel."""
+        yield "binary_cross_entropy", _refuse
+        for operators, rule in (
+            (LOWER, lambda op: self._cast_to(op, None)),
+            (FP32, lambda op: self._cast_to(op, torch.float32)),
+            (FP32_RESULT, self._result_type),
+            (PROMOTE, self._promote),
+        ):
+            for operator in operators:
+                if (op := overload(operator)) is not None:
+                    yield operator, rule(op)
 
-def _eligible(value: Any, name: str) -> bool:
-    return (
-        isinstance(value, torch.Tensor)
-        and value.device.type == name
-        and value.is_floating_point()
-        and value.dtype is not torch.float64
-    )
+    def unchanged(self, op: OpOverload) -> Kernel:
+        """Make the kernel of an operator that CUDA does not list: it runs in the types that it is given."""
 
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            with torch_api.without_keys(*self._skipped):
+                return op(*args, **kwargs)
 
-def _cast(value: Any, name: str, dtype: torch.dtype) -> Any:
-    if _eligible(value, name):
-        return value.to(dtype)
-    if isinstance(value, (list, tuple)):
-        return [_cast(item, name, dtype) for item in value]
-    return value
+        return kernel
 
+    def widened(self, op: OpOverload) -> Kernel:
+        """Like :meth:`unchanged`, for an operator of which the device has no narrow kernel."""
 
-def _cast_to(op: OpOverload, name: str, dtype: torch.dtype | None) -> Callable[..., Any]:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        wanted = torch.get_autocast_dtype(name) if dtype is None else dtype
-        with torch_api.without_key(_KEY):
+        def kernel(value: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+            with torch_api.without_keys(*self._skipped):
+                return op(self._cast(value, torch.float32), *args, **kwargs).to(value.dtype)
+
+        return kernel
+
+    def _eligible(self, value: Any) -> bool:
+        return (
+            isinstance(value, torch.Tensor)
+            and value.device.type == self.name
+            and value.is_floating_point()
+            and value.dtype is not torch.float64
+        )
+
+    def _cast(self, value: Any, dtype: torch.dtype) -> Any:
+        if self._eligible(value):
+            return value.to(dtype)
+        if isinstance(value, (list, tuple)):
+            return [self._cast(item, dtype) for item in value]
+        return value
+
+    def _run(self, op: OpOverload, dtype: torch.dtype, args: Any, kwargs: Any) -> Any:
+        with torch_api.without_keys(*self._skipped):
             return op(
-                *(_cast(value, name, wanted) for value in args),
-                **{key: _cast(value, name, wanted) for key, value in kwargs.items()},
+                *(self._cast(value, dtype) for value in args),
+                **{key: self._cast(value, dtype) for key, value in kwargs.items()},
             )
 
-    return kernel
+    def _cast_to(self, op: OpOverload, dtype: torch.dtype | None) -> Kernel:
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            wanted = torch.get_autocast_dtype(self.name) if dtype is None else dtype
+            return self._run(op, wanted, args, kwargs)
+
+        return kernel
+
+    def _result_type(self, op: OpOverload) -> Kernel:
+        position = next(i for i, a in enumerate(op._schema.arguments) if a.name == "dtype")
+        keyword = op._schema.arguments[position].kwarg_only
+
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            given = kwargs.get("dtype", args[position] if len(args) > position else None)
+            if given is None and self._eligible(args[0]):
+                if keyword or len(args) <= position:
+                    kwargs["dtype"] = torch.float32
+                else:
+                    args = (*args[:position], torch.float32, *args[position + 1 :])
+            with torch_api.without_keys(*self._skipped):
+                return op(*args, **kwargs)
+
+        return kernel
+
+    def _promote(self, op: OpOverload) -> Kernel:
+        def kernel(*args: Any, **kwargs: Any) -> Any:
+            wanted = torch.get_autocast_dtype(self.name)
+            for value in _tensors((*args, *kwargs.values())):
+                if self._eligible(value):
+                    wanted = torch.promote_types(wanted, value.dtype)
+            return self._run(op, wanted, args, kwargs)
+
+        return kernel
 
 
-def _result_type(op: OpOverload, name: str) -> Callable[..., Any]:
-    position = next(i for i, a in enumerate(op._schema.arguments) if a.name == "dtype")
-    keyword = op._schema.arguments[position].kwarg_only
+def install(name: str) -> None:
+    """Register the rules for the ``PrivateUse1`` device that is called ``name``."""
+    torch_api.set_fallthrough(_KEY)
+    for operator, kernel in Rules(name, _KEY).kernels():
+        torch_api.implement(f"aten::{operator}", kernel, _KEY)
 
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        given = kwargs.get("dtype", args[position] if len(args) > position else None)
-        if given is None and _eligible(args[0], name):
-            if keyword or len(args) <= position:
-                kwargs["dtype"] = torch.float32
-            else:
-                args = (*args[:position], torch.float32, *args[position + 1 :])
-        with torch_api.without_key(_KEY):
-            return op(*args, **kwargs)
 
-    return kernel
+def overload(operator: str) -> OpOverload | None:
+    """Return the operator that is written ``"add.Tensor"`` or ``"relu"``; None where this torch lacks it."""
+    base, _, name = operator.partition(".")
+    return getattr(getattr(torch.ops.aten, base, None), name or "default", None)
 
 
 def _tensors(values: Iterable[Any]) -> Iterable[torch.Tensor]:
@@ -137,21 +187,6 @@ def _tensors(values: Iterable[Any]) -> Iterable[torch.Tensor]:
             yield value
         elif isinstance(value, (list, tuple)):
             yield from _tensors(value)
-
-
-def _promote(op: OpOverload, name: str) -> Callable[..., Any]:
-    def kernel(*args: Any, **kwargs: Any) -> Any:
-        wanted = torch.get_autocast_dtype(name)
-        for value in _tensors((*args, *kwargs.values())):
-            if _eligible(value, name):
-                wanted = torch.promote_types(wanted, value.dtype)
-        with torch_api.without_key(_KEY):
-            return op(
-                *(_cast(value, name, wanted) for value in args),
-                **{key: _cast(value, name, wanted) for key, value in kwargs.items()},
-            )
-
-    return kernel
 
 
 def _refuse(*args: Any, **kwargs: Any) -> Any:

@@ -362,9 +362,18 @@ def set_fallthrough(key: str) -> None:
     _kept.append(library)
 
 
-def without_key(key: str) -> Any:
-    """Make a context manager inside which operators skip dispatch key ``key``."""
-    return _C._ExcludeDispatchKeyGuard(_C.DispatchKeySet(getattr(_C.DispatchKey, key)))
+@functools.cache
+def _keyset(*keys: str) -> Any:
+    """Return the set of these dispatch keys."""
+    together = _C.DispatchKeySet(getattr(_C.DispatchKey, keys[0]))
+    for key in keys[1:]:
+        together |= _C.DispatchKeySet(getattr(_C.DispatchKey, key))
+    return together
+
+
+def without_keys(*keys: str) -> Any:
+    """Make a context manager inside which operators skip these dispatch keys."""
+    return _C._ExcludeDispatchKeyGuard(_keyset(*keys))
 
 
 def functorch_active() -> bool:

@@ -1,0 +1,119 @@
+"""CUDA's operator lists for tensors on the CPU, in the regions that a program wrote for CUDA.
+
+torch has lists for the CPU of its own, at dispatch key ``AutocastCPU``: there ``sum`` and ``softmax`` stay narrow,
+and ``cat`` and the pools widen. Those stay as they are, for they belong to ``torch.autocast("cpu")`` of whoever wrote
+that. What CUDA does otherwise is registered at a key that no tensor has, and that a region puts into its thread's
+dispatch state; C++ kernels at ``AutocastCPU`` go on doing what both lists have alike (``linear``, ``matmul``,
+``conv2d``, losses), with torch's cache of cast weights.
+
+Three states of a thread that torch itself keeps make a region, so that autograd, checkpoints, ``torch.compile``
+(guards, cache keys) and exported programs carry it as they carry any autocast:
+
+* autocast for ``"cuda"`` is on, with its type: what ``torch.is_autocast_enabled()`` answers;
+* autocast for ``"cpu"`` is on, with the same type: what is asked by ``x.device.type``, and what
+  ``torch.autocast(x.device.type, enabled=False)`` inside the region switches off;
+* the key below is in the set that each operator's dispatch starts from.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, NamedTuple
+
+import torch
+
+from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.privateuse.autocast import FP32, LOWER, Kernel, Rules, overload
+
+__all__ = ["State", "is_on", "restore", "state", "switch"]
+
+_KEY = "AutocastIPU"
+"""Its device left torch years ago: no kernel is registered there and no tensor carries it. Keys of devices that
+live (``AutocastPrivateUse1``, ``AutocastCUDA`` of fake tensors) may be somebody's."""
+
+_SAME_TYPE = (
+    "adaptive_avg_pool3d adaptive_max_pool3d max_pool3d max_unpool2d max_unpool3d"
+    " fractional_max_pool2d fractional_max_pool3d reflection_pad1d reflection_pad2d replication_pad1d"
+    " replication_pad2d replication_pad3d grid_sampler_2d grid_sampler_3d cat stack index_copy trace"
+    " _addmm_activation _native_multi_head_attention"
+).split()
+"""Cast on the CPU and not on CUDA, which has kernels in half precision for them. Where CUDA has none either, or
+makes complex numbers that the CPU cannot hold (``fft_*``, ``linalg_*``, ``stft``, ``quantile``), the CPU's rule stays."""
+
+
+class State(NamedTuple):
+    """What a region changes in its thread."""
+
+    on: bool
+    cpu: bool
+    cpu_dtype: torch.dtype
+
+
+def is_on() -> bool:
+    """Tell whether the calling thread is in a region that follows CUDA's lists."""
+    return bool(torch._C._dispatch_tls_is_dispatch_key_included(_key()))
+
+
+def state() -> State:
+    """Return what :func:`restore` needs at the end of a region that starts here."""
+    return State(is_on(), torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu"))
+
+
+def switch(on: bool, dtype: torch.dtype) -> None:
+    """Start, or suspend, CUDA's lists for CPU tensors on the calling thread.
+
+    The state of ``"cuda"`` itself is the caller's to set: ``torch.autocast`` does it anyway.
+    """
+    restore(State(on, on, dtype))
+
+
+def restore(before: State) -> None:
+    """Go back to ``before``."""
+    if before.on:
+        _install()
+    torch.set_autocast_enabled("cpu", before.cpu)
+    torch.set_autocast_dtype("cpu", before.cpu_dtype)
+    torch._C._dispatch_tls_set_dispatch_key_included(_key(), before.on)
+    torch._C._dispatch_tls_set_dispatch_key_excluded(_key(), not before.on)
+
+
+@functools.cache
+def _key() -> Any:
+    return getattr(torch._C.DispatchKey, _KEY)
+
+
+_installing = threading.Lock()
+
+
+def _install() -> None:
+    with _installing:  # no second thread may enter its region before all kernels are there
+        _register()
+
+
+@functools.cache
+def _register() -> None:
+    torch_api.set_fallthrough(_KEY)
+    rules = Rules("cpu", _KEY, ("AutocastCPU",))
+    alike = {*LOWER, *FP32}
+    for operator, kernel in rules.kernels():
+        name = f"aten::{operator}"
+        if not (operator in alike and torch_api.has_kernel(name, "AutocastCPU")):
+            torch_api.implement(name, _if_enabled(operator, rules, kernel), _KEY)
+    for operator in _SAME_TYPE:
+        if (op := overload(operator)) is not None:
+            torch_api.implement(f"aten::{operator}", rules.unchanged(op), _KEY)
+    pool: Any = (
+        torch.ops.aten.avg_pool3d.default
+    )  # torch 2.13 has it on the CPU for bfloat16 and wider only
+    torch_api.implement("aten::avg_pool3d", rules.widened(pool), _KEY)
+
+
+def _if_enabled(operator: str, rules: Rules, cast: Kernel) -> Kernel:
+    # torch.autocast("cpu", enabled=False), by device type or in custom_fwd, leaves the key where it is.
+    plain = rules.unchanged(overload(operator))  # type: ignore[arg-type]  # it has a kernel, so it exists
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        return (cast if torch.is_autocast_enabled("cpu") else plain)(*args, **kwargs)
+
+    return kernel
