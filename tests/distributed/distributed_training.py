@@ -105,6 +105,34 @@ def fsdp2(p: Program) -> Any:
 
 
 @case
+def gradients_scattered_by_futures(p: Program) -> Any:
+    """A sharded optimizer: each rank averages its part of the gradient when that has come."""
+    flat = p.torch.arange(8.0, device=p.device) + p.rank
+    shards = [p.torch.empty(4, device=p.device) for _ in range(3)]
+    works = [
+        p.dist.reduce_scatter_tensor(shards[0], flat, async_op=True),
+        p.dist.reduce_scatter(shards[1], list(flat.split(4)), async_op=True),
+        p.dist.reduce_scatter_single(shards[2], flat, async_op=True),
+    ]
+    if p.asked:
+        futures = [work.get_future().then(lambda f: f.value()[0].div_(2)) for work in works]
+        averages = [future.wait() for future in futures]
+        for work in works:
+            assert work.wait() and work.is_completed()  # and copies nothing over the average
+        assert all(a is shard for a, shard in zip(averages, shards, strict=True))
+    else:
+        for work, shard in zip(works, shards, strict=True):
+            work.wait()
+            shard.div_(2)
+    polled = p.dist.reduce_scatter_tensor(shards[0], flat, async_op=True)
+    while p.asked and not polled.is_completed():
+        pass
+    if not p.asked:
+        polled.wait()
+    return [shard.tolist() for shard in shards]
+
+
+@case
 def mesh_by_its_class(p: Program) -> Any:
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.tensor import Shard, distribute_tensor

@@ -14,6 +14,7 @@ import torch
 from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
+from tdev_core.distributed import collectives as _collectives
 from tdev_core.distributed import group_backends as _group_backends
 from tdev_core.distributed import groups as _groups
 from tdev_core.mirror import adoption as _adoption
@@ -194,6 +195,48 @@ def recv_object_list(
     )
 
 
+def reduce_scatter(
+    output: Any,
+    input_list: Any,
+    op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+) -> Any:
+    """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter``.
+
+    Reduces, then scatters a list of tensors to all processes in a group.
+    """
+    return _collectives.reduce_scatter(output, input_list, op, group, async_op)
+
+
+def reduce_scatter_single(
+    output: Any,
+    input: Any,
+    op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
+    group: Any = None,
+    async_op: Any = False,
+) -> Any:
+    """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_single``.
+
+    Reduces, then scatters a tensor to all ranks in a group.
+    """
+    return _collectives.reduce_scatter_single(output, input, op, group, async_op)
+
+
+def reduce_scatter_tensor(
+    output: Any,
+    input: Any,
+    op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
+    group: Any = None,
+    async_op: Any = False,
+) -> Any:
+    """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_tensor``.
+
+    Reduces, then scatters a tensor to all ranks in a group.
+    """
+    return _collectives.reduce_scatter_tensor(output, input, op, group, async_op)
+
+
 def send_object_list(
     object_list: Any,
     dst: int | None = None,
@@ -259,6 +302,9 @@ _adoption.adopt(
         "new_subgroups",
         "new_subgroups_by_enumeration",
         "recv_object_list",
+        "reduce_scatter",
+        "reduce_scatter_single",
+        "reduce_scatter_tensor",
         "send_object_list",
         "shrink_group",
         "split_group",
