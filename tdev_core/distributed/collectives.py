@@ -64,7 +64,9 @@ if dist.is_available():
                 self._future.wait()
             return self._wait(timeout)
 
-        synchronize = wait
+        def synchronize(self) -> None:
+            """Wait for the result."""
+            self.wait()
 
         def get_future(self) -> torch.futures.Future[list[torch.Tensor]]:
             """Return a future of ``[output]``, which a thread completes when the ranks have come together."""
@@ -77,7 +79,7 @@ if dist.is_available():
             try:
                 self._wait()
             except Exception as error:  # of another rank or a timeout: it is the waiter's to see
-                future.set_exception(error)
+                future.set_exception(error)  # type: ignore[arg-type]  # torch's stub takes a value
             else:
                 future.set_result([self._output])
 

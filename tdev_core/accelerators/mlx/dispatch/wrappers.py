@@ -75,7 +75,10 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
         except _PASS:
             raise
         except Exception as error:
-            return fallback.run(op, args, kwargs, reason(error))
+            why = reason(error)
+        return fallback.run(
+            op, args, kwargs, why
+        )  # outside: what it raises is no consequence of `error`
 
     def call_lists(*args: Any, **kwargs: Any) -> Any:
         adopt()
@@ -85,15 +88,17 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
         except _PASS:
             raise
         except Exception as error:
-            return fallback.run(op, args, kwargs, reason(error))
+            why = reason(error)
+        return fallback.run(op, args, kwargs, why)
 
     def call_one(x: Any) -> Any:
         try:
             local.adopted  # noqa: B018
             result = (followed if views else kernel)(get(x))
             return wrap(result) if isinstance(result, array) else wrapped(result)
-        except Exception:
-            return call(x)
+        except Exception:  # the call below meets it again, and knows what to do
+            pass
+        return call(x)
 
     def call_two(x: Any, y: Any, **kwargs: Any) -> Any:
         try:
@@ -102,7 +107,8 @@ def functional(op: Any, kernel: Kernel) -> Kernel:
             result = run(get(x), get(y) if isinstance(y, tensor) else y, **kwargs)
             return wrap(result) if isinstance(result, array) else wrapped(result)
         except Exception:
-            return call(x, y, **kwargs)
+            pass
+        return call(x, y, **kwargs)
 
     if _has_lists(op):
         return call_lists
@@ -161,10 +167,24 @@ def raw(op: Any, kernel: Kernel) -> Kernel:
             return kernel(*args, **kwargs)
         except _PASS:
             raise
+        except (
+            AttributeError
+        ):  # of a Python number, which torch hands over where the schema says Tensor
+            tensors = [_tensor(a, b) for a, b in zip(args, op._schema.arguments, strict=False)]
+            if all(a is b for a, b in zip(tensors, args, strict=True)):
+                raise
+            why = None
         except (Decline, ValueError, TypeError) as error:
-            return fallback.run(op, args, kwargs, reason(error))
+            why = reason(error)
+        return call(*tensors, **kwargs) if why is None else fallback.run(op, args, kwargs, why)
 
     return call
+
+
+def _tensor(value: Any, argument: Any) -> Any:
+    if isinstance(value, (int, float, complex)) and "Tensor" in str(argument.type):
+        return torch.tensor(value)
+    return value
 
 
 def inplace(op: Any, kernel: Kernel) -> Kernel:
@@ -193,7 +213,8 @@ def inplace(op: Any, kernel: Kernel) -> Kernel:
         except _PASS:
             raise
         except Exception as error:
-            return fallback.run(op, (self, *args), kwargs, reason(error))
+            why = reason(error)
+        return fallback.run(op, (self, *args), kwargs, why)
 
     return call
 
@@ -239,7 +260,8 @@ def out_variant(op: Any, kernel: Kernel, names: list[str]) -> Kernel:
         except _PASS:
             raise
         except Exception as error:
-            return fallback.run(op, args, kwargs, reason(error))
+            why = reason(error)
+        return fallback.run(op, args, kwargs, why)
 
     return call
 

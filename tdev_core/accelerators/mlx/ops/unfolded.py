@@ -38,7 +38,9 @@ def correlate(
         for n, d, k, s in zip(size, dilation, kernel, stride, strict=True)
     ]
     windows = mx.as_strided(
-        x,
+        mx.contiguous(
+            x
+        ),  # a constant or expanded image has strides of 0; nothing is copied where it is contiguous
         (batch, *ends, *kernel, channels),
         (
             channels * math.prod(size),

@@ -80,9 +80,10 @@ def read(t: torch.Tensor) -> Any:
         Decline: the tensor's element type is one that stays on the host.
         DeviceMismatch: the tensor is on another device and has dimensions.
     """
-    try:
-        a = t.untyped_storage()._mx  # type: ignore[attr-defined]
-    except AttributeError:
+    a = getattr(t.untyped_storage(), "_mx", None)
+    if (
+        a is None
+    ):  # outside an `except`, so that a refusal is not told as the consequence of another error
         return _read_slowly(t)
     shape = t.shape
     if a.shape == shape and t.is_contiguous():
@@ -111,6 +112,7 @@ def _read_slowly(t: torch.Tensor) -> Any:
         flat = from_host(storage._host, t.dtype)  # type: ignore[attr-defined]
     else:
         flat = mx.view(mx.reshape(raw, (-1,)), to_mx[t.dtype])
+    # An array of one repeated number has strides of 0, which mx.as_strided refuses when it is evaluated.
     return mx.as_strided(mx.contiguous(flat), tuple(t.shape), t.stride(), t.storage_offset())
 
 
