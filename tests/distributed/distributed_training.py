@@ -133,6 +133,38 @@ def gradients_scattered_by_futures(p: Program) -> Any:
 
 
 @case
+def tensor_parallel(p: Program) -> Any:
+    """A block split by columns and rows, its norm along the sequence."""
+    from torch.distributed.tensor import Shard
+    from torch.distributed.tensor.parallel import (
+        ColwiseParallel,
+        RowwiseParallel,
+        SequenceParallel,
+        parallelize_module,
+    )
+
+    mesh = p.dist.init_device_mesh("cuda" if p.asked else "cpu", (2,))
+    torch.manual_seed(1)
+    block = nn.Sequential(nn.LayerNorm(4), nn.Linear(4, 8), nn.GELU(), nn.Linear(8, 4)).to(p.device)
+    plan = {
+        "0": SequenceParallel(),
+        "1": ColwiseParallel(input_layouts=Shard(1)),
+        "3": RowwiseParallel(),
+    }
+    parallelize_module(block, mesh, plan)
+    x = p.torch.arange(16.0, device=p.device).reshape(2, 2, 4) / 16
+    optimizer = torch.optim.SGD(block.parameters(), 0.1)
+    found = []
+    for _ in range(3):
+        loss = block(x).square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(loss.item())
+    return found
+
+
+@case
 def mesh_by_its_class(p: Program) -> Any:
     from torch.distributed.device_mesh import DeviceMesh
     from torch.distributed.tensor import Shard, distribute_tensor

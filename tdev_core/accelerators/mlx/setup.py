@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdev_core.accelerators.mlx import attention, layout, native, runtime, table
+from tdev_core.accelerators.mlx import attention, layout, native, runtime, sharding, table
 from tdev_core.accelerators.mlx.accelerator import MlxAccelerator
 from tdev_core.accelerators.mlx.collectives import host_copies
 from tdev_core.accelerators.mlx.compiler import backend
@@ -40,6 +40,7 @@ def register() -> None:
     )
     torch_api.implement("aten::_nested_tensor_from_mask_left_aligned", _not_nested)
     attention.install()
+    sharding.install()
     for key in ("PrivateUse1", "CPU"):
         torch_api.implement("aten::is_pinned", _not_pinned, key)
     for key in ("PrivateUse1", "CPU", "AutogradPrivateUse1", "AutogradCPU"):
