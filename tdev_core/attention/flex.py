@@ -67,7 +67,12 @@ def flex_attention(
             kernel_options,
             return_aux=return_aux,
         )
-    _check(query, key, value, enable_gqa)
+    _check(query, key, value, block_mask, enable_gqa)
+    if return_lse and return_aux is not None:
+        raise ValueError(
+            "Cannot specify both return_lse and return_aux. "
+            "return_lse is deprecated, please use return_aux=AuxRequest(lse=True) instead."
+        )
     scores = _scores(query, key, score_mod, block_mask, scale)
     output, lse = _attend(scores, value, query)
     if return_aux is not None:
@@ -76,13 +81,57 @@ def flex_attention(
     return (output, lse) if return_lse else output
 
 
-def _check(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, gqa: bool) -> None:
+def _check(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, block_mask: Any, gqa: bool
+) -> None:
+    """Refuse what torch refuses, in its order and words (``flex_attention``, "Some basic input validation")."""
+    from torch.nn.attention import flex_attention as flex
+
+    private: Any = flex
+    if hasattr(private, "_validate_no_nested_tensors"):  # since torch 2.12
+        private._validate_no_nested_tensors(query, key, value)
+    private._validate_sdpa_input(query, key, value, allow_lowp_kv=True)
+    private._validate_embed_dim(query, key, value)
     dimensions = [tensor.dim() for tensor in (query, key, value)]
     if dimensions != [4, 4, 4]:
         raise NotImplementedError(
             f"flex_attention takes query, key and value of 4 dimensions (B, H, L, E), not {dimensions}"
         )
     check_heads(query.size(1), key.size(1), gqa)
+    if query.size(0) != key.size(0):
+        of_mask = None if block_mask is None else block_mask.kv_num_blocks.size(0)
+        if of_mask != query.size(0):
+            raise ValueError(
+                "Expect query and key/value to have the same batch size, or block_mask and query to have "
+                f"the same batch size, but got Bq={query.size(0)}, Bkv={key.size(0)}, B_block_mask={of_mask}."
+            )
+    if block_mask is not None:
+        _check_mask(block_mask, query, key)
+
+
+def _check_mask(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> None:
+    from torch.nn.attention import flex_attention as flex
+
+    private: Any = flex
+    if block_mask.mask_mod is private._sliced_mask_mod_error:
+        raise RuntimeError("Cannot use mask_mod from a sliced BlockMask")
+    whole = (
+        private._LARGE_SPARSE_BLOCK_SIZE
+    )  # the block of a mask that masks nothing, for any length
+    lengths = query.size(-2), key.size(-2)
+    made_for = tuple(block_mask.shape[-2:])
+    if tuple(block_mask.BLOCK_SIZE) != (whole, whole) and lengths != made_for:
+        smaller = lengths[0] > made_for[0] or lengths[1] > made_for[1]
+        raise ValueError(
+            f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={lengths[0]} and "
+            f"kv_len={lengths[1]}. As the block mask was created for a {'smaller' if smaller else 'larger'} length "
+            "than you're using it for, you likely need to create a new block mask."
+        )
+    if query.device != block_mask.kv_num_blocks.device:
+        raise RuntimeError(
+            "Expect q/k/v and block_mask to be on the same device but got "
+            f"{query.device} and {block_mask.kv_num_blocks.device}."
+        )
 
 
 def _scores(

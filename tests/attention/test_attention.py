@@ -438,3 +438,38 @@ def test_packed_bad_input() -> None:
         varlen_attn(query, key[None], value[None], BOUNDS, None, 5, 5, block_table=pages)
     with pytest.raises(ValueError, match="cu_seq_k is needed"):
         varlen_attn(query, key, value, BOUNDS, None, 5, 5)
+
+
+def _mask_for(length: int, batch: int | None = None) -> BlockMask:
+    found: BlockMask = create_block_mask(
+        lambda b, h, q, k: q >= k, batch, None, length, length, device="cpu"
+    )
+    return found
+
+
+_FLEX_REFUSED: dict[str, Any] = {
+    "a mask for more": lambda x: ((x, x, x), {"block_mask": _mask_for(256)}),
+    "a mask for less": lambda x: ((x, x, x), {"block_mask": _mask_for(64)}),
+    "batches": lambda x: ((x.repeat(3, 1, 1, 1), x.repeat(2, 1, 1, 1), x.repeat(2, 1, 1, 1)), {}),
+    "widths": lambda x: ((x, x[..., :8], x), {}),
+    "a mask of another batch": lambda x: (
+        (x.repeat(3, 1, 1, 1), x, x),
+        {"block_mask": _mask_for(128, 2)},
+    ),
+    "both auxiliaries": lambda x: (
+        (x, x, x),
+        {"return_lse": True, "return_aux": AuxRequest(lse=True)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _FLEX_REFUSED)
+def test_flex_refuses_what_torch_refuses(name: str) -> None:
+    x = torch.ones(1, 2, 128, 16)
+    torchs, keywords = _FLEX_REFUSED[name](x)
+    with pytest.raises(ValueError) as expected:
+        torch.nn.attention.flex_attention.flex_attention(*torchs, **keywords)
+    ours, keywords = _FLEX_REFUSED[name](x.requires_grad_())
+    with pytest.raises(ValueError) as found:
+        flex_attention(*ours, **keywords)
+    assert str(found.value)[:50] == str(expected.value)[:50]

@@ -8,6 +8,7 @@ too.  Dropout, and everything else that MLX's kernel does not take, is composed 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -91,6 +92,42 @@ def _shape_backward(
     return tuple(t.new_empty(t.shape) for t in (query, key, value))
 
 
+_C: Any = torch._C
+
+
+def _check(query: Any, key: Any, value: Any, mask: Any) -> None:
+    """Refuse what torch refuses before it chooses a kernel, in its words.
+
+    Source: ``validate_sdpa_input`` in ``aten/src/ATen/native/transformers/attention.cpp``.
+    """
+    if not query.dtype is key.dtype is value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
+        )
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+    if mask is not None and mask.dtype not in (torch.bool, torch.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {mask.dtype} and  query.dtype: {query.dtype} instead."
+        )
+    # The fused kernel here is none of torch's: a program that allows any kernel is served by it.
+    if not (
+        _C._get_math_sdp_enabled()
+        or _C._get_flash_sdp_enabled()
+        or _C._get_mem_efficient_sdp_enabled()
+        or _C._get_cudnn_sdp_enabled()
+    ):
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to "
+            "turning off both the math kernel and the fused kernels."
+        )
+
+
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -112,10 +149,16 @@ def _fits(query: Any, key: Any, value: Any, mask: Any, causal: bool, gqa: bool) 
         return False
     return mask is None or (
         mask.dtype is query.dtype
+        and mask.device == query.device
         and not mask.requires_grad
-        and mask.dim() <= 4
         and mask.numel() > 0
+        and _covers(mask.shape, (*query.shape[:3], key.shape[2]))
     )
+
+
+def _covers(mask: Sequence[int], scores: Sequence[int]) -> bool:
+    pairs = zip(reversed(mask), reversed(scores), strict=False)
+    return len(mask) <= len(scores) and all(m in (1, n) for m, n in pairs)
 
 
 class _Attention(torch.autograd.Function):
@@ -179,6 +222,7 @@ def composed(
 def attention(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False, *,
               scale: float | None = None, enable_gqa: bool = False) -> Any:  # fmt: skip
     """Answer ``aten::scaled_dot_product_attention`` on the autograd key of the device."""
+    _check(query, key, value, attn_mask)
     if dropout_p == 0.0 and _fits(query, key, value, attn_mask, is_causal, enable_gqa):
         factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
         if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):
