@@ -98,7 +98,8 @@ class MirrorModule(ModuleType):
             _bind_submodule(self, state, name, value)
         elif _is_own(state, name):
             super().__setattr__(name, value)
-        elif getattr(state.source, name, MISSING) is not value:
+        elif not (isinstance(value, ModuleType) and getattr(state.source, name, None) is value):
+            # Also to what it is already: torch may refuse, and a context may change it any time.
             _set_in_torch(self, state, name, value)
 
     def __delattr__(self, name: str) -> None:
