@@ -498,6 +498,11 @@ SHIMS = (
         factory="tdev_core.compiler.exported:graph_python_code",
     ),
     Shim(
+        "torch.library.Library",
+        "impl",
+        factory="tdev_core.shims.libraries:library_impl",
+    ),
+    Shim(
         "torch.nn.attention.flex_attention.BlockMask",
         "to",
         devices=(("device", 0),),
