@@ -56,10 +56,12 @@ def _along_batch_and_heads(results: int, tensors: int, mask: Any) -> list[Any]:
     """List the shardings that need no communication: none, by batch, and by heads."""
     from torch.distributed.tensor import Replicate, Shard
 
-    found = []
-    for placement in (Replicate(), Shard(0), Shard(1)):
-        covers = mask is not None and len(mask.shape) == 4
-        whole = not placement.is_shard() or not covers or mask.shape[placement.dim] == 1
-        of_mask = None if mask is None else Replicate() if whole else placement
+    found: list[Any] = []
+    for dim in (None, 0, 1):
+        placement: Any = Replicate() if dim is None else Shard(dim)
+        split = (
+            mask is not None and dim is not None and len(mask.shape) == 4 and mask.shape[dim] != 1
+        )
+        of_mask = None if mask is None else placement if split else Replicate()
         found.append(([placement] * results, [placement] * tensors + [of_mask, None, None]))
     return found
