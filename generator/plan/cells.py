@@ -1,4 +1,4 @@
-"""The four columns of the catalog, and ``sim`` beside them: route, evidence and note of each cell."""
+"""The columns of the catalog: route, evidence, what was asserted, and note of each cell."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generator.plan.routes import BACKENDS, Capability
 __all__ = ["Columns", "columns_of_routed", "columns_of_same", "columns_of_translated"]
 
 Columns = dict[str, dict[str, str]]
-_PLAIN = ("cpu", "cuda", "mps", "mlx")
+_ORDER = ("cpu", "cuda", "mps", "mlx", "sim")
 
 
 def columns_of_routed(
@@ -21,15 +21,16 @@ def columns_of_routed(
 ) -> Columns:
     """Return the columns of one spelling of a capability; evidence goes by the member's own name."""
     columns: Columns = {}
-    for backend in (*_PLAIN, "sim"):
+    for backend in _ORDER:
         cell = capability.cells[backend]
         route = "native" if backend == own_backend(spelling) else cell.route
         note = cell.note
         if cell.route == "unsupported" and route == "unsupported":
             note = f"{cell.why}; instead: {cell.instead}"
+        at_home = route == "native" and backend == own_backend(spelling)
         columns[backend] = {
             "route": route,
-            "evidence": evidence.of(name, backend),
+            **evidence.of(name, backend, own=at_home or route == "same"),
             "note": "" if route == "native" and cell.route != "native" else note,
         }
     return columns
@@ -45,12 +46,12 @@ def columns_of_translated(
     return {
         backend: {
             "route": "unsupported" if backend in lacking else "native",
-            "evidence": evidence.of(member.name, backend),
+            **evidence.of(member.name, backend, own=backend == own_backend(member.name)),
             "note": lacking.get(
                 backend, "device arguments are translated, then torch's own function runs"
             ),
         }
-        for backend in _PLAIN
+        for backend in _ORDER
     }
 
 
@@ -58,19 +59,22 @@ def columns_of_same(
     member: Member, compat: Compat, lacking: Mapping[str, str], evidence: Evidence
 ) -> Columns:
     """Return a member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
+    known = compat.cells(member)
     support = {
-        **compat.cells(member),
+        **known,
+        # Its memory is the host's, and torch's kernels for the CPU run on it.
+        **({"sim": known["cpu"]} if "cpu" in known else {}),
         **{backend: ("unsupported", why) for backend, why in lacking.items()},
     }
     columns: Columns = {}
-    for backend in _PLAIN:
+    for backend in _ORDER:
         route, note = support.get(backend, ("same", ""))
         columns[backend] = {
             "route": route,
-            "evidence": evidence.of(member.name, backend),
+            **evidence.of(member.name, backend, own=True),
             "note": note,
         }
     return columns
 
 
-assert set(_PLAIN) | {"sim"} == set(BACKENDS)
+assert set(_ORDER) == set(BACKENDS)

@@ -14,6 +14,7 @@ from typing import Any
 __all__ = ["BACKENDS", "FIELDS", "matrix_text"]
 
 BACKENDS = ("cpu", "cuda", "mps", "mlx", "sim")
+_CELL = ("route", "evidence", "asserted", "note")
 FIELDS = (
     "name",
     "category",
@@ -74,21 +75,18 @@ def _row(
 ) -> list[Any]:
     number = categories.of(category)
     if member is None:
-        nothing = [["unsupported", "checked", note]] * len(BACKENDS)
+        nothing = [["unsupported", "checked", "", note]] * len(BACKENDS)
         return [dotted, number, int(planned), cells.of(nothing), "gone", "gone", "", "", note, []]
     if member["helper"]:
         note = note or "a helper that torch only re-exports; the mirror hands on the same object"
-    # Only routed members have a cell for sim; the others are answered there as on the CPU.
-    columns = [
-        member.get(backend) or {**member["cpu"], "evidence": "checked"} for backend in BACKENDS
-    ]
+    columns = [member[backend] for backend in BACKENDS]
     signature = member["signatures"][0] if member["signatures"] else None
     names = [path for path in member["exports"] if path != dotted]
     return [
         dotted,
         number,
         int(planned),
-        cells.of([[cell["route"], cell["evidence"], cell["note"]] for cell in columns]),
+        cells.of([[cell[key] for key in _CELL] for cell in columns]),
         member["kind"],
         member["mirror"],
         ", ".join(parameter["name"] for parameter in signature["parameters"]) if signature else "",

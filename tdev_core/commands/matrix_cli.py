@@ -17,12 +17,13 @@ from tdev_core.mirror.matrix import COLUMNS, Row, Table, load, select
 __all__ = ["main", "markdown"]
 
 _ROUTES = ("same", "native", "mapped", "emulated", "noop", "fallback", "unsupported")
-_EVIDENCE = ("executed", "executed-on-gpu", "checked")
+_EVIDENCE = ("executed", "executed-on-gpu", "inherited", "checked")
 _HEADINGS = ("Status", "Arguments", "Return Type", "Notes")
-_MARKS = {"executed": "*", "executed-on-gpu": "+", "checked": ""}
+_MARKS = {"executed": "*", "executed-on-gpu": "+", "inherited": "=", "checked": ""}
 _LEGEND = (
-    "* a test executes it on that backend, + executed on CUDA hardware, no mark: checked against the "
-    "real API; done: answered on all four backends, partial: unsupported on at least one"
+    "* a test executes it on that backend and asserts its value, effect or error, + executed on CUDA "
+    "hardware, = torch's own object, no mark: checked against the real API; done: answered on every "
+    "backend, partial: unsupported on at least one"
 )
 
 
@@ -193,7 +194,11 @@ def _json(table: Table, rows: list[Row], columns: tuple[str, ...]) -> None:
 def _csv(table: Table, rows: list[Row], columns: tuple[str, ...]) -> None:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\n")
-    parts = [f"{backend}{part}" for backend in columns for part in ("", " evidence", " note")]
+    parts = [
+        f"{backend}{part}"
+        for backend in columns
+        for part in ("", " evidence", " asserted", " note")
+    ]
     writer.writerow(["category", "name", *parts, "status", "arguments", "returns", "note"])
     for row in rows:
         cells = [
@@ -202,6 +207,7 @@ def _csv(table: Table, rows: list[Row], columns: tuple[str, ...]) -> None:
             for value in (
                 row.cells[backend].route,
                 row.cells[backend].evidence,
+                row.cells[backend].asserted,
                 row.cells[backend].note,
             )
         ]

@@ -19,15 +19,23 @@ from tdev_core.errors import ConfigError
 
 __all__ = ["COLUMNS", "Cell", "Row", "Table", "load", "select"]
 
-COLUMNS = ("cpu", "cuda", "mps", "mlx")
+COLUMNS = ("cpu", "cuda", "mps", "mlx", "sim")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The answer of one function on one backend, and by what that is known."""
+    """The answer of one function on one backend, and by what that is known.
+
+    Attributes:
+        route: how it is answered.
+        evidence: ``executed``, ``executed-on-gpu``, ``inherited`` or ``checked``.
+        asserted: what a test asserted of it where it is executed: ``value``, ``effect`` or ``error``.
+        note: what is special about it.
+    """
 
     route: str
     evidence: str
+    asserted: str
     note: str
 
 

@@ -104,4 +104,4 @@ def routes(tmp_path: Path, text: str = ROUTES, **files: str) -> Routes:
     return read_routes(folder)
 
 
-EVIDENCE = Evidence({("cpu", "torch.cuda.synchronize"): "executed"})
+EVIDENCE = Evidence({("cpu", "torch.cuda.synchronize"): ("executed", "effect")})

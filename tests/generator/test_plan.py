@@ -13,6 +13,7 @@ from generator import catalog as catalog_file
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Method
 from generator.paths import CORE
+from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan
 from generator.plan.routes import Routes
 
@@ -52,8 +53,8 @@ def test_a_device_that_refuses_a_function_is_told_in_its_column(tmp_path: Path) 
 
 def test_every_column_has_route_and_evidence(catalog: dict[str, Any]) -> None:
     for name, member in catalog["members"].items():
-        for backend in ("cpu", "cuda", "mps", "mlx"):
-            assert set(member[backend]) == {"route", "evidence", "note"}, name
+        for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
+            assert set(member[backend]) == {"route", "evidence", "asserted", "note"}, name
 
 
 def test_routes_and_evidence_arrive_in_the_cells(catalog: dict[str, Any]) -> None:
@@ -61,9 +62,25 @@ def test_routes_and_evidence_arrive_in_the_cells(catalog: dict[str, Any]) -> Non
     assert member["cuda"]["route"] == "native"
     assert member["mps"]["route"] == "mapped"
     assert member["cpu"]["route"] == "noop" and "finished" in member["cpu"]["note"]
-    assert member["cpu"]["evidence"] == "executed"
-    assert member["mps"]["evidence"] == "checked"
-    assert catalog["members"]["torch.relu"]["cpu"]["route"] == "same"
+    assert (member["cpu"]["evidence"], member["cpu"]["asserted"]) == ("executed", "effect")
+    assert (member["mps"]["evidence"], member["mps"]["asserted"]) == ("checked", "")
+    assert member["cuda"]["evidence"] == "inherited"  # torch's own, at home
+    relu = catalog["members"]["torch.relu"]
+    assert {relu[backend]["evidence"] for backend in ("cpu", "cuda", "sim")} == {"inherited"}
+    assert relu["sim"] == relu["cpu"] and relu["cpu"]["route"] == "same"
+
+
+def test_evidence_that_says_not_what_was_asserted_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "cpu.json"
+    for functions, word in (
+        ('["torch.relu"]', "evidence file"),
+        ('{"torch.relu": "came back"}', "came back"),
+    ):
+        path.write_text(f'{{"kind": "executed", "functions": {functions}}}')
+        with pytest.raises(GenerationError, match=word):
+            read_evidence(tmp_path)
+    path.write_text('{"kind": "executed", "functions": {"torch.relu": "value"}}')
+    assert read_evidence(tmp_path).of("torch.relu", "cpu", own=True)["asserted"] == "value"
 
 
 def test_arms_are_finished_statements(catalog: dict[str, Any]) -> None:

@@ -1,12 +1,16 @@
 """Call what the catalog lists, for real, on the active backend, and look at what it answers.
 
-Functions are called with the arguments listed here, classes and functions that need others by the programs of
-``exercise_programs.py``, operators by ``exercise_operators.py``, and ``torch.distributed`` by the two ranks of
-``tests/distributed/test_distributed.py``. A function of the mirror counts as executed only if the mirror's own counter saw the
-call come back.
+Each name that is executed here comes with what was asserted of it: ``value`` (what it answered is what it has to be),
+``effect`` (what it changed was looked at) or ``error`` (it refuses in the words that the catalog promises). A call that
+only came back proves nothing, and counts as nothing.
 
-As a program: prints, as JSON, which were executed and which went wrong and how. With ``--write`` it runs everything once
-for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run ``python -m generator``, which
+Functions are called with the arguments listed here and held against ``exercise_calls.py``; classes, and functions that
+need others, by the programs of ``exercise_programs.py``, operators by ``exercise_operators.py``, and
+``torch.distributed`` by the two ranks of ``tests/distributed/test_distributed.py``. A function of the mirror counts as
+executed only if the mirror's own counter saw the call come back.
+
+As a program: prints, as JSON, what was asserted of which and which went wrong and how. With ``--write`` it runs everything
+once for each backend that CI has, and writes ``generator/evidence/<backend>.json``: then run ``python -m generator``, which
 takes the catalog's evidence from there.
 """
 
@@ -23,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.catalog import ROOT, catalog, mirrored
+from tests.mirror.exercise_calls import EFFECTS, VALUES
 from tests.mirror.exercise_operators import exercise_operators
 from tests.mirror.exercise_programs import PROGRAMS
 
@@ -144,11 +149,6 @@ _STARTS = ("cudaStart", "profiler.start", "profiler.stop", "profile", "make_grap
 # Their values differ from call to call.
 _UNTOLD = ("empty", "rand", "normal", "make_tensor")
 
-_TYPES: dict[str, type] = {
-    "None": type(None), "bool": bool, "int": int, "float": float, "str": str, "dict": dict,
-    "list": list, "tuple": tuple,
-}  # fmt: skip
-
 
 def plan() -> dict[str, str]:
     """Canonical name to the source of its arguments, for every function that is called here."""
@@ -169,57 +169,74 @@ def plan() -> dict[str, str]:
     return {name: found[name] for name in sorted(found) if name in members}
 
 
-def exercise(backend: str) -> tuple[list[str], dict[str, str]]:
-    """Call everything once; names that did what the catalog says, and what went wrong with others."""
+def exercise(backend: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Call everything once; what was asserted of each name, and what went wrong with others."""
     torch: Any = importlib.import_module("tdev")
+    executed: dict[str, str] = {}
+    wrong: dict[str, str] = {}
+
+    def note(name: str, asserted: str, problem: str) -> None:
+        if problem:
+            wrong[name] = problem
+        else:
+            executed[name] = asserted
+
+    for name, source in plan().items():
+        note(name, *_called(name, source, backend, torch))
+    for names, source in PROGRAMS.items():
+        for name, (asserted, problem) in _run(names.split(), source, backend, torch).items():
+            note(name, asserted, problem)
+    operators, other = exercise_operators(backend)
+    return dict(sorted({**executed, **operators}.items())), wrong | other
+
+
+def _called(name: str, source: str, backend: str, torch: Any) -> tuple[str, str]:
+    """Call one function; what was asserted of it, and what was wrong, or nothing."""
     from tdev_core.errors import UnsupportedError
 
-    members = catalog()["members"]
-    executed: list[str] = []
-    wrong: dict[str, str] = {}
-    for name, source in plan().items():
-        home, _, leaf = mirrored(name).rpartition(".")
-        try:
-            function = getattr(importlib.import_module(home), leaf)
-            arguments = eval(f"call({source})", {"torch": torch, "call": lambda *a, **k: (a, k)})
-        except Exception as error:
-            wrong[name] = f"preparing it: {type(error).__name__}: {error}"
-            continue
-        member = members[name]
-        cell = member.get(backend) or member["cpu"]
-        try:
-            answer = function(*arguments[0], **arguments[1])
-        except UnsupportedError as error:
-            if cell["route"] == "unsupported" and name in str(error):
-                executed.append(name)
-            else:
-                wrong[name] = f"raises UnsupportedError: {error}"
-        except Exception as error:
-            wrong[name] = f"{type(error).__name__}: {error}"
-        else:
-            problem = _problem(answer, member, cell["route"], backend, name)
-            if problem:
-                wrong[name] = problem
-            else:
-                executed.append(name)
-    for names, source in PROGRAMS.items():
-        for name, problem in _run(names.split(), source, backend, torch).items():
-            if problem:
-                wrong[name] = problem
-            else:
-                executed.append(name)
-    if backend != "sim":  # what is the same on every backend has no column of its own there
-        operators, other = exercise_operators(backend)
-        executed += operators
-        wrong |= other
-    return sorted(executed), wrong
+    member = catalog()["members"][name]
+    home, _, leaf = mirrored(name).rpartition(".")
+    factory = member["mirror"] == "translated" and "device='cuda'" in ARGUMENTS.get(name, "")
+    effect = EFFECTS.get(name) or EFFECTS.get(leaf)
+    value = VALUES.get(name) or VALUES.get(leaf)
+    known: dict[str, Any] = {"torch": torch, "backend": backend, "os": os}
+    known["last"] = max(torch.cuda.device_count() - 1, 0)
+    known["fill"] = lambda: _filled(torch)
+    try:
+        known["f"] = function = getattr(importlib.import_module(home), leaf)
+        refused = member[backend]["route"] == "unsupported"
+        if effect is not None and not refused:
+            exec(effect, known)
+            return "effect", ""
+        arguments = eval(f"call({source})", {"torch": torch, "call": lambda *a, **k: (a, k)})
+        answer = function(*arguments[0], **arguments[1])
+    except UnsupportedError as error:
+        return "error", "" if refused and name in str(error) else f"raises {error}"
+    except Exception as error:
+        return "", f"{type(error).__name__}: {error}"
+    if refused:
+        return "", "answers, although the catalog says unsupported"
+    if factory:
+        told = not any(word in leaf for word in _UNTOLD)
+        return "value" if told else "effect", _other(answer, name, backend)
+    if value is None:
+        return "", "nothing is asserted of it"
+    known["x"] = answer
+    return "value", "" if eval(value, known) else f"answers {answer!r}, of which {value} is false"
 
 
-def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, str]:
-    """Run one program; for each member that it stands for, what was wrong, or nothing.
+def _filled(torch: Any) -> Any:
+    """16 MiB of tensor on the device, computed."""
+    found = torch.rand(1 << 22, device="cuda")
+    torch.cuda.synchronize()
+    return found
+
+
+def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, tuple[str, str]]:
+    """Run one program; for each member that it stands for, what was asserted, and what was wrong, or nothing.
 
     A function of the mirror counts only if it was entered and came back (or refused, where the catalog
-    says so): the mirror counts its calls in this process.
+    says so): the mirror counts its calls in this process. A program without an assertion shows nothing but a refusal.
     """
     from tdev_core import counters
     from tdev_core.errors import UnsupportedError
@@ -233,43 +250,33 @@ def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, s
         except UnsupportedError as error:
             refused = str(error)
         except Exception as error:
-            return {name: f"{type(error).__name__}: {error}" for name in names}
-    found: dict[str, str] = {}
+            return {name: ("", f"{type(error).__name__}: {error}") for name in names}
+    asserts = any(isinstance(node, ast.Assert) for node in ast.walk(ast.parse(source)))
+    asserted = "error" if refused else "effect"
+    found: dict[str, tuple[str, str]] = {}
     for name in names:
         member = members[name]
-        route = (member.get(backend) or member["cpu"])["route"]
-        found[name] = ""
+        route = member[backend]["route"]
+        problem = "" if refused or asserts else "nothing is asserted of it"
         # Where the mirror only translates, it is the device that refuses, in words of its own.
         own = member["mirror"] == "translated" or any(path in refused for path in member["exports"])
         if refused and not (route == "unsupported" and own):
-            found[name] = f"raises UnsupportedError: {refused}"
+            problem = f"raises UnsupportedError: {refused}"
         elif route == "unsupported" and not refused:
-            found[name] = "answers, although the catalog says unsupported"
+            problem = "answers, although the catalog says unsupported"
         elif member["mirror"] in ("routed", "translated") and not refused:
             if name not in counters.answered:
-                found[name] = "the program ended without a call of it"
+                problem = "the program ended without a call of it"
+        found[name] = asserted, problem
     return found
 
 
-def _problem(answer: Any, member: dict[str, Any], route: str, backend: str, name: str) -> str:
-    """What is wrong with ``answer``; empty where nothing is."""
-    if route == "unsupported":
-        return "answers, although the catalog says unsupported"
-    if member["mirror"] == "translated" and "device='cuda'" in ARGUMENTS.get(name, ""):
-        if answer.device.type != backend:
-            return f"is on {answer.device}, not on {backend}"
-        return _other_values(answer, name)
-    declared = (member["signatures"][0]["returns"] or "") if member["signatures"] else ""
-    expected = _TYPES.get(declared.partition("[")[0])
-    if expected is not None and not isinstance(answer, expected):
-        return f"returns {type(answer).__name__}, torch declares {declared}"
-    return ""
-
-
-def _other_values(answer: Any, name: str) -> str:
+def _other(answer: Any, name: str, backend: str) -> str:
     """How a factory's tensor differs from the one that stock torch makes on the CPU."""
     import torch
 
+    if answer.device.type != backend:
+        return f"is on {answer.device}, not on {backend}"
     leaf = name.rpartition(".")[2]
     source = ARGUMENTS[name].replace("device='cuda'", "device='cpu'")
     expected = eval(f"{name.replace('windows.windows', 'windows')}({source})", {"torch": torch})
@@ -287,7 +294,9 @@ def _other_values(answer: Any, name: str) -> str:
 
 def run(backend: str) -> dict[str, Any]:
     """:func:`exercise` in a process of its own, where ``backend`` is the active one."""
-    env = environment(TDEV_BACKEND=backend, TDEV_REPORT="1", OMP_NUM_THREADS="1")
+    env = environment(
+        TDEV_BACKEND=backend, TDEV_SIM_DEVICES="2", TDEV_REPORT="1", OMP_NUM_THREADS="1"
+    )
     done = python(__file__, "--child", env=env, timeout=500)
     if done.returncode != 0:
         raise RuntimeError(f"the process on {backend} ended with {done.returncode}: {done.stderr}")
@@ -330,8 +339,9 @@ def main() -> None:
         distributed = distributed_names()
         for backend in BACKENDS:
             found = run(backend)
-            names = sorted({*found["executed"], *distributed[backend]})
-            body = {"kind": "executed", "functions": names}
+            # The ranks compare what they find with the plain program's results.
+            names = {**dict.fromkeys(distributed[backend], "value"), **found["executed"]}
+            body = {"kind": "executed", "functions": dict(sorted(names.items()))}
             text = json.dumps(body, indent=1) + "\n"
             (EVIDENCE / f"{backend}.json").write_text(text, encoding="utf-8")
             print(f"{backend}: {len(names)} executed, {len(found['wrong'])} not")

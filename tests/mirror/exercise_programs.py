@@ -1,7 +1,7 @@
 """Short programs for what one call without context does not show: classes, and functions that work together.
 
 Each entry: the members of the catalog that the program executes, and its source. ``torch`` is the mirror, ``folder`` an
-empty directory. A program that ends has executed its members; assertions compare with what is known otherwise (stock
+empty directory. A program that ends and asserts something has executed its members; assertions compare with what is known otherwise (stock
 torch on the CPU, arithmetic). Several members share a program where they are spellings of one thing.
 """
 
@@ -291,9 +291,11 @@ with torch.autograd.profiler.emit_nvtx():
 """,
     "torch.cuda.profiler.profile torch.cuda.profiler.start torch.cuda.profiler.stop": """
 with torch.cuda.profiler.profile():
-    torch.ones(2, device="cuda")
+    x = torch.ones(2, device="cuda")
 torch.cuda.profiler.start()
+y = x + 1
 torch.cuda.profiler.stop()
+assert y.tolist() == [2, 2] and x.tolist() == [1, 1]
 """,
     "torch.cuda.CudaError": "assert isinstance(torch.cuda.CudaError(2), RuntimeError)",
     "torch.backends.cuda.cufft_plan_cache": """
@@ -365,9 +367,11 @@ assert torch.cuda.tunable.get_filename() == folder + "/tuned.csv"
     ),
     "torch.mps.profiler.profile torch.mps.profiler.start torch.mps.profiler.stop": """
 with torch.mps.profiler.profile():
-    torch.ones(2, device="cuda")
+    x = torch.ones(2, device="cuda")
 torch.mps.profiler.start()
+y = x + 1
 torch.mps.profiler.stop()
+assert y.tolist() == [2, 2] and x.tolist() == [1, 1]
 """,
     "torch.xpu.can_device_access_peer": "assert torch.xpu.can_device_access_peer(0, 0) in (True, False)",
     "torch.backends.mps.is_macos_or_newer": "assert torch.backends.mps.is_macos_or_newer(1, 0) is False",

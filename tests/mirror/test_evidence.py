@@ -1,31 +1,42 @@
-"""The catalog's evidence is true: what it calls executed is executed here, in this run, on that backend."""
+"""The catalog's evidence is true: what it calls executed is executed here, in this run, on that backend, with an assertion."""
 
 from __future__ import annotations
 
 import importlib.util
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tdev
+import torch
 
 from tests.catalog import catalog
 from tests.distributed.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
+from tests.mirror import exercise, exercise_operators
 from tests.mirror.arms import cases
 from tests.mirror.exercise import BACKENDS, EVIDENCE, run
 
 AGAIN = "write the evidence anew: python tests/mirror/exercise.py --write && python -m generator"
 
 
-def listed(backend: str) -> set[str]:
+COLUMNS = ("cpu", "cuda", "mps", "mlx", "sim")
+
+
+def listed(backend: str) -> dict[str, str]:
     data: dict[str, Any] = json.loads((EVIDENCE / f"{backend}.json").read_text("utf-8"))
     assert data["kind"] == "executed"
-    return set(data["functions"])
+    return dict(data["functions"])
 
 
-def claimed(backend: str) -> set[str]:
-    """Members whose cell says that a test executes them."""
+def claimed(backend: str) -> dict[str, str]:
+    """Members whose cell says that a test executes them, and what it says was asserted."""
     rows = catalog()["members"].items()
-    return {name for name, row in rows if row.get(backend, {}).get("evidence") == "executed"}
+    return {
+        name: row[backend]["asserted"]
+        for name, row in rows
+        if row[backend]["evidence"] == "executed"
+    }
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -35,10 +46,14 @@ def test_what_is_called_executed_is_executed_now(backend: str) -> None:
         pytest.skip("MLX is not installed; where it is, this runs")
     found = run(backend)
     # tests/distributed/test_distributed.py holds the catalog against what its two ranks did.
-    unproved = claimed(backend) - set(found["executed"]) - by_ranks()
-    reasons = {name: found["wrong"].get(name, "not called") for name in sorted(unproved)}
-    assert not reasons, f"executed by no test on {backend}: {reasons}; {AGAIN}"
-    assert len(claimed(backend)) > (350 if backend == "sim" else 850)
+    proved = found["executed"]
+    reasons = {
+        name: found["wrong"].get(name) or f"{proved.get(name, 'nothing')} was asserted"
+        for name, asserted in claimed(backend).items()
+        if proved.get(name) != asserted and name not in by_ranks()
+    }
+    assert not reasons, f"executed otherwise or by no test on {backend}: {reasons}; {AGAIN}"
+    assert len(claimed(backend)) > (600 if backend == "cpu" else 900)
 
 
 def by_ranks() -> set[str]:
@@ -49,18 +64,76 @@ def by_ranks() -> set[str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_cells_say_executed_exactly_where_the_evidence_does(backend: str) -> None:
-    rows = catalog()["members"]
-    known = {name for name in listed(backend) if backend in rows.get(name, {})}
-    assert claimed(backend) == known, AGAIN
-    assert listed(backend) <= rows.keys(), f"names that torch lacks; {AGAIN}"
+    assert listed(backend).keys() <= catalog()["members"].keys(), f"names that torch lacks; {AGAIN}"
+    assert claimed(backend) == listed(backend), AGAIN
 
 
-def test_nothing_claims_hardware_that_no_evidence_file_speaks_of() -> None:
+def test_what_is_executed_says_what_was_asserted_and_nothing_else_does() -> None:
+    """By hardware that no evidence file speaks of, nothing is executed."""
     files = {path.stem for path in EVIDENCE.glob("*.json")}
     for name, row in catalog()["members"].items():
-        for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
-            if row.get(backend, {}).get("evidence", "checked") != "checked":
+        for backend in COLUMNS:
+            cell = row[backend]
+            if cell["evidence"] in ("executed", "executed-on-gpu"):
+                assert cell["asserted"] in ("value", "effect", "error"), (name, backend)
                 assert backend in files, (name, backend)
+                assert (cell["asserted"] == "error") == (cell["route"] == "unsupported"), name
+            else:
+                assert cell["evidence"] in ("inherited", "checked"), (name, backend)
+                assert cell["asserted"] == "", (name, backend)
+
+
+def test_inherited_is_what_the_mirror_hands_out_as_torchs_own() -> None:
+    """``test_names`` tests the identity of what is the same everywhere, ``test_home`` that at home."""
+    at_home = {
+        (row["torch_name"], mirror["home"].lower())
+        for mirror in catalog()["mirrors"].values()
+        if mirror["home"]
+        for row in mirror["definitions"]
+    }
+    for name, row in catalog()["members"].items():
+        for backend in COLUMNS:
+            own = row["mirror"] == "same" or (name, backend) in at_home
+            if row[backend]["evidence"] in ("inherited", "checked"):
+                assert (row[backend]["evidence"] == "inherited") == own, (name, backend)
+
+
+class TestACallThatNobodyLooksAt:
+    """It is no evidence, however it ends."""
+
+    NAME = "torch.cuda.current_device"
+
+    def test_without_an_assertion_nothing_is_executed(self, monkeypatch: Any) -> None:
+        monkeypatch.delitem(exercise.VALUES, "current_device")
+        assert exercise._called(self.NAME, "", "cpu", tdev) == ("", "nothing is asserted of it")
+
+    def test_another_value_is_noticed(self, monkeypatch: Any) -> None:
+        assert exercise._called(self.NAME, "", "cpu", tdev) == ("value", "")
+        monkeypatch.setitem(exercise.VALUES, "current_device", "x == 1")
+        assert "answers 0" in exercise._called(self.NAME, "", "cpu", tdev)[1]
+
+    def test_another_effect_is_noticed(self, monkeypatch: Any) -> None:
+        name = "torch.cuda.set_sync_debug_mode"
+        assert exercise._called(name, "0", "cpu", tdev) == ("effect", "")
+        monkeypatch.setitem(exercise.EFFECTS, "set_sync_debug_mode", "f(0)\nassert False, 'seen'")
+        assert exercise._called(name, "0", "cpu", tdev) == ("", "AssertionError: seen")
+
+    def test_an_answer_where_the_catalog_refuses_is_noticed(self) -> None:
+        name = "torch.cuda.current_blas_handle"
+        assert exercise._called(name, "", "cpu", tdev) == ("error", "")
+
+    def test_a_program_that_asserts_nothing_shows_nothing(self) -> None:
+        (found,) = exercise._run(["torch.device"], "torch.device('cuda')", "cpu", tdev).values()
+        assert found == ("effect", "nothing is asserted of it")
+
+    def test_an_operator_without_a_reference_shows_nothing(self) -> None:
+        entry = SimpleNamespace(op=torch.neg, name="neg", dtypes={torch.float32}, ref=None)
+        entry.sample_inputs = lambda *_: iter(
+            [SimpleNamespace(input=torch.ones(2), args=(), kwargs={})]
+        )
+        assert exercise_operators._called(entry, "cpu")[1].startswith("nothing is asserted")
+        entry.ref = lambda x: x
+        assert exercise_operators._called(entry, "cpu")[1].startswith("holds other values")
 
 
 def test_every_cell_that_is_only_checked_has_an_arm_that_is_called_against_an_autospec() -> None:
@@ -74,5 +147,5 @@ def test_every_cell_that_is_only_checked_has_an_arm_that_is_called_against_an_au
     }
     for name, row in catalog()["members"].items():
         if row["mirror"] in ("routed", "bound"):
-            for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
+            for backend in COLUMNS:
                 assert (name, backend) in called, (name, backend)
