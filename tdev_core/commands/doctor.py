@@ -167,11 +167,7 @@ def _answers(table: matrix.Table | None, backend: str | None, error: str | None)
         f"routes    of {len(routed)} device functions on {backend}: {ways}; {translated} more and "
         f"{table.shims} methods translate their device",
         f"missing   {len(missing)} unsupported{f' ({shown})' if shown else ''}; list them: "
-        + (
-            f"python -m tdev matrix --backend {backend} --route unsupported"
-            if backend in matrix.COLUMNS
-            else "python -m tdev matrix --route unsupported"
-        ),
+        f"python -m tdev matrix --backend {backend} --route unsupported",
     ]
 
 

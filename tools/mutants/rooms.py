@@ -65,7 +65,7 @@ ROOMS: dict[str, Room] = {
     "streams": Room(
         tuple(
             f"tdev_core/accelerators/{name}.py"
-            for name in ("streams", "events", "queues", "host", "capturing", "instances")
+            for name in ("streams", "events", "queues", "capturing", "instances")
         ),
         70,
         (

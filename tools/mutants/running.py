@@ -26,16 +26,17 @@ import pytest
 
 from tools.mutants.rooms import Stage
 
-__all__ = ["Baseline", "Outcome", "Test", "baseline", "first_failure"]
+__all__ = ["Baseline", "Outcome", "Witness", "baseline", "first_failure"]
 
 _STARTS_PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
 PROCESSES = 20.0
 """Seconds for tests of which nobody knows whether they see a mutant, as it happens in processes that they start."""
+_OURS = ("tools", "tests", "tdev", "tdev_core")  # the fork imports the tree's
 _OPTIONS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not deep and not slow")
 
 
 @dataclass
-class Test:
+class Witness:
     """What one test did where nothing was planted."""
 
     seconds: float = 0.0
@@ -48,7 +49,7 @@ class Test:
 class Baseline:
     """Tests of one stage, by node id, and what was entered while they were collected."""
 
-    tests: dict[str, Test]
+    tests: dict[str, Witness]
     collecting: list[str]
 
     def able(self, path: str, entered: int) -> list[str]:
@@ -104,7 +105,7 @@ def baseline(tree: Path, stage: Stage, limit: float, kept: Path) -> Baseline:
 
 
 def _of(data: dict[str, Any]) -> Baseline:
-    tests = {name: Test(**test) for name, test in data["tests"].items()}
+    tests = {name: Witness(**test) for name, test in data["tests"].items()}
     return Baseline(tests, data["collecting"])
 
 
@@ -196,6 +197,7 @@ def _child(
         os.setsid()
         os.dup2(output, 1)
         os.dup2(output, 2)
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
         os.chdir(tree)
         paths = [str(tree / "generated"), str(tree)]
         for name in [name for name in os.environ if name.startswith("TDEV_")]:
@@ -206,7 +208,7 @@ def _child(
         root = str(Path(__file__).resolve().parents[2])
         mine = {root, root + "/generated", "", os.getcwd()}
         sys.path[:] = [*paths, *(path for path in sys.path if path not in mine)]
-        for name in [name for name in sys.modules if name.split(".")[0] == "tools"]:
+        for name in [name for name in sys.modules if name.split(".")[0] in _OURS]:
             del sys.modules[name]
         options = [option for option in _OPTIONS if stop or option != "-x"]
         status = int(pytest.main([*options, *tests], plugins=plugins))
@@ -238,7 +240,7 @@ class _Recorder:
         self._root = str(tree) + os.sep
         self._core = (self._root + "tdev_core", self._root + "generated")
         self._answer = answer
-        self._tests: dict[str, Test] = {}
+        self._tests: dict[str, Witness] = {}
         self._codes: dict[int, CodeType] = {}  # the hash of a code object is that of all it holds
         self._starts = False
         self._collecting: list[str] = []
@@ -258,7 +260,7 @@ class _Recorder:
         """Record one test."""
         self._codes.clear()
         self._starts = False
-        test = self._tests[item.nodeid] = Test()
+        test = self._tests[item.nodeid] = Witness()
         sys.setprofile(self._called)
         begun = time.perf_counter()
         try:
