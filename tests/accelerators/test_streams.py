@@ -59,6 +59,14 @@ def test_attributes_of_a_stream():
     assert stream.is_capturing() is False
 
 
+def test_only_the_current_stream_is_captured(monkeypatch):
+    stream = streams.Stream()
+    monkeypatch.setattr(streams.capturing, "is_capturing", lambda: True)
+    assert streams.default_stream().is_capturing() and not stream.is_capturing()
+    with stream:
+        assert stream.is_capturing() and not streams.default_stream().is_capturing()
+
+
 def test_streams_are_equal_by_number_and_hash_alike():
     first, second = streams.Stream(), streams.Stream()
     again = streams.Stream(stream_id=first.stream_id, device_index=0, device_type=1)

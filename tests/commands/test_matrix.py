@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import io
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -177,6 +179,13 @@ def test_a_lost_or_damaged_table_is_an_error_and_no_traceback(
             monkeypatch.undo()
             matrix.load.cache_clear()
         assert "cannot be read as the compatibility table" in capsys.readouterr().err
+
+
+def test_a_table_that_is_not_there_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for found in (None, SimpleNamespace(submodule_search_locations=["nowhere"])):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda _, found=found: found)
+        with pytest.raises(ConfigError, match="missing from this installation"):
+            matrix._path()
 
 
 def test_it_needs_no_torch(tmp_path: Path) -> None:

@@ -221,7 +221,9 @@ def test_summary_is_a_table():
         lines = text.splitlines()
         assert len({len(line) for line in lines}) == 1
         assert "backend cpu, device 0" in lines[1]
-        assert any("Allocated memory" in line for line in lines)
+        rows = [line.strip("| ").partition("  ")[0] for line in lines if line.count("|") > 2]
+        told = "Allocated memory", "Active memory", "Requested memory", "Reserved memory"
+        assert {*told, "Reserved, not in use", "Allocations", "Segments"} <= set(rows)
     assert "in large pool" in full and "in large pool" not in short
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from tdev_core import backend
 from tests.forkserver import environment, python
 
 SHOW = "from tdev_core import backend as b; print(b.current().value, b.availability(), b.reason())"
@@ -66,6 +67,21 @@ def test_a_backend_that_is_not_there_says_why(has_gpu: bool) -> None:
     assert "built without CUDA" in done.stderr or "no usable CUDA device" in done.stderr
     done = run("import tdev", TDEV_BACKEND="mps")
     assert done.returncode == 2 and "MPS" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_backend_is_the_first_that_torch_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CUDA before MPS before the CPU; the others only when they are asked for."""
+    monkeypatch.setattr(backend, "forced", lambda: None)
+    cuda, mps, cpu = backend.Backend.CUDA, backend.Backend.MPS, backend.Backend.CPU
+    for there, expected in (
+        ({cuda, mps}, (cuda, "torch finds cuda")),
+        ({mps}, (mps, "torch finds mps")),
+        (set(), (cpu, "torch finds neither CUDA nor MPS")),
+    ):
+        monkeypatch.setattr(
+            backend, "_missing", lambda b, there=there: None if b in there else "not here"
+        )
+        assert backend._pick.__wrapped__() == expected  # picked once for the life of the process
 
 
 def test_the_library_is_silent_without_torch(tmp_path: object) -> None:
