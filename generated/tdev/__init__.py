@@ -33,7 +33,6 @@ if not _launch.codemod_only():
     from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
     from tdev_core.devices import translate_apart as _translate_apart
-    from tdev_core.devices import translate_type as _translate_type
     from tdev_core.devices import unpinned as _unpinned
     from tdev_core.errors import DeviceWarning
     from tdev_core.errors import FallbackWarning
@@ -50,6 +49,7 @@ if not _launch.codemod_only():
     device = _standins.device
     get_autocast_dtype = _amp.get_dtype
     is_autocast_enabled = _amp.is_enabled
+    set_autocast_dtype = _amp.set_dtype
     set_autocast_enabled = _amp.set_enabled
 
 
@@ -583,16 +583,6 @@ def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
     if "pin_memory" in kwargs:
         kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return torch.scalar_tensor(*args, **kwargs)
-
-
-@_calls.passing("device_type", most=0)
-def set_autocast_dtype(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.set_autocast_dtype``."""
-    if "device_type" in kwargs:
-        kwargs["device_type"] = _translate_type(kwargs["device_type"])
-    elif len(args) > 0:
-        args = (_translate_type(args[0]), *args[1:])
-    return torch.set_autocast_dtype(*args, **kwargs)
 
 
 def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:

@@ -473,3 +473,28 @@ def test_settings_without_a_context() -> None:
     assert _t(4).softmax(0).dtype is _HALF
     with torch.autocast("cpu"):
         assert (_w(2, 2) @ _w(2, 2)).dtype is torch.bfloat16  # its default is as it was
+
+
+def test_the_dtype_that_is_set_is_the_regions() -> None:
+    before = tdev.get_autocast_dtype("cuda")
+    own = torch.get_autocast_dtype("cpu")
+    tdev.set_autocast_dtype("cuda", torch.bfloat16 if before is torch.float16 else torch.float16)
+    try:
+        assert torch.get_autocast_dtype("cpu") is own
+        tdev.set_autocast_enabled("cuda", True)
+        x = tdev.ones(2, 2, device="cuda")
+        assert (x @ x).dtype is tdev.get_autocast_dtype("cuda") is not before
+    finally:
+        tdev.set_autocast_enabled("cuda", False)
+        tdev.set_autocast_dtype("cuda", before)
+    assert torch.get_autocast_dtype("cpu") is own and (x @ x).dtype is torch.float32
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_higher_order_operators_run_in_a_region(compiled: bool) -> None:
+    def twice(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, lambda x: (x @ x).sum(), lambda x: x.sum(), (x,))
+
+    run = tdev.compile(twice, backend="eager") if compiled else twice
+    with tdev.autocast("cuda", dtype=torch.bfloat16):
+        assert run(tdev.ones(2, 2, device="cuda")).item() == 8

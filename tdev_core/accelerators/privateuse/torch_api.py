@@ -27,6 +27,7 @@ from torch.utils import backend_registration
 
 from tdev_core.accelerators.privateuse import dlpack
 from tdev_core.errors import ConfigError
+from tdev_core.internals import relying_on
 
 __all__ = [
     "alias_on",
@@ -360,6 +361,17 @@ def set_fallthrough(key: str) -> None:
     library: Any = torch.library.Library("_", "IMPL")
     library.fallback(torch.library.fallthrough_kernel, key)
     _kept.append(library)
+    with relying_on(
+        "torch._ops._higher_order_ops",
+        f"Higher-order operators (flex_attention, cond) do not run where {key} is in use",
+    ):
+        from torch import _ops
+
+        which = getattr(_C.DispatchKey, key)
+        for operator in _ops._higher_order_ops.values():
+            operator.fallthrough(which)
+        # Those that are imported later have these from the start.
+        _ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(which)
 
 
 @functools.cache
