@@ -64,6 +64,8 @@ class File:
         """References that have become tdev's."""
         self.given: list[cst.CSTNode] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
+        self.harmless: set[int] = set()
+        """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
 
@@ -205,12 +207,23 @@ class File:
         unknown: bool = False,
     ) -> None:
         """Report a node; ``severity`` where it is another than the rule's."""
-        if self.kept(node):
-            return
-        line, column = self.tree.position(self.tree.span(node)[0])
+        if not self.kept(node):
+            self.find_at(rule, self.tree.span(node)[0], message, severity, unknown=unknown)
+
+    def find_at(
+        self,
+        rule: Rule,
+        start: int,
+        message: str,
+        severity: Severity | None = None,
+        *,
+        unknown: bool = False,
+    ) -> None:
+        """Report what starts at an offset."""
+        line, column = self.tree.position(start)
         level = severity or rule.severity or "note"
         self.findings.setdefault(
-            (rule.id, self.tree.span(node)[0], message),
+            (rule.id, start, message),
             Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown),
         )
 

@@ -19,6 +19,7 @@ from tdev_core.codemod.engine.rules.accelerator.guards import (
 from tdev_core.codemod.engine.rules.accelerator.literals import literal, move
 from tdev_core.codemod.engine.rules.accelerator.reported import nccl, tensor_type
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.accelerator.handed_streams import handed_out
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.references import (
@@ -40,9 +41,10 @@ _STREAMS = frozenset(
 
 
 def accelerator(file: File) -> None:
-    done, streams_stay = _streams(file)
+    references = [f for f in every_reference(file) if not file.kept(f.node)]
+    done, streams_stay = _streams(file, handed_out(file, references, _STREAMS))
     _from_imports(file)
-    found = [f for f in every_reference(file) if not file.kept(f.node) and f.node not in done]
+    found = [f for f in references if f.node not in done]
     chosen = chooses_between_backends(file, found)
     stay = Stay(file, chosen)
     for node in file.tree.of(cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Call):
@@ -72,6 +74,8 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         return
     name = known(found.name, file)
     if name is None:
+        if found.name in ADVICE:
+            file.harmless.add(file.tree.span(found.node)[0])
         file.find(GAP, found.node, f"{found.name}: {_advice(found.name)}")
         return
     if found.target != "torch":
@@ -87,7 +91,7 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
             file.find(GAP, found.node, f"{name} {why}")
             return
     if name in _STREAMS and streams_stay:
-        file.find(GAP, found.node, f"{name} is handed to what wants CUDA's own streams")
+        file.find(GAP, found.node, f"{name} goes, or may go, to what wants CUDA's own class")
         return
     if stay.in_string(found.node):
         return
@@ -194,9 +198,9 @@ def _from_imports(file: File) -> None:
                     file.find(GAP, node, "torch.cuda imported as a module")
 
 
-def _streams(file: File) -> tuple[set[cst.CSTNode], bool]:
+def _streams(file: File, leaves: bool) -> tuple[set[cst.CSTNode], bool]:
     """Rewrite ``with torch.cuda.stream(s)``: the references done, and whether one has to stay."""
-    stay = _STREAM_USERS.search(file.tree.source) is not None
+    stay = leaves or _STREAM_USERS.search(file.tree.source) is not None
     todo = []
     for node in file.tree.of(cst.Call):
         found = file.resolver.reference(node.func)
