@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.rules import (
     strings,
     torchscript,
 )
-from tdev_core.codemod.engine.rules.accelerator import generic_names
+from tdev_core.codemod.engine.rules.accelerator import generic_names, together
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
 
 RULES: tuple[Rule, ...] = (
@@ -67,6 +67,7 @@ _ACCELERATOR: tuple[Pass, ...] = (
     is_cuda.is_cuda_attributes,
     handed_on.handed_on,
     kernels.kernels,
+    together.together,
 )
 
 

@@ -272,8 +272,7 @@ def _demands(file: File, statement: cst.CSTNode, node: cst.CSTNode) -> bool:
         if isinstance(part, cst.Call):
             name = file.resolver.torch_name(part.func)
             if name is None:
-                if isinstance(part.func, cst.Attribute) and part.func.attr.value == "cuda":
-                    return True
-            elif name.startswith("torch.cuda.") and name not in QUIET | _ANSWERS | ADVICE.keys():
+                continue  # `x.cuda()` will not fail any more: it becomes a move to no accelerator
+            if name.startswith("torch.cuda.") and name not in QUIET | _ANSWERS | ADVICE.keys():
                 return known(name, file) is not None
     return False

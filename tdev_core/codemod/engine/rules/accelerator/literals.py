@@ -13,7 +13,9 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import Stay
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
+from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 
@@ -82,8 +84,10 @@ def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
     parent = file.tree.parents[node]
     current = _current(file, node)
     guarded = _guarded(file, node, stay)
-    if guarded == "other" or stay.holds(node):
+    if guarded in ("other", "later") or stay.holds(node):
         stay.strings.add(node)
+        if guarded == "later":
+            file.find(GAP, node, "stays CUDA's with the question before it", "note")
         return
     if isinstance(parent, (cst.Arg, *VALUE_POSITIONS)) and file.scripted.holds(node):
         stay.strings.add(node)
@@ -160,6 +164,8 @@ def _argument(
         why = "a device type has to be that of the device at hand: device.type"
     elif name == "torch.device" and in_default(file.tree, call):
         why = "a default is decided at import; ask where it is used"
+    elif not guarded:
+        why = _no_cpu(file, call, name)
     if why is None and name == "torch.device" and not guarded:
         if isinstance(file.tree.parents[call], cst.Attribute):
             stay.strings.add(node)  # `torch.device("cuda").type` is a name for "cuda"
@@ -179,6 +185,27 @@ def _argument(
         file.replace_node(ACCELERATOR, node, current or "")
 
 
+def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
+    """Why ``None``, which stands for no accelerator, would not mean the CPU in this place."""
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value in _NONE_IS_NOT_CPU:
+        return _NONE_IS_NOT_CPU[call.func.attr.value]
+    if name != "torch.device":
+        return None
+    parent = file.tree.parents[call]
+    if isinstance(parent, cst.WithItem):
+        return "where there is no accelerator, None is no context: ask first"
+    if isinstance(parent, cst.Assign):
+        for target in parent.targets:
+            text = re.escape(file.tree.text(target.target))
+            if re.search(rf"(?<![\w.]){text}\.(?:type|index)\b", file.tree.source):
+                return "where there is no accelerator, None has no type: ask first"
+    return None
+
+
+_NONE_IS_NOT_CPU = {
+    "to_empty": "where there is no accelerator, to_empty(None) stays on meta: ask first",
+    "pin_memory": "pin_memory needs no device",
+}
 _DEFINES = re.compile(r"^(?:async[ 	]+)?(?:def|class)[ 	]", re.MULTILINE)
 
 
@@ -205,30 +232,80 @@ def _position_name(file: File, name: str, call: cst.Call, arg: cst.Arg) -> str |
 def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
     """Tell whether the value is only used where an accelerator is known to be there.
 
-    ``"other"`` where the guard goes on asking for CUDA.
+    ``"other"`` where the guard goes on asking for CUDA, ``"later"`` where that is an early exit.
     """
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
-        if isinstance(parent, (cst.IfExp, cst.If)) and below is parent.body:
-            asked = _asks(file, parent.test)
-            if asked is not None:
-                return "other" if stay.why(asked) is not None else True
+        asked, stays = None, "other"
+        if isinstance(parent, (cst.IfExp, cst.If)):
+            if below is parent.body:
+                asked = _asks(file, parent.test)
+            elif below is parent.orelse:
+                asked = _asks_not(file, parent.test)
+        elif isinstance(parent, (cst.IndentedBlock, cst.Module)):
+            asked = next(filter(None, (_asks_before(file, s, node) for s in parent.body)), None)
+            stays = "later"
+        if asked is not None:
+            return stays if stay.why(asked) is not None else True
         if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             return False
         below = parent
     return False
 
 
+def _asks_before(file: File, statement: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the question by which a statement before ``node`` ends the block where the answer is no."""
+    if isinstance(statement, cst.If):
+        asked = _asks_not(file, statement.test)
+        later = after_early_exit(file, statement) if asked is not None else None
+        at = file.tree.span(node)[0]
+        return asked if later is not None and later[0] <= at < later[1] else None
+    if isinstance(statement, cst.SimpleStatementLine) and isinstance(statement.body[0], cst.Assert):
+        if file.tree.span(statement)[1] <= file.tree.span(node)[0]:
+            return _asks(file, statement.body[0].test)
+    return None
+
+
+def _asks_not(file: File, test: cst.BaseExpression) -> cst.CSTNode | None:
+    """Return the question in a test that is true wherever its answer is no."""
+    if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
+        return _asks(file, test.expression)
+    if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.Or):
+        return _asks_not(file, test.left) or _asks_not(file, test.right)
+    if isinstance(test, cst.Comparison) and _counted(test) in ("== 0", "< 1"):
+        return _asks(file, test.left)
+    return None
+
+
 def _asks(file: File, test: cst.BaseExpression, deep: int = 3) -> cst.CSTNode | None:
-    """Return the ``torch.cuda.is_available`` in a test that is true only where it is."""
+    """Return ``torch.cuda.is_available``, or ``device_count``, in a test that is true only where it is."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return _asks(file, test.left, deep) or _asks(file, test.right, deep)
+    if isinstance(test, cst.Comparison) and _counted(test) in ("> 0", ">= 1", "!= 0", "> 1", ">= 2"):
+        return _asks(file, test.left, deep)
     if isinstance(test, cst.Call):
-        name = file.resolver.torch_name(test.func)
-        if name in ("torch.cuda.is_available", "torch.accelerator.is_available"):
+        name = file.resolver.torch_name(test.func) or ""
+        if name in AVAILABILITY or name.replace("accelerator", "cuda") in AVAILABILITY:
             return test.func
     if isinstance(test, cst.Name) and deep:
         bindings = file.scopes.of(test).lookup(test.value)
         if len(bindings) == 1 and bindings[0].kind == "value" and bindings[0].value is not None:
             return _asks(file, bindings[0].value, deep - 1)
     return None
+
+
+_SIGNS = {
+    cst.Equal: "==",
+    cst.NotEqual: "!=",
+    cst.LessThan: "<",
+    cst.GreaterThan: ">",
+    cst.GreaterThanEqual: ">=",
+}
+
+
+def _counted(test: cst.Comparison) -> str:
+    """Return what a count is compared with: ``"> 0"``; empty where that is no number."""
+    target = test.comparisons[0]
+    if len(test.comparisons) > 1 or not isinstance(target.comparator, cst.Integer):
+        return ""
+    return f"{_SIGNS.get(type(target.operator), '')} {target.comparator.value}"

@@ -52,11 +52,12 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
     """List a string that names CUDA as a device and stays, where a person has to see to it."""
     text = file.tree.text(node)
     if isinstance(parent, VALUE_POSITIONS):
-        if _holds_device(file, node, parent):
+        # One with an index is a device, whatever it is kept in.
+        if string_value(node) != "cuda" or _holds_device(file, node, parent):
             file.find(GAP, node, f"{text} with nothing that says it is available")
     elif isinstance(parent, cst.DictElement):
         key = string_value(parent.key) or ""
-        if parent.value is node and DEVICE.search(key):
+        if parent.value is node and (DEVICE.search(key) or string_value(node) is None):
             file.find(GAP, node, f"{text} in a dictionary", "note")
     elif isinstance(parent, cst.Element):
         if _of_devices(file, parent):

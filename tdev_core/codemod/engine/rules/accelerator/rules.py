@@ -31,9 +31,19 @@ ACCELERATOR = rule(
       (`torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"`), a test or an
       error that speaks of CUDA, or stands beside a comparison with `"cuda"`; what is inside a
       call or an f-string that stays is left with it.
+    - a question and what it decides about change together or not at all: an arm, what follows an
+      early exit (`return`, `raise`, `sys.exit`, `pytest.skip`) or an `assert`, a loop over
+      `range(torch.cuda.device_count())`, a decorated test, and what asks a variable or a function
+      that gives the answer. `torch.cuda.device_count()` is such a question.
+    - streams and events change where the file shows that they stay among torch's own: a local
+      variable, a method of theirs, an argument of torch's. `comm.send(x,
+      stream=torch.cuda.current_stream())`, an attribute and a return value may reach code that asks
+      for `.cuda_stream`, which `torch.Stream` does not have.
     - `torch.cuda.empty_cache()` and the questions about memory do nothing where there is no
       CUDA, and `torch.accelerator`'s raise where there is no accelerator. They change where a
-      test stands around or before them, or the code beside them needs an accelerator anyway.
+      test stands around or before them, or the code beside them needs an accelerator anyway. Nor is
+      `None`, which stands for no accelerator, the CPU everywhere: `.to_empty(device=None)` stays on
+      `meta`, and it is no context and has no `.type`.
 
     Import forms: references through `import torch`, `import torch as th`, `import torch.cuda`;
     and `from torch.cuda import synchronize` when every name of the statement exists in
