@@ -23,7 +23,6 @@ from tdev_core.codemod.engine.analysis.kinds import (
 )
 from tdev_core.codemod.engine.analysis.literals import (
     DEVICE_NAME,
-    in_default,
     is_typed_device,
     names_cuda,
 )
@@ -251,8 +250,6 @@ class Flow:
         return UNKNOWN
 
     def _torch_call(self, name: str, node: cst.Call) -> Kinds:
-        if name == "torch.device" and in_default(self.tree, node):
-            return frozenset().union(*(self.kinds(a.value) for a in node.args[:1]))
         if name in ("torch.device", "torch.get_default_device"):
             # A call that may be CUDA becomes tdev's; both give a device that is usable.
             return frozenset({Kind.DEVICE})

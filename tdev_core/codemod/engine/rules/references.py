@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.literals import in_default
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
@@ -68,9 +67,9 @@ ARGUMENT = rule(
     file) is seen by no tool. Each file is decided by its own text, so that rewriting one file, as
     pre-commit does, gives what rewriting the whole tree gives.
 
-    `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`. Not in
-    the default of a parameter or of a class attribute, though: that would choose the device when
-    the module is imported. There it stays, and the calls that are given it go through tdev.
+    `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
+    the default of a parameter or of a class attribute: it was made when the module is imported, and
+    it may go to code that this file does not see.
 
     Methods and constructors, `.to("cuda")`, `.cuda()`, `x.new_zeros(device="cuda")`,
     `nn.Linear(4, 4, device="cuda")`, are not touched by the tdev styles: see `tdev-import`.
@@ -231,8 +230,6 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):
             file.use(REFERENCE, found)
         return
-    if name == "torch.device" and in_default(file.tree, found.node):
-        return  # stays torch's: a default is not the place to decide, its uses are
     argument = device_argument(file, call, name)
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found)

@@ -1,7 +1,7 @@
-import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)
+import tdev
 import torch
 
-def move(x, device: torch.device = torch.device("cuda")):
+def move(x, device: torch.device = tdev.device("cuda")):
     if isinstance(device, torch.device):
         return x.to(device)
     return x
