@@ -33,7 +33,9 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     cells, segments, remarks = _python_cells(spans)
     if not cells:
         return Outcome(Status.UNCHANGED, remarks=tuple(remarks))
-    rewritten = rewrite_together(segments, rewrite)
+    read = {cell.index for cell in cells}
+    beside = [cell.code for cell in spans.cells if cell.index not in read]
+    rewritten = rewrite_together(segments, rewrite, beside)
     changes = tuple(change(edit, cells[index].index + 1) for index, edit in rewritten.edits)
     remarks += [remark(finding, cells[index].index + 1) for index, finding in rewritten.findings]
     new = _splice(text.code, spans, cells, rewritten.codes)

@@ -8,14 +8,21 @@ A line that is not Python (a magic, a shell line) is masked by a name of our own
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from tdev_core.codemod.engine import Edit, Finding, Result
+from tdev_core.codemod.engine import CUT, Edit, Finding, Result
 from tdev_core.codemod.text import lines
 
-_CUT = "# tdev-cut-{}-{}"
-Rewrite = Callable[[str], Result]
+
+
+class Rewrite(Protocol):
+    """Applies the rules to one text; ``beside`` is other text that runs with its names."""
+
+    def __call__(self, source: str, /, *, beside: str = "") -> Result:
+        """Return what becomes of the text."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -47,10 +54,13 @@ class Rewritten:
     findings: tuple[tuple[int, Finding], ...]
 
 
-def rewrite_together(segments: Sequence[Segment], rewrite: Rewrite) -> Rewritten:
-    """Rewrite the pieces as one module; each must parse by itself."""
+def rewrite_together(
+    segments: Sequence[Segment], rewrite: Rewrite, beside: Sequence[str] = ()
+) -> Rewritten:
+    """Rewrite the pieces as one module; each must parse by itself, unlike what stands ``beside`` them."""
     joined, starts = _join(segments)
-    result = rewrite(joined)
+    hidden = [text for segment in segments for text in segment.masks.values()]
+    result = rewrite(joined, beside="\n".join([*hidden, *beside]))
     pieces = _split(result.code, len(segments))
     codes = tuple(_unmask(p, s.masks) for p, s in zip(pieces, segments, strict=True))
 
@@ -92,7 +102,7 @@ def _join(segments: Sequence[Segment]) -> tuple[str, list[int]]:
     for index, segment in enumerate(segments):
         starts.append(line)
         # A piece need not end in a newline; the one added here is taken off again.
-        piece = f"{segment.code}\n{_CUT.format(index, len(segments))}\n"
+        piece = f"{segment.code}\n{CUT.format(index, len(segments))}\n"
         pieces.append(piece)
         line += len(lines(piece))
     return "".join(pieces), starts
@@ -101,7 +111,7 @@ def _join(segments: Sequence[Segment]) -> tuple[str, list[int]]:
 def _split(code: str, count: int) -> list[str]:
     pieces = []
     for index in range(count):
-        piece, cut, code = code.partition(f"{_CUT.format(index, count)}\n")
+        piece, cut, code = code.partition(f"{CUT.format(index, count)}\n")
         if not cut:
             raise ValueError(f"the mark after piece {index} is gone from the result")
         pieces.append(piece[:-1] if piece.endswith("\n") else piece)

@@ -18,9 +18,10 @@ from tdev_core.codemod.engine.api import (
     SyntaxError_,
 )
 from tdev_core.codemod.engine.driver import rewrite
-from tdev_core.codemod.engine.vocabulary import may_concern
+from tdev_core.codemod.engine.vocabulary import CUT, may_concern
 
 __all__ = [
+    "CUT",
     "STYLES",
     "Edit",
     "Finding",

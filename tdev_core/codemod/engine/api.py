@@ -36,6 +36,8 @@ class Options:
 
     style: Style = "explicit"
     annotate: bool = False
+    beside: str = ""
+    """Text that runs with the source's names and is not in it: a notebook's magics."""
 
 
 @dataclass(frozen=True)

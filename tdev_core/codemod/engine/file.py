@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
+from tdev_core.codemod.engine.vocabulary import CUTS
 
 _KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 
@@ -73,6 +75,19 @@ class File:
     def scripted(self) -> Scripted:
         """The part of this file that TorchScript compiles."""
         return Scripted(self.resolver, self.flow)
+
+    @cached_property
+    def _cuts(self) -> list[int]:
+        return [found.start() for found in CUTS.finditer(self.tree.source)]
+
+    @property
+    def pieces(self) -> bool:
+        """Whether the text is several pieces, which may be run in any order."""
+        return bool(self._cuts)
+
+    def piece(self, node: cst.CSTNode) -> int:
+        """Return the number of the cell or fence that a node stands in; 0 where the text is one piece."""
+        return bisect_right(self._cuts, self.tree.span(node)[0])
 
     # -- `# tdev: keep` -------------------------------------------------------------------
 

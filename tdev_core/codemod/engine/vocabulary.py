@@ -32,6 +32,10 @@ SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
 
+CUT = "# tdev-cut-{}-{}"
+"""The line after a piece of a text that is several: a cell of a notebook, a fence of a document."""
+CUTS = re.compile(CUT.format(r"\d+", r"\d+"))
+
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)
 """A test that puts something else in the place of a name of torch's."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from tdev_core.codemod.embedded.docs_fences import rewrite_document
@@ -54,8 +54,9 @@ def load_engine(name: str) -> Engine:
 def process(job: Job, engine: Engine, names: Names) -> Outcome:
     """Rewrite one file; never raises for what is wrong with the file or with the engine."""
 
-    def rewrite(source: str) -> Result:
-        result = engine.rewrite(source, names, job.options, filename=job.path)
+    def rewrite(source: str, /, *, beside: str = "") -> Result:
+        options = replace(job.options, beside=beside) if beside else job.options
+        result = engine.rewrite(source, names, options, filename=job.path)
         check(source, result)
         return result
 

@@ -21,8 +21,10 @@ IMPORT = rule(
     """
     Explicit style: `import tdev` is added on the line before the import of torch whose
     references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
-    tdev is there exactly where torch is. If nothing is left that needs `import torch`, the
-    import itself becomes `import tdev`. Imports of something inside torch are re-pointed when
+    tdev is there exactly where torch is. If the word `torch` stands nowhere else in the
+    file, in no string either (an `eval`, a doctest) and in no magic or broken cell of a notebook, the
+    import itself becomes `import tdev`. In a notebook the import goes beside each cell's own import
+    of torch, since cells are run in any order. Imports of something inside torch are re-pointed when
     a rule needs it: `import torch.cuda as tc` becomes `import tdev.cuda as tc`, `from
     torch.cuda import Stream as S` becomes `from tdev.cuda import Stream as S`, and `from torch
     import cuda, nn` is split into `from tdev import cuda` and `from torch import nn`.
@@ -53,10 +55,14 @@ def import_text(file: File) -> str:
     return "tdev" if file.tdev == "tdev" else f"tdev as {file.tdev}"
 
 
-def has_tdev(file: File, scope: Scope, before: Binding | None = None) -> bool:
-    """Tell whether ``tdev`` is imported already where this scope can see it."""
+def has_tdev(file: File, scope: Scope, node: cst.CSTNode) -> bool:
+    """Tell whether ``tdev`` is imported already where this scope, and the node's piece, can see it."""
     found = file.resolver.imported(scope, file.tdev)
-    return found is not None and found[0] == "tdev"
+    if found is None or found[0] != "tdev":
+        return False
+    return not file.pieces or any(
+        file.piece(binding.node) == file.piece(node) for binding in found[1]
+    )
 
 
 def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment: str) -> None:
@@ -137,11 +143,13 @@ def _top_module(node: cst.CSTNode) -> str:
     return ""
 
 
-def first_torch_import(file: File) -> cst.CSTNode | None:
+def first_torch_import(file: File, piece: int | None = None) -> cst.CSTNode | None:
+    """Return the first import of torch: in the file, or in one piece of it."""
     found = [
         node
         for node in file.tree.of(cst.Import, cst.ImportFrom)
-        if any(
+        if (piece is None or file.piece(node) == piece)
+        and any(
             (b.target or "").split(".")[0] == "torch" and b.statement is node
             for bs in file.scopes.top.bindings.values()
             for b in bs

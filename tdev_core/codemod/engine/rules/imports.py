@@ -87,16 +87,25 @@ def _alias(file: File) -> None:
 
 
 def _explicit(file: File) -> None:
-    anchors: dict[tuple[int, int], Binding] = {}
-    for binding in sorted(unique(file.wanted), key=lambda b: file.tree.span(b.node)[0]):
-        if has_tdev(file, binding.scope, binding):
+    # Cells are run in any order: tdev comes beside each one's own import of torch.
+    anchors: dict[tuple[int, int, int], Binding] = {}
+    wanted = sorted(unique(file.wanted), key=lambda b: file.tree.span(b.node)[0])
+    have = {file.piece(binding.node) for binding in wanted}
+    need = {file.piece(root) for root in file.edited_roots}
+    if need and not need <= have:
+        need.add(min(have))
+    for binding in wanted:
+        if file.pieces and need and file.piece(binding.node) not in need:
+            continue
+        if has_tdev(file, binding.scope, binding.node):
             continue
         block = file.tree.parents[file.tree.statement(binding.node)]
         whole = isinstance(block, cst.Module) or block is getattr(binding.scope.node, "body", None)
-        above = (id(binding.scope), id(binding.scope))
+        piece = file.piece(binding.node)
+        above = (id(binding.scope), id(binding.scope), piece)
         if above in anchors:
             continue
-        key = above if whole else (id(binding.scope), id(block))
+        key = above if whole else (id(binding.scope), id(block), piece)
         anchors.setdefault(key, binding)
     for binding in anchors.values():
         alias = binding.node
@@ -134,12 +143,36 @@ def _only_tdev(file: File, binding: Binding) -> bool:
             return False
     if file.tree.left_out_uses(name):
         return False
-    in_text = any(
-        re.search(rf"\b{name}\.|^{name}$", s.raw_value)
-        for s in file.tree.of(cst.SimpleString)
-        if name in s.value and not isinstance(file.tree.parents[s], cst.Expr)
-    )
-    return not in_text and not re.search(rf"#\s*type:.*\b{name}\b", file.tree.source)
+    return not _stands_elsewhere(file, name)
+
+
+_IMPORTED = re.compile(r"(?:\bimport|\bfrom)[ \t]+\Z|\bimport[^\n]*,[ \t]*\Z")
+_COMMENT = re.compile(r"(?:[^\"'#]|\"[^\"]*\"|'[^']*')*(#(?!\s*type:).*)?")
+
+
+def _stands_elsewhere(file: File, name: str) -> bool:
+    """Tell whether a name stands anywhere but in code that now names tdev: in a string, an ``eval``, a doctest.
+
+    Or beside the file's code: in a notebook's magics, and in cells that are no Python.
+    """
+    if re.search(rf"\b{re.escape(name)}\b", file.options.beside):
+        return True
+    tree = file.tree
+    changed = sorted(tree.span(root) for root in file.edited_roots)
+    for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", tree.source):
+        start, end = found.span()
+        if any(a <= start < b for a, b in changed):
+            continue
+        row = tree.position(start)[0]
+        line = tree.line_text(row)
+        column = start - tree.line_start(row)
+        comment = _COMMENT.match(line)
+        if comment is not None and comment[1] and comment.start(1) <= column:
+            continue
+        if _IMPORTED.search(line[:column]) or re.match(r"\s*=(?!=)", tree.source[end : end + 8]):
+            continue  # a module's name in an import, or a keyword
+        return True
+    return False
 
 
 # -- files that only need tdev to be there ---------------------------------------------------
@@ -175,12 +208,16 @@ def _predicates(file: File) -> None:
     done: set[int] = set()
     for node in file.predicates:
         scope = file.scopes.of(node)
-        if has_tdev(file, scope) or _will_have_tdev(file, scope):
+        if has_tdev(file, scope, node) or _will_have_tdev(file, scope, node):
             continue
-        anchor = first_torch_import(file)
-        if anchor is not None and at_module_level(file, anchor):
+        own = first_torch_import(file, file.piece(node))
+        if own is None and file.resolver.imported(scope, file.tdev) is not None:
+            continue  # a cell that relies on another one for torch does so for tdev
+        near = (own, first_torch_import(file))
+        anchor = next((a for a in near if a is not None and at_module_level(file, a)), None)
+        if anchor is not None:
             insert(file, file.tree.statement(anchor), anchor, "")
-            return
+            continue
         function = _function_of(scope)
         if function is not None and _imports_torch_lazily(file):
             # The file keeps torch out of its own import; tdev must not bring it in.
@@ -192,9 +229,9 @@ def _predicates(file: File) -> None:
         return
 
 
-def _will_have_tdev(file: File, scope: Scope) -> bool:
+def _will_have_tdev(file: File, scope: Scope, node: cst.CSTNode) -> bool:
     """Tell whether ``import tdev`` is being added beside a torch import that this scope sees."""
-    if file.options.style != "explicit":
+    if file.options.style != "explicit" or file.pieces:
         return False
     return any(
         binding in scope.lookup(binding.name) and not file.for_checkers_only(binding)

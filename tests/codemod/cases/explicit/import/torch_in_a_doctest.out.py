@@ -1,0 +1,10 @@
+import tdev
+import torch
+
+
+def wait():
+    """Wait for the device.
+
+    >>> torch.zeros(3)
+    """
+    tdev.cuda.synchronize()

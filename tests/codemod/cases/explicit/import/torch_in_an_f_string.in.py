@@ -1,0 +1,6 @@
+import torch
+
+
+def template(n):
+    torch.cuda.synchronize()
+    return f"torch.zeros({n})"

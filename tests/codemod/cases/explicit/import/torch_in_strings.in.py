@@ -1,0 +1,4 @@
+import torch
+
+torch.cuda.synchronize()
+eval("torch" + ".zeros(3)")

@@ -1,0 +1,5 @@
+import tdev
+import torch
+
+tdev.cuda.synchronize()
+eval("torch" + ".zeros(3)")
