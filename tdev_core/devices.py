@@ -19,6 +19,7 @@ __all__ = [
     "APART",
     "KNOWN_TYPES",
     "THERE",
+    "answers_cuda",
     "device_index",
     "here",
     "is_accelerator",
@@ -102,6 +103,33 @@ def is_accelerator(what: Any, *, exact: bool = False) -> bool:
         and isinstance(device, torch.device)
         and device.type == backend.value
     )
+
+
+_NOTHING = object()
+
+
+def answers_cuda(what: Any = _NOTHING, *, exact: bool = False) -> bool:
+    """Tell whether tdev answers here for what was written for CUDA: on each of its backends, it does.
+
+    Takes the place of demands in code that runs on any backend: ``assert torch.cuda.is_available()`` is
+    ``assert answers_cuda()``, and ``if not x.is_cuda: raise`` is ``if not answers_cuda(x): raise``. What
+    *chooses* asks ``torch.cuda.is_available`` or :func:`is_accelerator`, which are false on the CPU.
+
+    Args:
+        what: the same as for :func:`is_accelerator`, and true of what is, or lies on, the device that
+            stands for CUDA, on the ``cpu`` backend the CPU. What has no device answers by its own
+            ``is_cuda``. Without it, whether CUDA's functions have an answer at all.
+        exact: ask as ``what == "cuda"`` does: only a string without an index can be the answer.
+    """
+    backend = current()
+    if what is _NOTHING:
+        return True
+    if exact and not (isinstance(what, str) and ":" not in what):
+        return False
+    device = translate(getattr(what, "device", what))
+    if not isinstance(device, torch.device):
+        return bool(getattr(what, "is_cuda", False))
+    return device.type == backend.value
 
 
 def translate_type(spec: Any) -> Any:

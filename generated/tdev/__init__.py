@@ -29,6 +29,7 @@ if not _launch.codemod_only():
     from tdev_core.backend import instead_of_cuda as _instead_of_cuda
     from tdev_core.compiler import compile as _compile
     from tdev_core.cuda import amp as _amp
+    from tdev_core.devices import answers_cuda
     from tdev_core.devices import here as _here
     from tdev_core.devices import is_accelerator
     from tdev_core.devices import translate as _translate
@@ -902,6 +903,7 @@ if not _launch.codemod_only():
         generated_from="2.13.0",
         extra=[
             "device_type",
+            "answers_cuda",
             "is_accelerator",
             "DeviceWarning",
             "FallbackWarning",

@@ -1402,6 +1402,7 @@ from torch import _utils as _utils
 from tdev import shims as shims
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
+from tdev_core.devices import answers_cuda as answers_cuda
 from tdev_core.devices import is_accelerator as is_accelerator
 from tdev_core.errors import DeviceWarning as DeviceWarning
 from tdev_core.errors import FallbackWarning as FallbackWarning

@@ -104,6 +104,7 @@ _ADDED = {  # what tdev's root offers beside torch's names, and where it is from
     "DeviceWarning": "errors",
     "FallbackWarning": "errors",
     "UnsupportedError": "errors",
+    "answers_cuda": "devices",
     "device_type": "backend",
     "is_accelerator": "devices",
     "report": "report",

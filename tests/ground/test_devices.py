@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 import warnings
 
 import pytest
@@ -123,6 +124,19 @@ def test_asked_exactly_only_a_name_without_index_counts() -> None:
         assert devices.is_accelerator(name, exact=True) is accelerated
     for what in ("cuda:0", "cuda:1", f"{HERE.type}:0", HERE, torch.device("cuda"), "cpu", None, 0):
         assert devices.is_accelerator(what, exact=True) is False
+
+
+def test_a_demand_for_cuda_is_met_on_every_backend() -> None:
+    """By the device that stands for CUDA, the CPU's own where that is the backend."""
+    assert devices.answers_cuda()
+    for what in (torch.ones(1, device=HERE), HERE, "cuda", "cuda:0"):
+        assert devices.answers_cuda(what) is True
+    assert devices.answers_cuda(torch.ones(1)) is (HERE.type == "cpu")
+    for what in (torch.device("meta"), None, "nonsense"):
+        assert devices.answers_cuda(what) is False
+    assert devices.answers_cuda("cuda", exact=True) is True
+    assert devices.answers_cuda("cuda:0", exact=True) is False
+    assert devices.answers_cuda(types.SimpleNamespace(is_cuda=True)) is True
 
 
 def test_a_bool_never_counts_as_an_index() -> None:

@@ -16,7 +16,6 @@ from tdev_core.codemod.engine import CUT, Edit, Finding, Result
 from tdev_core.codemod.text import lines
 
 
-
 class Rewrite(Protocol):
     """Applies the rules to one text; ``beside`` is other text that runs with its names."""
 

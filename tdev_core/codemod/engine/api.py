@@ -26,6 +26,25 @@ STYLES: tuple[Style, ...] = ("explicit", "alias", "accelerator")
 
 
 @dataclass(frozen=True)
+class ProgramTree:
+    """The facts about the files that a run is over which a rule asks for beyond its own file.
+
+    Names of modules and functions are their last parts: a coarse answer that needs no import system.
+    """
+
+    modules: frozenset[str] = frozenset()
+    """Packages and modules of the tree, by the name that an absolute import starts with."""
+    kernels: frozenset[str] = frozenset()
+    """Modules that hold kernels for CUDA or cannot be imported without its packages."""
+    gives_torch: frozenset[str] = frozenset()
+    """Modules from which another one imports the name ``torch``."""
+    called: frozenset[str] = frozenset()
+    """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
+    beside: frozenset[str] = frozenset()
+    """Those that a test asks which has an arm for another accelerator."""
+
+
+@dataclass(frozen=True)
 class Options:
     """The way to rewrite: the style of the result, and whether findings leave comments.
 
@@ -38,6 +57,10 @@ class Options:
     annotate: bool = False
     beside: str = ""
     """Text that runs with the source's names and is not in it: a notebook's magics."""
+    program: bool = False
+    """Whether the text is that of a program which was started to run (``tdev run``)."""
+    tree: ProgramTree | None = None
+    """The files around this one, where they are known."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.flow import Flow
 from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference, Resolver
 from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
@@ -75,6 +76,14 @@ class File:
     def scripted(self) -> Scripted:
         """The part of this file that TorchScript compiles."""
         return Scripted(self.resolver, self.flow)
+
+    @cached_property
+    def python(self) -> PythonTree | None:
+        """Python's tree of the whole text; None where its parser does not take it."""
+        try:
+            return PythonTree(self.tree)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
 
     @cached_property
     def _cuts(self) -> list[int]:

@@ -9,6 +9,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
     arms,
     compare,
+    demands,
     handed_on,
     identity,
     import_places,
@@ -28,6 +29,7 @@ RULES: tuple[Rule, ...] = (
     references.ARGUMENT,
     compare.COMPARISON,
     is_cuda.IS_CUDA,
+    demands.DEMAND,
     strings.STRINGS,
     handed_on.FOREIGN,
     handed_on.UNKNOWN,

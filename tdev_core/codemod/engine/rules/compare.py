@@ -13,7 +13,8 @@ from tdev_core.codemod.engine.rules.arms import (
     asks_about_others,
     decides_beside_other_arms,
 )
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
+from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
     last_name,
@@ -160,7 +161,15 @@ def _wrap(
     if file.options.style == "accelerator":
         file.find(COMPARISON, node, "no generic spelling of this question in torch")
         return
-    if guards_cuda_only(file, node):
+    demanded = demand(file, node, negated=no)
+    if demanded is not None and demanded.verdict == "kept":
+        file.find(COMPARISON, node, f"{demanded.why}; left as it is")
+        return
+    if asks_for_the_build(file, node) is not None:
+        file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    met = demanded is not None and not demanded.skips
+    if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
     if left_to_script(file, node, "a question about a device"):
@@ -171,13 +180,15 @@ def _wrap(
     if "#" in file.tree.source[start:low] + file.tree.source[high:end]:
         file.find(COMPARISON, node, "a comment stands inside this comparison; rewrite it by hand")
         return
-    here = file.here(node)
-    before, after = f"{here}.is_accelerator(", ", exact=True)" if exact else ")"
+    asks = NAME if met else "is_accelerator"
+    before, after = f"{file.here(node)}.{asks}(", ", exact=True)" if exact else ")"
     if no:
         before = "not " + before
         if _binds_tighter(file, node):
             before, after = "(" + before, after + ")"
-    file.wrap(COMPARISON, file.tree.span(node), before, inner, after)
+    file.wrap(DEMAND if met else COMPARISON, file.tree.span(node), before, inner, after)
+    if met:
+        file.find(DEMAND, node, f"CUDA is demanded; {MET}")
 
 
 def _membership(file: File, node: cst.Comparison, right: cst.BaseExpression, no: bool) -> None:

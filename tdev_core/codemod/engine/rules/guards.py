@@ -45,11 +45,43 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
+    if asks_for_the_build(file, node) is not None:
+        return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
     return None
+
+
+_BUILD_OR_ARCHITECTURE = re.compile(
+    r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
+    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b"
+)
+
+
+def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | None:
+    """Return the condition in which a question stands beside one about the build or the architecture.
+
+    ``x.is_cuda and torch.version.hip is None`` asks for NVIDIA's kernels, not for an accelerator.
+    """
+    found = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            if _BUILD_OR_ARCHITECTURE.search(file.tree.text(parent)):
+                found = parent
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Lambda, cst.Arg)):
+            break
+    return found
+
+
+_QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")
+
+
+def beside_a_kept_question(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a condition around ``node`` stays, because it also asks for the build or the architecture."""
+    whole = asks_for_the_build(file, node)
+    return whole is not None and _QUESTION.search(file.tree.text(whole)) is not None
 
 
 def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:

@@ -7,7 +7,8 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
+from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -35,7 +36,21 @@ def is_cuda_attributes(file: File) -> None:
             continue
         if decides_beside_other_arms(file, node):
             file.find(ARMS, node, "this test chooses between backends; left as it is")
-        elif guards_cuda_only(file, node):
+            continue
+        demanded = demand(file, node) if file.options.style != "accelerator" else None
+        if demanded is not None and demanded.verdict == "kept":
+            file.find(IS_CUDA, node, f"is_cuda {demanded.why}; left as it is")
+        elif demanded is not None and not demanded.skips:
+            if left_to_script(file, node, "a question about a device"):
+                continue
+            inner = file.tree.outer_span(node.value)
+            file.wrap(DEMAND, file.tree.span(node), f"{file.here(node)}.{NAME}(", inner, ")")
+            file.find(DEMAND, node, f"is_cuda is demanded; {MET}")
+        elif asks_for_the_build(file, node) is not None:
+            file.find(
+                IS_CUDA, node, "is_cuda stands beside a question about the build; left as it is"
+            )
+        elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
         elif file.options.style != "accelerator" and file.flow.is_tensor(node.value):
             if left_to_script(file, node, "a question about a device"):

@@ -13,7 +13,8 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     enclosing_function,
 )
-from tdev_core.codemod.engine.rules.guards import availability_guards
+from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
+from tdev_core.codemod.engine.rules.guards import availability_guards, beside_a_kept_question
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -95,7 +96,9 @@ def references(file: File) -> None:
     found = [f for f in every_reference(file) if f.package == "torch" and not file.kept(f.node)]
     chosen = chooses_between_backends(file, found)
     for reference in found:
-        _one(file, reference, chosen)
+        # Half of a condition is never rewritten.
+        if reference.name in AVAILABILITY or not beside_a_kept_question(file, reference.node):
+            _one(file, reference, chosen)
 
 
 def every_reference(file: File) -> list[Reference]:
@@ -191,12 +194,31 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if found.node in chosen:
             file.find(ARMS, found.node, chosen[found.node])
             return
+        asked = _asked(file, found.node)
+        demanded = demand(file, asked)
         guarded = availability_guards(file, found.node)
-        if guarded is not None:
-            file.find(KERNEL, found.node, f"{name} guards {guarded}", "note")
+        if demanded is None or demanded.verdict == "kept":
+            if guarded is None and demanded is not None:
+                file.find(DEMAND, found.node, f"{name} {demanded.why}; left as it is", "warning")
+                return
+            if guarded is not None:
+                file.find(KERNEL, found.node, f"{name} guards {guarded}", "note")
+                return
+        elif not demanded.skips:
+            if not left_to_script(file, found.node, name):
+                answer(file, asked, found)
             return
     if not left_to_script(file, found.node, name):
         file.use(REFERENCE, found)
+
+
+def _asked(file: File, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the call of a question, with the number that a count is compared with."""
+    parent = file.tree.parents[node]
+    if isinstance(parent, cst.Call) and parent.func is node:
+        node = parent
+    outer = file.tree.parents[node]
+    return node if not isinstance(outer, cst.Comparison) or outer.left is not node else outer
 
 
 def _routed(name: str, routed: frozenset[str]) -> str | None:

@@ -16,10 +16,10 @@ from tdev_core.codemod.engine.rules.accelerator.guards import (
     known,
     needs_an_accelerator,
 )
+from tdev_core.codemod.engine.rules.accelerator.handed_streams import handed_out
 from tdev_core.codemod.engine.rules.accelerator.literals import literal, move
 from tdev_core.codemod.engine.rules.accelerator.reported import nccl, tensor_type
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
-from tdev_core.codemod.engine.rules.accelerator.handed_streams import handed_out
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.references import (

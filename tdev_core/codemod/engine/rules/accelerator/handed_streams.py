@@ -20,7 +20,9 @@ _OWN = frozenset(
     "query synchronize wait_event wait_stream record_event record wait elapsed_time device "
     "device_index device_type event_id".split()
 )
-_TAKERS = frozenset({"wait_stream", "wait_event", "record", "wait", "record_stream", "elapsed_time"})
+_TAKERS = frozenset(
+    {"wait_stream", "wait_event", "record", "wait", "record_stream", "elapsed_time"}
+)
 
 
 def handed_out(file: File, references: Iterable[Reference], names: frozenset[str]) -> bool:
@@ -68,9 +70,7 @@ def _is_torchs(file: File, call: cst.Call) -> bool:
     return isinstance(call.func, cst.Attribute) and call.func.attr.value in _TAKERS
 
 
-_USE = re.compile(
-    rf"\s*\.\s*(?:{'|'.join(sorted(_OWN))})\b|\s*=(?!=)|\s*(?:==|!=|is\b|:|\bif\b)"
-)
+_USE = re.compile(rf"\s*\.\s*(?:{'|'.join(sorted(_OWN))})\b|\s*=(?!=)|\s*(?:==|!=|is\b|:|\bif\b)")
 _GIVEN = re.compile(
     rf"(?:cuda\.stream|cuda\.set_stream|{'|'.join(sorted(_TAKERS))})\(\s*\Z|with\s+\Z|\b(?:if|is|not|and)\s+\Z"
 )

@@ -281,7 +281,13 @@ def _asks(file: File, test: cst.BaseExpression, deep: int = 3) -> cst.CSTNode | 
     """Return ``torch.cuda.is_available``, or ``device_count``, in a test that is true only where it is."""
     if isinstance(test, cst.BooleanOperation) and isinstance(test.operator, cst.And):
         return _asks(file, test.left, deep) or _asks(file, test.right, deep)
-    if isinstance(test, cst.Comparison) and _counted(test) in ("> 0", ">= 1", "!= 0", "> 1", ">= 2"):
+    if isinstance(test, cst.Comparison) and _counted(test) in (
+        "> 0",
+        ">= 1",
+        "!= 0",
+        "> 1",
+        ">= 2",
+    ):
         return _asks(file, test.left, deep)
     if isinstance(test, cst.Call):
         name = file.resolver.torch_name(test.func) or ""

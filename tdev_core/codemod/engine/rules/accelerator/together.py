@@ -76,7 +76,9 @@ def _take_back(file: File, spans: list[Span], line: int) -> set[int]:
         here = file.tree.position(change.start)[0]
         if here not in said:
             said.add(here)
-            file.find_at(GAP, change.start, f"stays CUDA's with the question in line {line}", "note")
+            file.find_at(
+                GAP, change.start, f"stays CUDA's with the question in line {line}", "note"
+            )
     return {change.start for change in dropped}
 
 
@@ -119,7 +121,9 @@ def decides_about(file: File, node: cst.CSTNode) -> Iterator[Span]:
                 yield tree.span(tree.parents[parent])
                 return
             case cst.Assign() | cst.AnnAssign() | cst.NamedExpr():
-                target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
+                target = (
+                    parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
+                )
                 if (name := dotted(target)) is not None:
                     yield from _decided_by(file, parent, name)
                 return
@@ -130,6 +134,8 @@ def decides_about(file: File, node: cst.CSTNode) -> Iterator[Span]:
                 return
             case cst.BaseSuite() | cst.BaseSmallStatement() | cst.Lambda():
                 return
+            case _:
+                pass
         below = parent
 
 
@@ -137,8 +143,10 @@ def _asks_for_none(node: cst.Comparison) -> bool:
     """Tell whether a comparison of a count is true where there is nothing: ``== 0``, ``< 1``."""
     operator, other = node.comparisons[0].operator, node.comparisons[0].comparator
     zero = isinstance(other, cst.Integer) and other.value == "0"
-    return isinstance(operator, cst.Equal) and zero or isinstance(
-        operator, (cst.LessThan, cst.LessThanEqual)
+    return (
+        isinstance(operator, cst.Equal)
+        and zero
+        or isinstance(operator, (cst.LessThan, cst.LessThanEqual))
     )
 
 

@@ -4,6 +4,6 @@ import cupy
 
 
 def f(x):
-    # tdev: is-cuda: is_cuda of x has no generic spelling
+    # tdev: is-cuda: is_cuda guards code that only CUDA can run; left as it is
     if x.is_cuda:
         return torch.ones(1)

@@ -1,0 +1,365 @@
+"""Tells a demand for CUDA from a choice, and which demands tdev meets: one rule for every way in.
+
+``assert torch.cuda.is_available()`` and ``if not x.is_cuda: raise …`` are how programs for CUDA begin; the
+answer is yes on every backend, where what they guard is code that tdev answers. What decides is what is
+guarded: code that reaches a kernel, a package, a build or a capability of CUDA's keeps its question.
+Where that cannot be known, since the callee is not in the tree, the words decide (an error, a reason, a
+docstring or a name that says CUDA): left and reported; under ``tdev run`` the demand is met, because the
+program was started to run.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import dataclass
+from typing import Literal
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules._make import rule
+
+DEMAND = rule(
+    "demand",
+    "Demands for CUDA",
+    "note",
+    """
+    `assert torch.cuda.is_available()`, and a test that raises or ends the program where CUDA is not
+    there or a tensor does not lie on it, demand CUDA instead of choosing. tdev answers for CUDA on
+    every backend, the CPU too, so the demand is met there: it becomes `tdev.answers_cuda()`, or
+    `tdev.answers_cuda(x)` for `x.is_cuda` and `x.device.type == "cuda"`, which asks whether `x` lies
+    on the device that stands for CUDA. On CUDA both answer as before. Each is reported once.
+
+    What decides is what is guarded, not the words. A demand stays where it guards code that only CUDA
+    can run: a kernel, a compiled extension, a package for CUDA, a question about the build
+    (`torch.version.hip`) or the architecture (`get_device_capability`), NVML. Where that cannot be
+    known, because what is called is neither torch's nor in the tree, an error, a docstring or a name
+    that says CUDA or NVIDIA keeps it, and it is reported; so does the reason of a skipped test. What
+    a script demands when it starts is met, and so is everything under `tdev run`.
+
+    A test that is skipped, and a function that returns another answer, choose: they ask
+    `tdev.cuda.is_available()`, which is false on the CPU.
+    """,
+)
+
+Verdict = Literal["met", "kept"]
+
+
+@dataclass(frozen=True)
+class Demand:
+    """A demand, or a skip, and what became of it; ``why`` is what is said where it is kept."""
+
+    verdict: Verdict
+    skips: bool
+    why: str = ""
+
+
+def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | None:
+    """Judge the question ``node``: None where it chooses, and is answered for what it is.
+
+    Args:
+        negated: the question's own sense: ``x.device.type != "cuda"`` is true where CUDA is not.
+    """
+    tree = file.python
+    asked = tree.at(file.tree.span(node)) if tree is not None else None
+    if tree is None or asked is None:
+        return None
+    if isinstance(asked, ast.Compare) and isinstance(asked.comparators[0], ast.Constant):
+        if isinstance(asked.comparators[0].value, int):
+            told = _counts(asked)
+            if told is None:
+                return None
+            negated = not told
+    found = _Guard(file, asked, not negated).find()
+    if found is None:
+        return None
+    reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
+    if reached == "cuda":
+        return Demand("kept", found.skips, "guards code that only CUDA can run")
+    known = reached == "known" or file.options.program or found.at_start and not found.skips
+    if not known and _SAYS.search(found.words):
+        return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
+    return Demand("met", found.skips)
+
+
+def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
+    """Put tdev's answer in the place of a question whether CUDA is there, and say so."""
+    no = False
+    if isinstance(asked, cst.Comparison):
+        operator = asked.comparisons[0].operator
+        no = isinstance(operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
+    file.replace_node(DEMAND, asked, f"{'not ' if no else ''}{file.here(asked)}.{NAME}()")
+    if reference.target == "torch":
+        file.want(reference.bindings)
+        file.edited_roots.add(reference.root)
+    file.find(DEMAND, asked, f"{reference.name} is demanded; {MET}")
+
+
+NAME = "answers_cuda"
+MET = "tdev answers for CUDA on every backend"
+
+_PACKAGES = (
+    "triton|cupy|cupyx|pycuda|pynvml|py3nvml|apex|flash_attn|xformers|tensorrt|torch_tensorrt|"
+    "transformer_engine|numba\\.cuda|deep_ep|causal_conv1d|mamba_ssm"
+)
+# Kernels, extensions and packages for CUDA, its build and its management library.
+_REACHES = re.compile(
+    rf"\b(?:import|from)[ \t]+(?:{_PACKAGES})\b|(?<![\w.])(?:{_PACKAGES})(?:\.\w+)+"
+    r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
+    r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)"
+    # a launch of a kernel: `_quantize_kernel[grid](x)`
+    r"|\b\w*kernel\w*\[|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
+)
+_KERNEL_FILE = re.compile(
+    rf"^(?:import|from)[ \t]+(?:{_PACKAGES})\b|^[ \t]*@(?:triton\.(?:jit|autotune)|cuda\.jit)\b",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(r"(?m)#.*$")
+
+
+def has_kernels(file: File) -> bool:
+    """Tell whether a file holds kernels for CUDA, or cannot be imported without a package for it."""
+    return _KERNEL_FILE.search(file.tree.source) is not None
+
+
+def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
+    """Tell whether statements name what only CUDA has, but where an import may fail."""
+    assert file.python is not None
+    for statement in guarded:
+        if isinstance(statement, ast.Try) and "Error" in "".join(
+            ast.unparse(h.type) for h in statement.handlers if h.type is not None
+        ):
+            if any(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statement.body):
+                continue
+        if _REACHES.search(_COMMENT.sub("", file.python.text([statement]))):
+            return True
+    return False
+
+
+_SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
+_EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit)\Z")
+_SKIPS = re.compile(r"(?:\w+\.)*(?:skip\w*|SkipTest|Skipped)\Z", re.IGNORECASE)
+_ASSERTS = re.compile(r"(?:\w+\.)*(?:assertTrue|_assert|_check|_check_\w+)\Z")
+_STARTS = re.compile(r"(?:main|run|train|setup|cli|worker|demo\w*|run_\w+|train_\w+|main_\w+)\Z")
+
+
+@dataclass(frozen=True)
+class _Found:
+    guarded: list[ast.stmt]
+    words: str
+    skips: bool
+    at_start: bool
+
+
+class _Guard:
+    """Looks for what ends where a question is answered with no, and what that guards."""
+
+    def __init__(self, file: File, asked: ast.AST, yes: bool) -> None:
+        assert file.python is not None
+        self._tree = file.python
+        self._asked = asked
+        self._yes = yes
+
+    def find(self) -> _Found | None:
+        below, yes = self._asked, self._yes
+        for parent in self._tree.ancestors(below):
+            match parent:
+                case ast.UnaryOp(op=ast.Not()):
+                    yes = not yes
+                case ast.Compare(left=left) if below is left:
+                    told = _counts(parent)
+                    if told is None:
+                        return None
+                    yes = yes == told
+                case ast.Call(func=func) if below is func:
+                    pass
+                case ast.Call():
+                    name = ast.unparse(parent.func)
+                    if _SKIPS.match(name.rpartition(".")[2]):
+                        return self._decorated(parent)
+                    if _ASSERTS.match(name) and yes:
+                        return self._after(parent, ast.unparse(parent))
+                    if name not in ("bool", "all", "any"):
+                        return None
+                case ast.BoolOp(op=ast.Or(), values=[*_, last]) if below is not last and yes:
+                    if isinstance(last, ast.Call) and _EXITS.match(ast.unparse(last.func)):
+                        return self._after(parent, ast.unparse(last))
+                case ast.BoolOp():
+                    pass
+                case ast.GeneratorExp(elt=elt) | ast.ListComp(elt=elt) if below is elt:
+                    pass
+                case ast.Assert(test=test, msg=msg) if below is test:
+                    words = ast.unparse(msg) if msg is not None else ""
+                    return self._after(parent, words) if yes else None
+                case ast.If(test=test) if below is test:
+                    return self._branch(parent, yes)
+                case _:
+                    return None
+            below = parent
+        return None
+
+    def _branch(self, choice: ast.If, yes: bool) -> _Found | None:
+        """An ``if`` whose arm for no ends the program or raises."""
+        arm = choice.orelse if yes else choice.body
+        if not arm or len(arm) == 1 and isinstance(arm[0], ast.If):
+            return None
+        ends = _ends(arm)
+        words = "\n".join(map(ast.unparse, arm))
+        if ends is None or ends == "return" and not self._gives_up(choice, words):
+            return None
+        if yes:
+            return self._made(choice, choice.body, words, ends == "skip")
+        return self._after(choice, words, ends == "skip", choice.orelse)
+
+    def _gives_up(self, choice: ast.If, words: str) -> bool:
+        """Tell whether a bare ``return`` is the end of the program: it says why, where that starts."""
+        home = self._home(choice)
+        starts = home is not None and _STARTS.match(home.name) is not None
+        return starts and re.search(r"cuda|gpu|nvidia", words, re.IGNORECASE) is not None
+
+    def _after(
+        self, node: ast.AST, words: str, skips: bool = False, also: list[ast.stmt] | None = None
+    ) -> _Found:
+        """What follows in the block, and in the blocks around it up to the function."""
+        guarded = list(also or ())
+        here: ast.AST = node
+        for parent in (node, *self._tree.ancestors(node)):
+            block = self._tree.block(parent)
+            if block:
+                assert isinstance(parent, ast.stmt)
+                guarded += block[block.index(parent) + 1 :]
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if parent is not here:
+                    # what follows the function itself is not behind the question
+                    guarded = [s for s in guarded if s not in block[block.index(parent) + 1 :]]
+                break
+            here = parent
+        return self._made(node, guarded, words, skips)
+
+    def _decorated(self, call: ast.Call) -> _Found | None:
+        """``@skipIf(not …, reason)``, or ``needs_cuda = pytest.mark.skipif(…)``."""
+        words = ast.unparse(call)
+        for parent in self._tree.ancestors(call):
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                inside = call in {n for d in parent.decorator_list for n in ast.walk(d)}
+                return self._made(call, [parent] if inside else [], words, True)
+            if isinstance(parent, ast.stmt):
+                return self._made(call, list(self._tree.module.body), words, True)
+        return None
+
+    def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                return parent
+        return None
+
+    def _made(self, node: ast.AST, guarded: list[ast.stmt], words: str, skips: bool) -> _Found:
+        home = self._home(node)
+        start = home is None or _STARTS.match(home.name) is not None
+        if home is not None:
+            words = f"{words}\n{home.name}\n{ast.get_docstring(home) or ''}"
+        return _Found(guarded, words, skips, start)
+
+
+def _counts(node: ast.Compare) -> bool | None:
+    """Tell what a comparison of a count says of there being any; None where it asks for a number."""
+    if len(node.ops) != 1 or not isinstance(node.comparators[0], ast.Constant):
+        return None
+    match node.ops[0], node.comparators[0].value:
+        case (ast.Gt() | ast.NotEq(), 0) | (ast.GtE(), 1):
+            return True
+        case (ast.Eq() | ast.LtE(), 0) | (ast.Lt(), 1):
+            return False
+        case _:
+            return None
+
+
+def _ends(arm: list[ast.stmt]) -> Literal["error", "skip", "return"] | None:
+    """Tell how an arm ends the program, the test or the function; None where it does not."""
+    match arm[-1]:
+        case ast.Raise(exc=ast.Call(func=made)) | ast.Raise(exc=made) if made is not None:
+            return "skip" if _SKIPS.match(ast.unparse(made)) else "error"
+        case ast.Raise():
+            return "error"
+        case ast.Expr(value=ast.Call(func=func)):
+            name = ast.unparse(func)
+            if _EXITS.match(name):
+                return "error"
+            return "skip" if _SKIPS.match(name.rpartition(".")[2]) else None
+        case ast.Return(value=None):
+            return "return"
+        case _:
+            return None
+
+
+# Libraries that run wherever torch does; what they are given is tdev's.
+_LIBRARIES = frozenset(
+    "torch tdev numpy scipy sklearn pandas matplotlib PIL cv2 tqdm yaml omegaconf hydra einops wandb "
+    "tensorboard tensorboardX torchvision torchaudio torchtext transformers datasets tokenizers "
+    "accelerate diffusers peft timm safetensors sentencepiece tiktoken lightning pytorch_lightning "
+    "torchmetrics rich typer click pytest hypothesis huggingface_hub evaluate imageio skimage networkx "
+    "requests psutil packaging typing_extensions setuptools absl gymnasium gym".split()
+)
+
+
+def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "unknown"]:
+    """Tell what statements reach, through the functions of the file that they call.
+
+    ``unknown`` where something is called that is neither torch's, nor a library's, nor in the tree.
+    """
+    if _reaches_cuda_only(file, guarded):
+        return "cuda"
+    assert file.python is not None
+    imported: dict[str, str] = {}
+    defined: dict[str, ast.stmt] = {}
+    for node in ast.walk(file.python.module):
+        match node:
+            case ast.Import():
+                for alias in node.names:
+                    bound = alias.asname or alias.name.split(".")[0]
+                    imported[bound] = alias.name
+            case ast.ImportFrom():
+                base = "." * node.level + (node.module or "")
+                for alias in node.names:
+                    imported[alias.asname or alias.name] = f"{base}.{alias.name}" if base else ""
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                defined.setdefault(node.name, node)
+            case _:
+                pass
+    unknown = False
+    todo: list[ast.stmt] = list(guarded)
+    seen: set[str] = set()
+    while todo:
+        for node in ast.walk(todo.pop()):
+            if not isinstance(node, ast.Call):
+                continue
+            root: ast.expr = node.func
+            last = root.attr if isinstance(root, ast.Attribute) else ""
+            while isinstance(root, (ast.Attribute, ast.Call, ast.Subscript)):
+                root = root.func if isinstance(root, ast.Call) else root.value
+            if not isinstance(root, ast.Name):
+                continue
+            name = last if root.id in ("self", "cls") and last else root.id
+            if name in imported:
+                unknown = unknown or not _is_known(file, imported[name])
+            elif name in defined and name not in seen:
+                seen.add(name)
+                if _reaches_cuda_only(file, [defined[name]]):
+                    return "cuda"
+                todo.append(defined[name])
+    return "unknown" if unknown else "known"
+
+
+def _is_known(file: File, module: str) -> bool:
+    """Tell whether a module is one that runs wherever torch does, or one of the tree's without kernels."""
+    top = module.split(".")[0]
+    if top in _LIBRARIES or top in sys.stdlib_module_names:
+        return True
+    tree = file.options.tree
+    parts = [part for part in module.split(".") if part]
+    if tree is None or not parts:
+        return False
+    return (not top or top in tree.modules) and not any(part in tree.kernels for part in parts)

@@ -1,0 +1,173 @@
+"""Demands for CUDA and choices: one table for both codemod styles and for `tdev run`.
+
+``met``: the demand becomes ``answers_cuda``, which is true on every backend. ``kept``: the question stays
+and is reported. ``choice``: it is answered for what it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import pytest
+
+from tdev_core.codemod.engine import Names, Options, ProgramTree, Style, rewrite
+from tdev_core.run.rewriting import rewritten_tree
+
+IS = "torch.cuda.is_available()"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One source, what the codemod makes of it, and what ``tdev run`` does (the same, unless said)."""
+
+    name: str
+    source: str
+    codemod: str
+    run: str = ""
+
+
+CASES = [
+    Case("assert", f"assert {IS}, 'CUDA is required'\nx = torch.ones(2).cuda()", "met"),
+    Case("assert in main", f"def main():\n    assert {IS}\n    torch.ones(2).cuda()", "met"),
+    Case("raise", f"if not {IS}:\n    raise RuntimeError('needs CUDA')", "met"),
+    Case("exit", f"import sys\nif not {IS}:\n    print('no GPU')\n    sys.exit(1)", "met"),
+    Case("else", f"if {IS}:\n    d = 'cuda'\nelse:\n    raise SystemExit('no GPU')", "met"),
+    Case("or exit", f"{IS} or exit('no GPU')", "met"),
+    Case("flag", f"if args.cuda and not {IS}:\n    raise ValueError", "met"),
+    Case(
+        "return in main",
+        f"def main():\n    if not {IS}:\n        print('needs a GPU')\n        return\n    go()",
+        "met",
+    ),
+    Case("count", "assert torch.cuda.device_count() > 0", "met"),
+    Case("no count", "if torch.cuda.device_count() == 0:\n    raise RuntimeError", "met"),
+    Case("two of them", "assert torch.cuda.device_count() >= 2", "choice"),
+    Case(
+        "returns another",
+        f"def f():\n    if not {IS}:\n        return 'cpu'\n    return 'cuda'",
+        "choice",
+    ),
+    Case("conditional", f"d = 'cuda' if {IS} else 'cpu'", "choice"),
+    Case(
+        "passes by",
+        f"def f():\n    if not {IS}:\n        return\n    torch.cuda.empty_cache()",
+        "choice",
+    ),
+    Case("argument", f"f({IS})", "choice"),
+    Case(
+        "optional package",
+        f"assert {IS}\ntry:\n    from apex import amp\nexcept ImportError:\n    amp = None",
+        "met",
+    ),
+    Case("flash by torch", f"assert {IS}\ntorch.backends.cuda.enable_flash_sdp(True)", "met"),
+    Case("package", f"def main():\n    assert {IS}\n    import apex\n    apex.amp.init()", "kept"),
+    Case("extension", f"if not {IS}:\n    raise ImportError\nfrom . import _C\n_C.op()", "kept"),
+    Case("library op", f"def main():\n    assert {IS}\n    torch.ops.mine.op(1)", "kept"),
+    Case(
+        "a call further",
+        f"def main():\n    assert {IS}\n    go()\ndef go():\n    _mul_kernel[(1,)](1)",
+        "kept",
+    ),
+    Case(
+        "is_cuda",
+        "def f(x):\n    if not x.is_cuda:\n        raise ValueError('not on CUDA')\n    return x * 2",
+        "met",
+    ),
+    Case(
+        "assert is_cuda",
+        "def f(x):\n    assert x.is_cuda and x.dim() == 2\n    return x + 1",
+        "met",
+    ),
+    Case("all of them", "def f(xs):\n    assert all(x.is_cuda for x in xs)\n    return xs", "met"),
+    Case(
+        "checked", "def f(x):\n    torch._check(x.is_cuda, lambda: 'CUDA')\n    return x + 1", "met"
+    ),
+    Case(
+        "before a kernel",
+        "from kernels import quantize\n\n\ndef f(x):\n    if not x.is_cuda:\n"
+        "        raise ValueError('quantize requires a CUDA tensor')\n    return quantize(x)",
+        "kept",
+        "met",
+    ),
+    Case(
+        "before something unknown, without a word",
+        "from layers import scale\n\n\ndef f(x):\n    assert x.is_cuda\n    return scale(x)",
+        "met",
+    ),
+    Case(
+        "docstring",
+        "from layers import scale\n\n\ndef f(x):\n    '''Scale on an NVIDIA GPU.'''\n"
+        "    assert x.is_cuda\n    return scale(x)",
+        "kept",
+        "met",
+    ),
+    Case(
+        "in a file with kernels",
+        "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n\n\ndef f(x):\n    assert x.is_cuda\n    k[(1,)](x)",
+        "kept",
+    ),
+    Case("device", "def f(device):\n    assert device.type == 'cuda'\n    return device", "met"),
+    Case(
+        "no device",
+        "def f(x):\n    if x.device.type != 'cuda':\n        raise ValueError\n    return x",
+        "met",
+    ),
+    Case(
+        "chooses by device",
+        "def f(device):\n    return 1 if device.type == 'cuda' else 2",
+        "choice",
+    ),
+    Case(
+        "skip of torch alone",
+        f"import pytest\n\n\ndef test():\n    if not {IS}:\n        pytest.skip('requires CUDA')\n    torch.ones(2).cuda()",
+        "choice",
+    ),
+    Case(
+        "skip of something unknown",
+        "import pytest\nfrom mypkg import op\n\n\n"
+        f"@pytest.mark.skipif(not {IS}, reason='requires CUDA')\ndef test():\n    op()",
+        "kept",
+        "choice",
+    ),
+]
+
+
+def _became(code: str, findings: tuple[object, ...]) -> str:
+    return "met" if "answers_cuda(" in code else "kept" if findings else "choice"
+
+
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_codemod(case: Case, style: Style) -> None:
+    source = f"import torch\n{case.source}\n"
+    result = rewrite(source, Names.load(), Options(style=style))
+    loud = tuple(f for f in result.findings if f.rule in ("demand", "is-cuda", "cuda-kernel"))
+    assert _became(result.code, loud) == case.codemod, result.findings
+    if case.codemod == "met":
+        assert [f.rule for f in loud] == ["demand"]  # it is reported
+    again = rewrite(result.code, Names.load(), Options(style=style))
+    assert again.code == result.code
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+def test_run(case: Case) -> None:
+    """What decides is the same, but a started program's demand is met where the codemod cannot know."""
+    tree, known, _ = rewritten_tree(f"import torch\n{case.source}\n".encode(), "case.py")
+    assert known
+    met = tree is not None and "answers_cuda(" in ast.unparse(tree)
+    assert met == ((case.run or case.codemod) == "met")
+
+
+@pytest.mark.parametrize(
+    ("tree", "verdict"),
+    [
+        (ProgramTree(modules=frozenset({"kernels"})), "met"),
+        (ProgramTree(modules=frozenset({"kernels"}), kernels=frozenset({"kernels"})), "kept"),
+        (ProgramTree(modules=frozenset({"others"})), "kept"),
+    ],
+)
+def test_what_is_called_may_be_in_the_tree(tree: ProgramTree, verdict: str) -> None:
+    case = next(case for case in CASES if case.name == "before a kernel")
+    result = rewrite(f"import torch\n{case.source}\n", Names.load(), Options(tree=tree))
+    assert _became(result.code, result.findings) == verdict
