@@ -19,6 +19,7 @@ from tdev_core.codemod.engine.api import (
     SyntaxError_,
 )
 from tdev_core.codemod.engine.driver import rewrite
+from tdev_core.codemod.engine.survey import Survey
 from tdev_core.codemod.engine.vocabulary import CUT, may_concern
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "Rule",
     "Severity",
     "Style",
+    "Survey",
     "SyntaxError_",
     "may_concern",
     "rewrite",

@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdev_core.codemod.config import Settings
-from tdev_core.codemod.engine import Options
+from tdev_core.codemod.engine import Options, ProgramTree
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.jobs.moved import after
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
+from tdev_core.codemod.jobs.surveying import survey
 from tdev_core.codemod.model import FileResult, Kind, Outcome, Status
 from tdev_core.codemod.text import is_generated
 
@@ -54,7 +55,7 @@ def run(
 
     ``seen`` is called once for each file that is done with (progress).
     """
-    reading = _Reader(plan)
+    reading = _Reader(plan, survey(files))
     with Pool(plan.settings.jobs or default_jobs(), plan.engine) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             for found, known, raw in reading.in_order(files, outcomes):
@@ -78,9 +79,9 @@ def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> Fi
 class _Reader:
     """Reads files ahead of the workers and remembers, in order, what needs none of them."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, tree: ProgramTree) -> None:
         self._limit = plan.settings.max_file_size
-        self._options = options(plan.settings)
+        self._options = replace(options(plan.settings), tree=tree)
         self._engine = load_engine(plan.engine)
         self._known: dict[int, Outcome] = {}
         self._raw: dict[int, bytes] = {}

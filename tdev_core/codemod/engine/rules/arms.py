@@ -21,6 +21,12 @@ ARMS = rule(
     and neighbouring `if` statements of one block. What stands inside the arms is rewritten as
     anywhere else.
 
+    A function or a constant that *is* the question (`def is_cuda_available()`, `HAS_CUDA = …`, the
+    `is_available` of a class that is called after CUDA) keeps meaning CUDA where a caller in the tree has
+    an arm for another accelerator, and where nothing in the tree asks it, since it is then the
+    package's public answer. In a program without such arms it gets the answer for what is used.
+    Reported either way.
+
     Two things go together within one function. Once `torch.cuda.is_available()` or
     `device_count()` chooses beside other accelerators there, its other uses in that function
     stay as well: a check of the device number must not pass where the choice then says no. And

@@ -21,6 +21,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.survey import KERNELS
 
 DEMAND = rule(
     "demand",
@@ -113,10 +114,7 @@ _REACHES = re.compile(
     # a launch of a kernel: `_quantize_kernel[grid](x)`
     r"|\b\w*kernel\w*\[|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
 )
-_KERNEL_FILE = re.compile(
-    rf"^(?:import|from)[ \t]+(?:{_PACKAGES})\b|^[ \t]*@(?:triton\.(?:jit|autotune)|cuda\.jit)\b",
-    re.MULTILINE,
-)
+_KERNEL_FILE = re.compile(KERNELS, re.MULTILINE)
 _COMMENT = re.compile(r"(?m)#.*$")
 
 

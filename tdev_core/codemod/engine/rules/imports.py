@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -129,6 +130,9 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     mine = binding.scope.bindings[name]
     if len(mine) != 1 or file.filename.endswith("__init__.py"):
         return False
+    tree = file.options.tree
+    if tree is not None and PurePath(file.filename).stem in tree.gives_torch:
+        return False  # another module imports it from here
     for node in file.tree.of(cst.Name):
         if node.value != name or node in file.edited_roots:
             continue

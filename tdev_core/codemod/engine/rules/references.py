@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
@@ -17,6 +19,7 @@ from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
 from tdev_core.codemod.engine.rules.guards import availability_guards, beside_a_kept_question
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
+from tdev_core.codemod.engine.survey import uses
 
 REFERENCE = rule(
     "cuda-reference",
@@ -131,7 +134,42 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         if enclosing_function(file, f.node) in homes:
             why = f"{f.name} stands in a function that chooses between backends; left as it is"
             stay.setdefault(f.node, why)
+        elif f.node not in stay and (why := _is_the_question(file, f.node)) is not None:
+            stay[f.node] = f"{why}; left as it is"
     return stay
+
+
+_SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+
+
+def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
+    """Why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
+
+    ``def is_cuda_available()``: a caller with an arm for another accelerator would never reach that, and
+    what nothing in the tree calls is a package's public answer.
+    """
+    home = enclosing_function(file, node)
+    name = ""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Return) and home is not None:
+            name = home.name.value
+        elif isinstance(parent, cst.Assign) and home is None:
+            target = parent.targets[0].target
+            name = target.value if isinstance(target, cst.Name) else ""
+        elif isinstance(parent, cst.ClassDef) and name:
+            if re.search(r"CUDA|Cuda", parent.name.value):
+                return f"{parent.name.value}.{name} answers for CUDA among other backends"
+    if not _SAYS_CUDA.search(name):
+        return None
+    tree = file.options.tree
+    beside = tree.beside if tree is not None else uses(file.tree.source.encode())[1]
+    if name in beside:
+        return f"{name} is asked beside other accelerators"
+    if tree is not None and name not in tree.called and (home is not None or name.isupper()):
+        return f"{name} is asked by nothing in the tree: it is this package's answer to others"
+    if tree is not None:
+        file.find(ARMS, node, f"{name} asks for CUDA; its callers get the answer for what is used")
+    return None
 
 
 def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:

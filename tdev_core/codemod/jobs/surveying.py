@@ -1,0 +1,57 @@
+"""Surveys the tree around the files of a run, before the first of them is rewritten.
+
+Rewriting one file, as pre-commit does, must give what rewriting its whole tree gives: so the packages that
+the given files belong to are read whole.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tdev_core.codemod.engine import ProgramTree, Survey
+from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.model import Kind
+
+_LIMIT = 4_000_000
+_NEVER = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
+
+
+def survey(files: Iterable[Found]) -> ProgramTree:
+    """Return the facts about the trees that these files lie in; what cannot be read is not in them."""
+    seen = Survey()
+    tops: dict[Path, Path | None] = {}
+    for path in _around(files, tops):
+        try:
+            if path.stat().st_size > _LIMIT:
+                continue
+            raw = path.read_bytes()
+        except OSError:
+            continue
+        package = _package(path.parent, tops)
+        seen.see(path, raw, package.name if package is not None else path.stem)
+    return seen.tree()
+
+
+def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[Path]:
+    given = {found.path for found in files if found.kind is Kind.PYTHON and not found.skip}
+    yield from sorted(given)
+    packages = {_package(path.parent, tops) for path in given} - {None}
+    for package in sorted(filter(None, packages)):
+        for directory, below, names in os.walk(package):
+            below[:] = [n for n in below if n not in _NEVER and not n.startswith(".")]
+            for name in names:
+                path = Path(directory, name)
+                if name.endswith(".py") and path not in given:
+                    yield path
+
+
+def _package(directory: Path, known: dict[Path, Path | None]) -> Path | None:
+    """Return the outermost package that a directory is part of."""
+    if directory not in known:
+        if not (directory / "__init__.py").exists():
+            known[directory] = None
+        else:
+            known[directory] = _package(directory.parent, known) or directory
+    return known[directory]
