@@ -27,6 +27,7 @@ ENDS = {
     "cuda-reference/device_mesh": "needs the variables that torchrun sets",
     "cuda-reference/distributed_by_full_name": "needs the variables that torchrun sets",
     "cuda-reference/distributed_from_import": "needs the variables that torchrun sets",
+    "demand/skips": "imports a module of its own",
     "device-argument/load": "reads a file that is not there",
     "device-argument/load_without_cuda_in_file": "reads a file that is not there",
     "device-argument/map_location_is_mapped": "reads a file that is not there",

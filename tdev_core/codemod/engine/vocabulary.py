@@ -36,6 +36,36 @@ CUT = "# tdev-cut-{}-{}"
 """The line after a piece of a text that is several: a cell of a notebook, a fence of a document."""
 CUTS = re.compile(CUT.format(r"\d+", r"\d+"))
 
+# Words by which programs call tensors, and what holds them: their `.device` is a real one.
+TENSOR_WORD = re.compile(
+    r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
+    r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|"
+    r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
+    r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
+    r"data|points?|boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
+    r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
+    r"accelerator|fabric|generator|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
+    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens)\d*$",
+    re.IGNORECASE,
+)
+_AS_TENSOR = (
+    r"(?:shape|dtype|ndim|requires_grad|layout|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
+    r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
+    r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
+    r"masked_fill\w*|requires_grad_|nelement|untyped_storage|backward)\("
+)
+
+
+def used_as_tensor(text: str, name: str) -> bool:
+    """Tell whether a text asks of ``name`` what only a tensor, or a module, answers."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:{_AS_TENSOR})", text) is not None
+
+
+def holds_tensors(text: str, name: str) -> bool:
+    """Tell whether a dotted name is a tensor, a module or the like by its word, or by its use in ``text``."""
+    return TENSOR_WORD.search(name.rpartition(".")[2]) is not None or used_as_tensor(text, name)
+
+
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)
 """A test that puts something else in the place of a name of torch's."""

@@ -28,6 +28,7 @@ from tdev_core.codemod.engine.analysis.literals import (
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
+from tdev_core.codemod.engine.vocabulary import holds_tensors, used_as_tensor
 
 
 class Flow:
@@ -185,10 +186,68 @@ class Flow:
             # A property, or set by a base class: nn modules and trainers give real devices.
             return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
         if DEVICE_NAME.search(attr):
-            return frozenset({Kind.TYPED if is_typed_device(node) else Kind.DEVICE})
+            if is_typed_device(node):
+                return frozenset({Kind.TYPED})
+            real = attr == "_execution_device" or self._holds_tensors(base)
+            return frozenset({Kind.DEVICE}) if real else UNKNOWN
         if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
+
+    def _holds_tensors(self, node: cst.BaseExpression) -> bool:
+        """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like.
+
+        An object of unknown origin (``exp.device``) may hold what a person typed.
+        """
+        name = dotted(node)
+        if name is None:  # batch["x"], next(model.parameters()), layers[0]
+            return True
+        if Kind.TENSOR in self.kinds(node) or self.resolver.torch_name(node) is not None:
+            return True
+        return holds_tensors(self._around(node), name)
+
+    def _around(self, node: cst.CSTNode) -> str:
+        """Return the text of the function that a node stands in, or of the file."""
+        home = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
+        return self.tree.source if home is None else self.tree.text(home)
+
+    def used_as_tensor(self, node: cst.BaseExpression) -> bool:
+        """Tell whether an expression is a tensor, or asked in its function what only a tensor answers.
+
+        So is what the ``forward`` of a module is given.
+        """
+        name = dotted(node)
+        if self.is_tensor(node):
+            return True
+        if name is None or self._of_other_type(node):
+            return False
+        return used_as_tensor(self._around(node), name) or self._given_to_forward(node)
+
+    def _of_other_type(self, node: cst.BaseExpression) -> bool:
+        """Tell whether a parameter is annotated as something that is not a tensor."""
+        if not isinstance(node, cst.Name):
+            return False
+        for binding in self.scopes.of(node).lookup(node.value):
+            if isinstance(binding.node, cst.Param) and binding.node.annotation is not None:
+                said = self.annotation(binding.node.annotation.annotation)
+                if said is None or Kind.TENSOR not in said:
+                    return True
+        return False
+
+    def _given_to_forward(self, node: cst.BaseExpression) -> bool:
+        if not isinstance(node, cst.Name):
+            return False
+        bindings = self.scopes.of(node).lookup(node.value)
+        for binding in bindings:
+            home = binding.scope.node
+            if not isinstance(home, cst.FunctionDef) or home.name.value != "forward":
+                return False
+            owner = next(
+                (p for p in self.tree.ancestors(home) if isinstance(p, cst.ClassDef)), None
+            )
+            if owner is None or not any("Module" in self.tree.text(b.value) for b in owner.bases):
+                return False
+        return bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
 
     def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
         """Return the values that the enclosing class assigns to ``self.<attr>``."""

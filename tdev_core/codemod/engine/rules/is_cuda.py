@@ -18,7 +18,9 @@ IS_CUDA = rule(
     "warning",
     """
     `x.is_cuda` becomes `tdev.is_accelerator(x)` where the file shows that `x` is a tensor: it
-    comes out of a torch function, is a module's parameter, or is annotated `torch.Tensor`.
+    comes out of a torch function, is a module's parameter, is annotated `torch.Tensor`, is given to the
+    `forward` of a module, or is asked in the same function what only a tensor answers (`x.shape`,
+    `x.view(…)`).
     Anything else could be an object of the program's own with an attribute of that name, and is
     reported.
     """,
@@ -52,7 +54,7 @@ def is_cuda_attributes(file: File) -> None:
             )
         elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
-        elif file.options.style != "accelerator" and file.flow.is_tensor(node.value):
+        elif file.options.style != "accelerator" and file.flow.used_as_tensor(node.value):
             if left_to_script(file, node, "a question about a device"):
                 continue
             before = f"{file.here(node)}.is_accelerator("
@@ -64,7 +66,8 @@ def is_cuda_attributes(file: File) -> None:
                 IS_CUDA,
                 node,
                 (
-                    f"is_cuda of {text}, which may not be a tensor"
+                    f"is_cuda of {text}, which may not be a tensor; where it is one, write "
+                    f"{file.tdev if file.options.style == 'explicit' else 'torch'}.is_accelerator({text})"
                     if file.options.style != "accelerator"
                     else f"is_cuda of {text} has no generic spelling"
                 ),

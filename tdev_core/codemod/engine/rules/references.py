@@ -60,10 +60,11 @@ ARGUMENT = rule(
     function that expects a string still gets one.
 
     A call is left alone when its device cannot be CUDA as far as the file tells: no device,
-    `None`, `"cpu"`, `"meta"`, an object's own `.device` or `_execution_device` (those of `args`,
-    `cfg` and the like hold what was typed), a name annotated `torch.device`, or the result of
-    `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`) may be the
-    string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
+    `None`, `"cpu"`, `"meta"`, the `.device` of a tensor or a module (told by what the function asks of it,
+    `x.shape`, or by its name, `model`, `hidden_states`), the object's own `self.device` or
+    `_execution_device`, a name annotated `torch.device`, or the result of
+    `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`, the
+    `.device` of any other object) may be the string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
     the call it will be.
 
     The same holds in a file that never mentions CUDA: `torch.zeros(n, device=device)` there is as

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterator
 
-from tdev_core.codemod.engine.vocabulary import SETTINGS
+from tdev_core.codemod.engine.vocabulary import SETTINGS, TENSOR_WORD
 
 _GAP = r"[\s\\]|#[^\n]*\n"  # what may stand between two tokens
 _WORD = re.compile(r"\.?\w+")
@@ -64,8 +64,8 @@ def continues_a_line(text: str, at: int) -> bool:
 def is_object_device(text: str, at: int, torch: Container[str]) -> bool:
     """Tell whether the word here is only that of an object's own device, which is a real one.
 
-    So it is in ``x.device`` and ``device=x.device``, unless ``x`` is ``self`` (it may be set to
-    anything), holds settings, or is one of the names under which the file knows ``torch``.
+    So it is in ``x.device`` and ``device=x.device`` where ``x`` is a word for a tensor or a module, unless
+    it is ``self`` (it may be set to anything), or one of the names under which the file knows ``torch``.
     """
     end = at + len("device")
     if text[at:end] != "device" or _NOT_A_READ.match(text, end):
@@ -80,7 +80,10 @@ def is_object_device(text: str, at: int, torch: Container[str]) -> bool:
             return False
     chain = _INDEX.sub("", found[1])
     root, last = chain.partition(".")[0], chain.rpartition(".")[2]
-    return chain not in ("self", "cls") and root not in torch and not _HOLDS_SETTINGS.search(last)
+    if chain in ("self", "cls") or root in torch or _HOLDS_SETTINGS.search(last):
+        return False
+    # What else may be a tensor is told by its use in its function, which the rules look at.
+    return found[1].endswith("]") or TENSOR_WORD.search(last) is not None
 
 
 def is_foreign_method(text: str, at: int, torch: Container[str]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from tdev_core.codemod.engine.vocabulary import SETTINGS
+from tdev_core.codemod.engine.vocabulary import SETTINGS, TENSOR_WORD, used_as_tensor
 
 # A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
 _DEVICE_GIVEN = re.compile(
@@ -97,7 +97,13 @@ class _Bindings:
         if choice is not None:
             return all(self.is_known(arm.strip(), deep - 1) for arm in choice.groups())
         if _OF_OBJECT.match(value) and not _OF_SELF.match(value):
-            return not _OF_SETTING.search(value)
+            owner = value.rpartition(".")[0]
+            if _OF_SETTING.search(value):
+                return False
+            if owner[-1:] in "])" or TENSOR_WORD.search(owner.rpartition(".")[2]):
+                return True
+            # By its use, wherever the file has it: the rules look at its function.
+            return used_as_tensor(self.text, owner)
         if not _NAME.match(value):
             return False
         known = self._answers.get(value)

@@ -13,7 +13,7 @@ class Agent:
     def __init__(self, env, device: str = "auto"):
         self.device = device
         self.buffer = tdev.zeros(3, device=self.device)
-        self.other = torch.zeros(3, device=env.device)
+        self.other = tdev.zeros(3, device=env.device)
         self.third = torch.zeros(3, device=env._execution_device)
 
 def noise(n, config):

@@ -1,0 +1,13 @@
+import tdev as torch
+
+
+class Net(torch.nn.Module):
+    def forward(self, z, other: dict):
+        if torch.is_accelerator(z):
+            return z
+        return other.is_cuda
+
+
+def scale(thing, what):
+    rows = thing.size(0)
+    return rows if torch.is_accelerator(thing) else what.is_cuda
