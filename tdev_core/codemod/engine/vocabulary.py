@@ -44,12 +44,12 @@ TENSOR_WORD = re.compile(
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
     r"data|points?|boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
-    r"accelerator|fabric|generator|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
+    r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens)\d*$",
     re.IGNORECASE,
 )
 _AS_TENSOR = (
-    r"(?:shape|dtype|ndim|requires_grad|layout|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
+    r"(?:shape|dtype|ndim|requires_grad|layout|data|grad|grad_fn|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
     r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
     r"masked_fill\w*|requires_grad_|nelement|untyped_storage|backward)\("

@@ -107,6 +107,18 @@ CASES = [
         "import triton\n\n\n@triton.jit\ndef k(x):\n    pass\n\n\ndef f(x):\n    assert x.is_cuda\n    k[(1,)](x)",
         "kept",
     ),
+    Case(
+        "a check for its callers",
+        "def _check_cuda(x):\n    if x.device.type != 'cuda':\n        raise ValueError('must be on CUDA')",
+        "kept",
+        "met",
+    ),
+    Case(
+        "a class that is CUDA's",
+        "class CUDAAccelerator:\n    def setup(self, device):\n        if device.type != 'cuda':\n"
+        "            raise ValueError\n        torch.cuda.set_device(device)",
+        "kept",
+    ),
     Case("device", "def f(device):\n    assert device.type == 'cuda'\n    return device", "met"),
     Case(
         "no device",
@@ -142,7 +154,9 @@ def _became(code: str, findings: tuple[object, ...]) -> str:
 def test_codemod(case: Case, style: Style) -> None:
     source = f"import torch\n{case.source}\n"
     result = rewrite(source, Names.load(), Options(style=style))
-    loud = tuple(f for f in result.findings if f.rule in ("demand", "is-cuda", "cuda-kernel"))
+    loud = tuple(
+        f for f in result.findings if f.rule in ("demand", "is-cuda", "cuda-kernel", "comparison")
+    )
     assert _became(result.code, loud) == case.codemod, result.findings
     if case.codemod == "met":
         assert [f.rule for f in loud] == ["demand"]  # it is reported

@@ -78,6 +78,10 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if found is None:
         return None
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
+    if not found.guarded and not found.at_start:
+        reached = "unknown"  # the function is a check: what it guards is its callers'
+    if _OF_CUDA.search(found.owner):
+        return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
     known = reached == "known" or file.options.program or found.at_start and not found.skips
@@ -138,6 +142,7 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 
 
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
+_OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
 _EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit)\Z")
 _SKIPS = re.compile(r"(?:\w+\.)*(?:skip\w*|SkipTest|Skipped)\Z", re.IGNORECASE)
 _ASSERTS = re.compile(r"(?:\w+\.)*(?:assertTrue|_assert|_check|_check_\w+)\Z")
@@ -150,6 +155,8 @@ class _Found:
     words: str
     skips: bool
     at_start: bool
+    owner: str
+    """The class around the question, or nothing."""
 
 
 class _Guard:
@@ -259,7 +266,9 @@ class _Guard:
         start = home is None or _STARTS.match(home.name) is not None
         if home is not None:
             words = f"{words}\n{home.name}\n{ast.get_docstring(home) or ''}"
-        return _Found(guarded, words, skips, start)
+        classes = (p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef))
+        owner = next((c.name for c in classes), "")
+        return _Found(guarded, words, skips, start, owner)
 
 
 def _counts(node: ast.Compare) -> bool | None:

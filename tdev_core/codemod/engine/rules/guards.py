@@ -26,7 +26,7 @@ _CUDA_ONLY = re.compile(
 
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
-_KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
+KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
@@ -125,7 +125,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             return home is not None and only.search(tree.text(home.body)) is not None
         if isinstance(parent, cst.BaseSmallStatement):
             return only is _CUDA_ONLY and (
-                _KERNEL_NAME.search(_said_by(file, parent)) is not None or _said_beside(file, node)
+                KERNEL_NAME.search(_said_by(file, parent)) is not None or _said_beside(file, node)
             )
         below = parent
     return False

@@ -16,7 +16,11 @@ from tdev_core.codemod.engine.rules.arms import (
     enclosing_function,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
-from tdev_core.codemod.engine.rules.guards import availability_guards, beside_a_kept_question
+from tdev_core.codemod.engine.rules.guards import (
+    KERNEL_NAME,
+    availability_guards,
+    beside_a_kept_question,
+)
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
@@ -162,6 +166,8 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
                 return f"{parent.name.value}.{name} answers for CUDA among other backends"
     if not _SAYS_CUDA.search(name):
         return None
+    if KERNEL_NAME.search(name):
+        return f"{name} answers for CUDA's kernels"
     tree = file.options.tree
     beside = tree.beside if tree is not None else uses(file.tree.source.encode())[1]
     if name in beside:
