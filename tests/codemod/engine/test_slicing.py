@@ -505,7 +505,7 @@ def test_what_a_rule_looks_up_stays(name: str, style: Style) -> None:
         "y = n[0].load(x)",
         "y = n(x).scatter(x)",
         "y = n.load(x)",
-        "y = n.made.device",
+        "y = n.model.device",
         "y = [LATER, n]",
         "y = n.LATER",
         "y = n.SEEN",

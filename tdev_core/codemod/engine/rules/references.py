@@ -139,12 +139,13 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         if enclosing_function(file, f.node) in homes:
             why = f"{f.name} stands in a function that chooses between backends; left as it is"
             stay.setdefault(f.node, why)
-        elif f.node not in stay and (why := _is_the_question(file, f.node)) is not None:
-            stay[f.node] = f"{why}; left as it is"
+        elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
+            stay[f.node] = f"{answers}; left as it is"
     return stay
 
 
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+_THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")
 
 
 def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
@@ -164,6 +165,8 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
         elif isinstance(parent, cst.ClassDef) and name:
             if re.search(r"CUDA|Cuda", parent.name.value):
                 return f"{parent.name.value}.{name} answers for CUDA among other backends"
+    if home is not None and _THE_QUESTION.match(home.name.value):
+        name = home.name.value  # whatever it does with the answer before it gives it
     if not _SAYS_CUDA.search(name):
         return None
     if KERNEL_NAME.search(name):

@@ -54,7 +54,7 @@ def accelerator(file: File) -> None:
         _reference(file, reference, streams_stay, stay)
     for node in file.tree.of(cst.Call):
         if not file.kept(node):
-            move(file, node)
+            move(file, node, stay)
     for string in file.tree.of(cst.SimpleString):
         if not file.kept(string):
             nccl(file, string)

@@ -212,14 +212,21 @@ def inside_a_gap(file: File, node: cst.CSTNode) -> bool:
             if is_gap_name(file, file.resolver.torch_name(parent.func) or ""):
                 return True
         elif isinstance(parent, (cst.If, cst.IfExp)) and below is parent.body:
-            if _calls_gap(file, parent.test):
+            if _calls_gap(file, parent.test) or _CUDAS_ARM.search(file.tree.text(parent.test)):
                 return True
         elif isinstance(parent, cst.DictElement) and string_value(parent.key) == "cuda":
             return True  # one entry of a table of backends
-        elif isinstance(parent, cst.FunctionDef):
-            return False
+        elif isinstance(parent, cst.ClassDef):
+            return _CUDAS_CLASS.search(parent.name.value) is not None
         below = parent
     return False
+
+
+# An arm that only CUDA reaches, and a class that is CUDA's among those of other backends.
+_CUDAS_ARM = re.compile(
+    r"(?<!not )(?<!\w)(?:\w+\.)*is_(?:torch_)?cuda_available\(|\.type\s*==\s*[\"']cuda[\"']"
+)
+_CUDAS_CLASS = re.compile(r"^(?:CUDA|Cuda)|(?:CUDA|Cuda)(?:Accelerator|Platform|Backend|Device)")
 
 
 def _calls_gap(file: File, test: cst.BaseExpression) -> bool:

@@ -31,7 +31,7 @@ def _current(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
-def move(file: File, node: cst.Call) -> None:
+def move(file: File, node: cst.Call, stay: Stay) -> None:
     func = node.func
     if not isinstance(func, cst.Attribute) or func.attr.value != "cuda":
         return
@@ -40,6 +40,9 @@ def move(file: File, node: cst.Call) -> None:
     if isinstance(func.value, cst.Name) and func.value.value == "self" and own_method(file, func):
         return
     if left_to_script(file, node, ".cuda()"):
+        return
+    if stay.holds(node):
+        file.find(GAP, node, ".cuda() is a part of what stays CUDA's", "note")
         return
     if _moves_a_storage(file, func.value):
         file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
@@ -176,6 +179,8 @@ def _argument(
         why = "decided at import, where there may be no accelerator; ask where it is used"
     if why is not None:
         stay.strings.add(node)
+        if name == "torch.device":
+            stay.strings.add(call)  # half of it is never rewritten
         file.find(GAP, node, why)
     elif is_type or not whole:
         _as_string(file, node, current or "")
