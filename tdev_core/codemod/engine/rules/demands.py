@@ -64,7 +64,7 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     Args:
         negated: the question's own sense: ``x.device.type != "cuda"`` is true where CUDA is not.
     """
-    tree = file.python
+    tree = file.python if _may_demand(file, node) else None
     asked = tree.at(file.tree.span(node)) if tree is not None else None
     if tree is None or asked is None:
         return None
@@ -88,6 +88,37 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+def _may_demand(file: File, node: cst.CSTNode) -> bool:
+    """Tell by the nodes at hand whether a question may be a demand: Python's tree is asked then alone."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.Assert():
+                return True
+            case cst.If() if below is parent.test:
+                # With nothing before an arm for no, its answer only opens an arm.
+                return parent.orelse is not None or not _plainly_asks(node, parent.test)
+            case cst.Call() if below is not parent.func:
+                name = file.tree.text(parent.func)
+                if _ASSERTS.match(name) or _SKIPS.match(name.rpartition(".")[2]):
+                    return True
+            case cst.IfExp() | cst.BaseSuite():
+                return False
+            case cst.Expr():
+                return isinstance(parent.value, cst.BooleanOperation)
+            case cst.BaseSmallStatement():
+                return False
+            case _:
+                pass
+        below = parent
+    return False
+
+
+def _plainly_asks(node: cst.CSTNode, test: cst.BaseExpression) -> bool:
+    """Tell whether a test is the question itself: ``if torch.cuda.is_available():``."""
+    return test is node and not isinstance(test, cst.Comparison)
 
 
 def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
