@@ -54,6 +54,7 @@ CASES = [
         f"def f():\n    if not {IS}:\n        return\n    torch.cuda.empty_cache()",
         "choice",
     ),
+    Case("compared with something", f"assert {IS} == 'patched'", "choice"),
     Case("argument", f"f({IS})", "choice"),
     Case(
         "optional package",

@@ -266,7 +266,9 @@ def _asked(file: File, node: cst.CSTNode) -> cst.CSTNode:
     if isinstance(parent, cst.Call) and parent.func is node:
         node = parent
     outer = file.tree.parents[node]
-    return node if not isinstance(outer, cst.Comparison) or outer.left is not node else outer
+    if not isinstance(outer, cst.Comparison) or outer.left is not node:
+        return node
+    return outer if isinstance(outer.comparisons[0].comparator, cst.Integer) else node
 
 
 def _routed(name: str, routed: frozenset[str]) -> str | None:
