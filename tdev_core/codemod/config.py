@@ -1,9 +1,9 @@
 """Reads the settings of a run, and ``[tool.tdev]`` of the nearest ``pyproject.toml`` where they come from.
 
 Keys (all optional): ``style``, ``target``, ``annotate``, ``docs``, ``include``, ``exclude``,
-``jobs``, ``max-file-size``. The command line wins over the file. A key that is not in this list, or
-a value of the wrong type, is an error that names the file and the key: a misspelt ``exclude`` must
-not end in rewritten files.
+``jobs``, ``max-file-size``; and ``libraries``, for ``tdev run`` and the pytest plugin. The command line
+wins over the file. A key that is not in this list, or a value of the wrong type, is an error that names
+the file and the key: a misspelt ``exclude`` must not end in rewritten files.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class Settings:
     docs: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
     jobs: int = 0
     max_file_size: int = MAX_FILE_SIZE
 
@@ -82,6 +83,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "docs": _flag,
     "include": _patterns,
     "exclude": _patterns,
+    "libraries": _patterns,
     "jobs": _number,
     "max-file-size": _number,
 }

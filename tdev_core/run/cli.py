@@ -8,19 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import islice, pairwise
+from textwrap import fill
 from types import ModuleType
 
+from tdev_core.errors import ConfigError
+from tdev_core.libraries import DEVICE_CHOOSERS
 from tdev_core.run import failing, mainmodule, state
+from tdev_core.run.roots import NoSuchLibrary, configured_libraries, of_program
 
-USAGE = """\
-usage: python -m tdev run [--root DIR] [--no-cache] SCRIPT [ARGS ...]
-       python -m tdev run [--root DIR] [--no-cache] -m MODULE [ARGS ...]
+USAGE = f"""\
+usage: python -m tdev run [OPTIONS] SCRIPT [ARGS ...]
+       python -m tdev run [OPTIONS] -m MODULE [ARGS ...]
 
-Runs a program written for CUDA as if the codemod had rewritten it. Its source, and
-that of the modules beside it, is rewritten as it is imported; no file is changed.
+Runs a program written for CUDA as if the codemod had rewritten it. Its source is
+rewritten as it is imported; no file is changed. The program is what lies beside the
+script, below the working directory, in the same git repository, or in a project that
+is installed editable.
 
-  --root DIR   also rewrite modules below this directory (may be repeated)
-  --no-cache   do not keep compiled code in the user's cache directory
+  --library A,B  also rewrite these installed libraries, by name; those that choose the
+                 device themselves need it, such as
+{fill(", ".join(DEVICE_CHOOSERS), 70, initial_indent=" " * 17, subsequent_indent=" " * 17)}
+  --root DIR     also rewrite modules below this directory (may be repeated)
+  --no-cache     do not keep compiled code in the user's cache directory
+
+[tool.tdev] in pyproject.toml may name libraries, too: libraries = ["accelerate"]
+"""
+_NOTEBOOK = """\
+{script} is a notebook, whose cells Jupyter runs and not a file that Python runs.
+  python -m tdev codemod --diff {script}    shows it rewritten; without --diff, rewrites it
+  import tdev as torch                      in its first cell, and it can stay as it is otherwise
+  jupyter nbconvert --to script {script}    makes a script of it, for: python -m tdev run
 """
 
 
@@ -32,6 +49,7 @@ class Request:
     is_module: bool
     arguments: tuple[str, ...]
     roots: tuple[str, ...]
+    libraries: tuple[str, ...]
     cached: bool
 
 
@@ -52,6 +70,7 @@ def _parse(argv: Sequence[str]) -> Request | str | None:
     """Return the request, or what is wrong with the command line, or None when help is asked for."""
     rest = list(argv)
     roots: list[str] = []
+    libraries: list[str] = []
     cached = True
     while rest:
         word = rest.pop(0)
@@ -67,17 +86,22 @@ def _parse(argv: Sequence[str]) -> Request | str | None:
             if not os.path.isdir(root):
                 return f"--root {root}: no such directory"
             roots.append(root)
+        elif name in ("--library", "--libraries"):
+            if not is_set and not rest:
+                return "--library needs the names of libraries: --library accelerate,transformers"
+            named = value if is_set else rest.pop(0)
+            libraries += filter(None, (part.strip() for part in named.split(",")))
         elif word == "-m" or (word.startswith("-m") and not word.startswith("--")):
             target = word[2:] or (rest.pop(0) if rest else "")
             if not target:
                 return "-m needs the name of a module"
-            return Request(target, True, tuple(rest), tuple(roots), cached)
+            return Request(target, True, tuple(rest), tuple(roots), tuple(libraries), cached)
         elif word == "--":
             continue
         elif word.startswith("-"):
             return f"unknown option {word}"
         else:
-            return Request(word, False, tuple(rest), tuple(roots), cached)
+            return Request(word, False, tuple(rest), tuple(roots), tuple(libraries), cached)
     return "no script and no module given"
 
 
@@ -85,13 +109,21 @@ def _run(request: Request) -> int:
     script = None if request.is_module else request.target
     if script is not None and not os.path.exists(script):
         return _refuse(f"can't open file {os.path.abspath(script)!r}: no such file or directory\n")
+    if script is not None and script.endswith(".ipynb"):
+        return _refuse(_NOTEBOOK.format(script=script))
     entry = mainmodule.first_path_entry(script)
-    set_up = state.State(
-        roots=tuple(map(os.path.abspath, (entry, *request.roots, *_of_script(request)))),
-        cached=request.cached,
-        mirror="tdev" in sys.modules,
-    )
-    compiler = state.set_up(set_up)
+    try:
+        set_up = state.State(
+            roots=tuple(
+                map(os.path.abspath, (*of_program(entry), *request.roots, *_of_script(request)))
+            ),
+            libraries=tuple(dict.fromkeys((*request.libraries, *configured_libraries(entry)))),
+            cached=request.cached,
+            mirror="tdev" in sys.modules,
+        )
+        compiler = state.set_up(set_up)
+    except (NoSuchLibrary, ConfigError) as error:
+        return _refuse(f"{error}\n")
     mainmodule.set_first_path_entry(entry)
     sys.argv[:] = [request.target, *request.arguments]
     if _starts_pytest(request):

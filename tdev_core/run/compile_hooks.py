@@ -18,7 +18,7 @@ from types import CodeType
 from typing import Any
 
 from tdev_core.run import compiling
-from tdev_core.run.importer import OWN, Roots
+from tdev_core.run.roots import OWN, Roots
 
 _FLAGS = sum(getattr(_futures, name).compiler_flag for name in _futures.all_feature_names)
 # What the import system compiles goes into __pycache__, which other programs read.

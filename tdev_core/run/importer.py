@@ -1,23 +1,20 @@
 """Rewrites modules as they are imported: the finder and the loader.
 
-Rewritten are modules with Python source below one of the given directories, unless they lie in
-``site-packages`` or the standard library, or are tdev itself. Whichever finder finds such a module,
-its answer is kept but for the loader.
+Rewritten are modules with Python source that are the program's (:mod:`.roots`). Whichever finder finds
+such a module, its answer is kept but for the loader.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-import sysconfig
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
+from tdev_core.libraries import NEVER_REWRITTEN
+from tdev_core.run import leftout
 from tdev_core.run.compiling import Compiler
-
-OWN = ("tdev", "tdev_core")
-_INSTALLED = ("site-packages", "dist-packages")
+from tdev_core.run.roots import OWN, Roots
 
 
 class RewritingLoader(SourceFileLoader):
@@ -34,40 +31,6 @@ class RewritingLoader(SourceFileLoader):
         """Return the rewritten module's code."""
         path = self.get_filename(fullname)
         return self._compiler.code(self.get_data(path), path)
-
-
-class Roots:
-    """The directories whose modules are rewritten."""
-
-    def __init__(self, directories: Sequence[str]) -> None:
-        self.directories = tuple(dict.fromkeys(_real(d) for d in directories))
-        paths = sysconfig.get_paths()
-        self._others = tuple(
-            _real(paths[name]) + os.sep
-            for name in ("stdlib", "platstdlib", "purelib", "platlib")
-            if name in paths
-        )
-
-    def cover(self, path: str) -> bool:
-        """Tell whether the file ``path`` is to be rewritten."""
-        real = _real(path)
-        for directory in self.directories:
-            inside = real[len(directory) :].lstrip(os.sep)
-            if not real.startswith(directory.rstrip(os.sep) + os.sep):
-                continue
-            if any(part in _INSTALLED for part in inside.split(os.sep)[:-1]):
-                continue
-            # A program may itself be installed; what is excluded is what lies deeper than it.
-            if not any(
-                real.startswith(other) and not directory.startswith(other) for other in self._others
-            ):
-                return True
-        return False
-
-
-def _real(path: str) -> str:
-    """Return the path without links; on Windows, letters of either case and slashes of either kind are one."""
-    return os.path.normcase(os.path.realpath(path))
 
 
 class Finder:
@@ -88,6 +51,8 @@ class Finder:
             compiler = self.compiler_for(spec)
             if compiler is not None and self._roots.cover(spec.origin):
                 spec.loader = RewritingLoader(fullname, spec.origin, compiler)
+            elif compiler is not None and fullname.partition(".")[0] not in NEVER_REWRITTEN:
+                leftout.warn_of(fullname, spec.origin)
         return spec
 
     def compiler_for(self, spec: ModuleSpec) -> Compiler | None:

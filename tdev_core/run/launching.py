@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tdev_core.run.importer import Roots
+from tdev_core.run.roots import Roots
 
 # Options of the interpreter that are one letter each, and those that take the next word along.
 _LETTERS = re.compile(r"-[A-VYZa-z]+\Z")

@@ -11,7 +11,7 @@ from types import CodeType
 from typing import Any
 
 from tdev_core.run.compiling import Compiler
-from tdev_core.run.importer import RewritingLoader, Roots
+from tdev_core.run.importer import RewritingLoader
 from tdev_core.run.state import State
 
 
@@ -85,7 +85,7 @@ def of(state: State, compiler: Compiler) -> Main | None:
     name = os.path.splitext(os.path.basename(state.main_path))[0]
     if name == "ipython" or not os.path.isfile(state.main_path):
         return None  # as multiprocessing does: no guard there
-    if Roots(state.roots).cover(state.main_path):
+    if state.places().cover(state.main_path):
         return by_path(state.main_path, compiler)
     with open(state.main_path, "rb") as file:
         code = compile(file.read(), state.main_path, "exec", dont_inherit=True)

@@ -18,7 +18,8 @@ from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 from tdev_core import caches
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
-from tdev_core.run.importer import Finder, Roots, install, uninstall
+from tdev_core.run.importer import Finder, install, uninstall
+from tdev_core.run.roots import Roots
 from tdev_core.run.state import State, hand_on, take_back
 
 _FINDER = pytest.StashKey["PytestFinder"]()

@@ -12,11 +12,12 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from tdev_core import caches
+from tdev_core import caches, libraries
 from tdev_core.run import compile_hooks, launching
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
-from tdev_core.run.importer import Finder, Roots, install
+from tdev_core.run.importer import Finder, install
+from tdev_core.run.roots import Roots, of_library
 
 VARIABLE = "TDEV_RUN_STATE"
 _CHILD = "tdev_core.run.spawned"
@@ -24,9 +25,10 @@ _CHILD = "tdev_core.run.spawned"
 
 @dataclass(frozen=True)
 class State:
-    """Directories to rewrite in, and the main module: by path, by name, or none to be run again."""
+    """Directories and libraries to rewrite, and the main module: by path, by name, or none to be run again."""
 
     roots: tuple[str, ...]
+    libraries: tuple[str, ...] = ()
     cached: bool = True
     mirror: bool = False
     main_path: str | None = None
@@ -36,17 +38,27 @@ class State:
         """Return a compiler for modules, with the cache unless that is off."""
         return Compiler(CodeCache(caches.directory("run") if self.cached else None))
 
+    def places(self) -> Roots:
+        """Return the places to rewrite; raises :class:`.roots.NoSuchLibrary`."""
+        return Roots([*self.roots, *(p for name in self.libraries for p in of_library(name))])
+
     def runner(self) -> list[str]:
         """Return the words that have to stand before a script for another Python to run it as this one does."""
         module = ["tdev", "run"] if self.mirror else ["tdev_core.run"]
         roots = [word for root in self.roots for word in ("--root", root)]
-        return ["-m", *module, *roots, *([] if self.cached else ["--no-cache"])]
+        libraries = ["--library", ",".join(self.libraries)] if self.libraries else []
+        return ["-m", *module, *roots, *libraries, *([] if self.cached else ["--no-cache"])]
 
 
 def set_up(state: State) -> Compiler:
-    """Rewrite what this process imports, compiles and starts; see to it that its children do."""
+    """Rewrite what this process imports, compiles and starts; see to it that its children do.
+
+    Raises:
+        NoSuchLibrary: a library was named that cannot be rewritten.
+    """
     compiler = state.compiler()
-    roots = Roots(state.roots)
+    roots = state.places()
+    libraries.add_rewritten(roots.cover)
     install(Finder(roots, compiler))
     compile_hooks.install(roots, compiler)
     launching.install(roots, state.runner())
@@ -94,4 +106,5 @@ def inherited() -> State:
     if text is None:
         raise RuntimeError(f"{VARIABLE} is not set: this process was not started by tdev run")
     data = json.loads(text)
-    return State(**{**data, "roots": tuple(data["roots"])})
+    several = {name: tuple(data[name]) for name in ("roots", "libraries")}
+    return State(**{**data, **several})

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
+from tdev_core import backend, libraries
 from tdev_core.accelerators import mps
 from tdev_core.devices import (
     APART,
@@ -46,7 +47,8 @@ __all__ = [
 
 Method = Callable[..., Any]
 
-_HERE = frozenset({"cpu", torch.device("cpu")})
+_CPU = torch.device("cpu")
+_HERE = frozenset({"cpu", _CPU})
 _ABSENT = object()
 
 
@@ -55,6 +57,13 @@ def _is_there(where: Any) -> bool:
     if isinstance(where, torch.Tensor):
         return moved.is_marked(where)
     return where is THERE and moves_copy()
+
+
+def _left_accelerator(where: Any) -> bool:
+    """Tell whether a move led to the CPU beside an accelerator; ``where`` is a translated device or a tensor."""
+    if not backend.is_accelerator() or torch.compiler.is_compiling():
+        return False
+    return bool(where.device == _CPU if isinstance(where, torch.Tensor) else where in _HERE)
 
 
 def _must_copy(tensor: torch.Tensor) -> bool:
@@ -262,6 +271,8 @@ def module_to(original: Method) -> Method:
         result = original(self, *args, **kwargs)
         if where is None or isinstance(where, torch.dtype):
             return result
+        if _left_accelerator(where):
+            libraries.warn_of_leaving("to", backend.device_type())
         return _in_place(result, _is_there(where))
 
     return to

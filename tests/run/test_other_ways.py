@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tdev_core.run import launching
-from tdev_core.run.importer import Roots
+from tdev_core.run.roots import Roots
 from tests.run.conftest import Run
 
 SCRIPT = """\
