@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -18,14 +19,17 @@ __all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
 
 
 # Commands of ``python -m tdev`` that read source text or tables, or that look after torch themselves.
-_TORCHLESS = frozenset({"codemod", "doctor", "matrix"})
+_TORCHLESS = frozenset({"codemod", "doctor", "matrix", "version"})
 
 
 def codemod_only() -> bool:
     """Tell whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
-    ``python -m tdev codemod``, ``matrix`` or ``doctor``."""
+    ``python -m tdev codemod``, ``matrix``, ``doctor`` or ``version``, and ``tdev codemod`` as a command.
+    """
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
+        if os.path.basename(argument) in ("tdev", "tdev.exe"):
+            return next(arguments, "") in _TORCHLESS
         if argument == "-m":
             module = next(arguments, "")
             if module in ("tdev", "tdev.__main__"):
@@ -38,13 +42,21 @@ def codemod_only() -> bool:
     return False
 
 
+OLDEST = (2, 11)
+"""The oldest torch that a mirror can be of."""
+
+_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
+
+
 def before_torch() -> None:
     """Settings that torch reads once, when it is imported; and whether it is there at all."""
     if find_spec("torch") is None:
         exit_with(
             ConfigError(
-                "torch is not installed in this Python, and tdev is a mirror of it. Install it with: "
-                "python -m pip install torch"
+                "torch is not installed in this Python. tdev is a mirror of it, runs on the torch that you "
+                "choose, and brings none along. Install the build for your hardware "
+                "(https://pytorch.org/get-started/locally), or the CPU's, which is a tenth of CUDA's: "
+                f"python -m pip install torch --index-url {_CPU_INDEX}. The codemod needs no torch: python -m tdev.codemod."
             )
         )
     if sys.platform == "darwin":
@@ -58,6 +70,7 @@ def after_torch(own: Iterable[str]) -> None:
     Args:
         own: modules of ``tdev`` that have a file of their own.
     """
+    _refuse_old_torch()
     from tdev_core import backend, counters, settings
     from tdev_core.mirror import adoption as mirror
     from tdev_core.mirror import report, standins
@@ -97,6 +110,24 @@ def after_torch(own: Iterable[str]) -> None:
     serialization.register()
     if counters.enabled():
         report.print_at_exit()
+
+
+def _refuse_old_torch() -> None:
+    """End the program where torch is older than any that a mirror was made of; a newer one is served."""
+    import torch
+
+    found = re.match(r"(\d+)\.(\d+)", str(getattr(torch, "__version__", "")))
+    if found is None or tuple(map(int, found.groups())) >= OLDEST:
+        return
+    oldest = ".".join(map(str, OLDEST))
+    exit_with(
+        ConfigError(
+            f"torch {torch.__version__} is older than any that tdev mirrors: it needs {oldest} or newer. Install "
+            f"one: python -m pip install 'torch>={oldest}' (for a CPU alone, add --index-url {_CPU_INDEX}). "
+            "Programs that have to stay on the old torch can still be rewritten for newer ones: "
+            "python -m tdev.codemod."
+        )
+    )
 
 
 def install_shims(package: str) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
+from email import message_from_bytes
 from importlib import metadata
 from pathlib import Path
 
@@ -59,14 +61,20 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture(scope="session")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Runs the Python of a virtual environment that holds nothing but the wheel and what it requires."""
-    return environment(tmp_path_factory.mktemp("empty venv"), str(wheel))
+    """Runs the Python of a virtual environment that holds nothing but the wheel, what it requires, and torch."""
+    return environment(tmp_path_factory.mktemp("empty venv"), f"{wheel}[torch]")
 
 
 @pytest.fixture(scope="session")
 def with_codemod(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """The same with the extra that the codemod needs."""
-    return environment(tmp_path_factory.mktemp("codemod venv"), f"{wheel}[codemod]")
+    return environment(tmp_path_factory.mktemp("codemod venv"), f"{wheel}[codemod,torch]")
+
+
+@pytest.fixture(scope="session")
+def without_torch(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The codemod alone, as the pre-commit hooks have it."""
+    return environment(tmp_path_factory.mktemp("hook venv"), f"{wheel}[codemod]")
 
 
 def environment(place: Path, what: str, *, linked: bool = True) -> Run:
@@ -80,8 +88,10 @@ def environment(place: Path, what: str, *, linked: bool = True) -> Run:
     executable = venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if linked:
         (packages,) = [path for path in venv.rglob("site-packages") if path.is_dir()]
-        link(required("tdev", {"codemod"} if "[codemod]" in what else set()), packages)
+        wheel, _, extras = what.rstrip("]").partition("[")
+        link(required(of_wheel(wheel), set(extras.split(","))), packages)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TDEV_", "PYTHON"))}
+    env["PATH"] = os.pathsep.join([str(executable.parent), env.get("PATH", "")])
 
     def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         command = [str(executable), *arguments]
@@ -97,17 +107,25 @@ def environment(place: Path, what: str, *, linked: bool = True) -> Run:
     return run
 
 
-def required(name: str, extras: set[str]) -> set[str]:
-    """The distributions that another one, installed here, requires; and what those do."""
+def of_wheel(wheel: str) -> list[str]:
+    """What a wheel's own metadata requires; the installed project's may be of an older day."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
+        return message_from_bytes(archive.read(name)).get_all("Requires-Dist") or []
+
+
+def required(requirements: list[str], extras: set[str]) -> set[str]:
+    """The distributions, installed here, that such lines require; and what those do."""
     found: set[str] = set()
-    for line in metadata.distribution(name).requires or []:
+    for line in requirements:
         requirement = Requirement(line)
         wanted = any(
             requirement.marker is None or requirement.marker.evaluate({"extra": extra})
             for extra in ("", *extras)
         )
         if wanted and requirement.name != "tdev":
-            found |= {requirement.name, *required(requirement.name, requirement.extras)}
+            deeper = metadata.distribution(requirement.name).requires or []
+            found |= {requirement.name, *required(deeper, requirement.extras)}
     return found
 
 

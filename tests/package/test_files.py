@@ -110,10 +110,11 @@ def test_what_the_wheel_requires(wheel: Path) -> None:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         metadata = archive.read(name).decode()
     required = set(re.findall(r"^Requires-Dist: ([^;\n]+)$", metadata, flags=re.M))
-    assert {re.split(r"[<>=!~ \[]", r)[0] for r in required} == {"torch", "psutil"}
+    # Whoever has a torch keeps it, and whoever needs none (the codemod) gets none.
+    assert {re.split(r"[<>=!~ \[]", r)[0] for r in required} == {"psutil"}
     assert re.findall(r"^Requires-Python: (.+)$", metadata, flags=re.M) == ["<3.14,>=3.10"]
     extras = re.findall(r"^Provides-Extra: (.+)$", metadata, flags=re.M)
-    assert sorted(extras) == ["codemod", "dev", "mlx"]
+    assert sorted(extras) == ["codemod", "dev", "mlx", "torch"]
     assert re.findall(r"^Requires-Dist: mlx\[cpu\].*linux.*$", metadata, flags=re.M)
 
 
@@ -122,3 +123,4 @@ def test_the_command_that_the_hooks_call(wheel: Path) -> None:
         (name,) = (n for n in archive.namelist() if n.endswith(".dist-info/entry_points.txt"))
         text = archive.read(name).decode()
     assert "tdev-codemod = tdev_core.codemod.cli:main" in text
+    assert "tdev = tdev.__main__:main" in text

@@ -58,6 +58,57 @@ def test_the_codemod_says_what_to_install(installed: Run, tmp_path: Path) -> Non
     assert script.read_text(encoding="utf-8") == CUDA_ONLY
 
 
+def test_the_codemod_needs_no_torch(without_torch: Run, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(CUDA_ONLY, encoding="utf-8")
+    assert without_torch("-c", "import torch").returncode != 0
+    for start in (
+        ["-m", "tdev.codemod"],
+        ["-m", "tdev", "codemod"],
+        command(without_torch, "tdev", "codemod"),
+    ):
+        answer = without_torch(*start, "--check", "--force", str(script))
+        assert answer.returncode == 1, answer.stderr
+        assert "would be rewritten" in answer.stdout + answer.stderr
+
+
+def command(run: Run, name: str, *arguments: str) -> list[str]:
+    """Return what to hand to a Python so that it runs an installed command."""
+    found = run("-c", f"import shutil; print(shutil.which({name!r}))").stdout.strip()
+    return [found, *arguments]
+
+
+@pytest.mark.parametrize("start", [["-c", "import tdev"], ["-m", "tdev", "run", "x.py"]])
+def test_without_torch_it_says_how_to_get_one(without_torch: Run, start: list[str]) -> None:
+    answer = without_torch(*start)
+    assert answer.returncode == 2 and "Traceback" not in answer.stderr
+    assert (
+        answer.stderr.startswith("tdev: torch is not installed") and answer.stderr.count("\n") == 1
+    )
+    assert "--index-url https://download.pytorch.org/whl/cpu" in answer.stderr
+
+
+def test_what_a_bug_report_needs_is_told_without_torch(without_torch: Run) -> None:
+    answer = without_torch("-m", "tdev", "version")
+    assert answer.returncode == 0, answer.stderr
+    assert [line.split()[0] for line in answer.stdout.splitlines()] == [
+        "tdev",
+        "torch",
+        "backend",
+        "settings",
+    ]
+    assert "torch is not installed" in answer.stdout
+
+
+def test_an_old_torch_is_refused_in_words(without_torch: Run, tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("__version__ = '2.4.1+cu121'\n")
+    start = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import tdev"
+    answer = without_torch("-c", start)
+    assert answer.returncode == 2 and "Traceback" not in answer.stderr
+    assert answer.stderr.startswith("tdev: torch 2.4.1+cu121 is older") and "2.11" in answer.stderr
+
+
 @pytest.mark.slow
 def test_the_codemod_and_run_agree(with_codemod: Run, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
@@ -87,7 +138,7 @@ def test_the_example_trains(with_codemod: Run, tmp_path: Path) -> None:
 @pytest.mark.deep
 def test_pip_fetches_what_the_wheel_requires(wheel: Path, tmp_path: Path) -> None:
     """From the package index, torch and all."""
-    fetched = environment(tmp_path, f"{wheel}[codemod]", linked=False)
+    fetched = environment(tmp_path, f"{wheel}[codemod,torch]", linked=False)
     code = CUDA_ONLY.replace("import torch\n", "import tdev as torch\n")
     assert fetched("-c", code, TDEV_BACKEND="cpu").stdout == "[1.0, 2.0, 3.0] False\n"
     assert fetched("-m", "tdev.codemod", "--help").returncode == 0
