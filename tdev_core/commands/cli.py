@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from tdev_core.commands.saying import say
+
 USAGE = """usage: python -m tdev COMMAND …
 
 commands:
@@ -12,13 +14,14 @@ commands:
   doctor                   what hardware was found, what is active, what would be faster
   matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
   native                   build the C++ kernels of device mlx (native --help)
-  version                  which tdev, torch and backend this is
+  version                  which tdev, torch, backend and Python this is, for bug reports
   codemod PATH …           rewrite source; the same as python -m tdev.codemod
 """
 
 
-def main(argv: list[str]) -> int:
-    """Run the command line ``argv`` (without the program's name); returns the exit status."""
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line ``argv`` (without the program's name, default this process's); return its exit status."""
+    argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else ""
     match command:
         case "run":
@@ -41,17 +44,13 @@ def main(argv: list[str]) -> int:
             from tdev_core.accelerators.mlx.native import main as native
 
             return native(argv[1:])
-        case "version":
-            import torch
+        case "version" | "--version" | "-V":
+            from tdev_core.commands.doctor import version_lines
 
-            from tdev_core import backend
-
-            print(
-                f"torch {torch.__version__}, backend {backend.current().value} ({backend.reason()})"
-            )
+            say("\n".join(version_lines()))
             return 0
         case "-h" | "--help" | "help":
-            print(USAGE, end="")
+            say(USAGE.rstrip())
             return 0
         case _:
             what = f"unknown command {command!r}" if command else "no command"

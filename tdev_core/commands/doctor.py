@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from tdev_core.commands.saying import say
 from tdev_core.errors import TdevError
 from tdev_core.mirror import matrix
 from tdev_core.shims import calls
@@ -36,8 +37,16 @@ def main(argv: list[str]) -> int:
         print(text, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     lines, works = report_lines()
-    print("\n".join(lines))
+    say("\n".join(lines))
     return 0 if works else 2
+
+
+def version_lines() -> list[str]:
+    """Return the lines of :func:`report_lines` that a bug report needs, which say what runs where."""
+    lines, _ = report_lines()
+    return [
+        line for line in lines if line.partition(" ")[0] in ("tdev", "torch", "backend", "settings")
+    ]
 
 
 def report_lines() -> tuple[list[str], bool]:
@@ -69,7 +78,10 @@ def _guarded(what: Callable[[], Any]) -> tuple[Any, str | None]:
         return None, str(error)
     except ModuleNotFoundError as error:
         if error.name == "torch":
-            return None, "torch is not installed; run: python -m pip install torch"
+            return None, (
+                "torch is not installed; run: python -m pip install torch "
+                "--index-url https://download.pytorch.org/whl/cpu, or take the build for your hardware"
+            )
         return None, f"importing it fails with {_one_line(error)}"
     except Exception as error:  # a broken torch raises whatever it likes
         return None, f"importing it fails with {_one_line(error)}"

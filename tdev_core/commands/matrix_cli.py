@@ -6,11 +6,11 @@ import argparse
 import csv
 import io
 import json
-import os
 import sys
 from collections import Counter
 from typing import Any
 
+from tdev_core.commands.saying import readable
 from tdev_core.errors import TdevError
 from tdev_core.mirror.matrix import COLUMNS, Row, Table, load, select
 
@@ -50,12 +50,8 @@ def main(argv: list[str]) -> int:
     if not rows:
         known = sorted({row.category for row in table.rows})
         print(f"tdev: no function fits. Categories: {', '.join(known)}", file=sys.stderr)
-    try:
+    with readable():
         _FORMATS[options.format](table, rows, columns)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough; the interpreter must not flush to it once more.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
