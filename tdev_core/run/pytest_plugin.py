@@ -1,7 +1,8 @@
 """``pytest -p tdev.pytest_plugin``: tests and the code beside them run as if they had been migrated.
 
-Modules below pytest's root directory (and below the directories of the ini option ``tdev_roots``) are
-rewritten as they are imported, as ``python -m tdev run`` does it. Assertions are rewritten by pytest
+The program's modules (:mod:`.roots`, from pytest's root directory; and the directories and modules that
+the ini option ``tdev_roots`` names) are rewritten as they are imported, as ``python -m tdev run`` does it.
+Assertions are rewritten by pytest
 itself afterwards, in the modules in which it always does that. Worker processes of ``pytest-xdist``
 load the plugin as their parent does.
 """
@@ -9,20 +10,33 @@ load the plugin as their parent does.
 from __future__ import annotations
 
 import ast
+import os
+import sys
+from collections.abc import Generator
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
-from tdev_core import caches
+from tdev_core import caches, libraries
+from tdev_core.errors import ConfigError
+from tdev_core.run import telling
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, install, uninstall
-from tdev_core.run.roots import Roots
+from tdev_core.run.roots import (
+    NoSuchLibrary,
+    Roots,
+    configured_libraries,
+    of_program,
+    package_places,
+)
 from tdev_core.run.state import State, hand_on, take_back
 
 _FINDER = pytest.StashKey["PytestFinder"]()
+_STATE = pytest.StashKey[State]()
 
 
 class PytestFinder(Finder):
@@ -30,6 +44,7 @@ class PytestFinder(Finder):
 
     def __init__(self, roots: Roots, compiler: Compiler, asserting: Compiler) -> None:
         super().__init__(roots, compiler)
+        self.covers = roots.cover
         self._asserting = asserting
 
     def compiler_for(self, spec: ModuleSpec) -> Compiler | None:
@@ -41,7 +56,12 @@ class PytestFinder(Finder):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Declare ``tdev_roots``."""
-    parser.addini("tdev_roots", "more directories whose modules tdev rewrites", "paths", default=[])
+    parser.addini(
+        "tdev_roots",
+        "more directories, and modules by name, that tdev rewrites",
+        "args",
+        default=[],
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,9 +75,35 @@ def pytest_configure(config: pytest.Config) -> None:
     _install(config)
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Say what is rewritten."""
-    return f"tdev: rewriting modules below {', '.join(_roots(config))}"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Say on which devices the tests run, and what is rewritten."""
+    state = _state(config)
+    named = f"; and {', '.join(state.libraries)}" if state.libraries else ""
+    return [
+        f"tdev: {telling.backend_and_devices()}",
+        f"tdev: rewriting modules below {', '.join(state.roots)}{named}",
+    ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to a failure for want of CUDA which module met it as it is, and which setting includes it."""
+    report = yield
+    finder = item.config.stash.get(_FINDER, None)
+    if finder is not None and report.failed and call.excinfo is not None:
+        said = telling.of_failure(call.excinfo.value, finder.covers)
+        if said is not None:
+            report.sections.append(("tdev", said))
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Say what would run the tests that were skipped for want of CUDA."""
+    said = telling.of_skipped(terminalreporter.stats.get("skipped", ()))
+    if said is not None:
+        terminalreporter.write_line(f"tdev: {said}", yellow=True)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -65,12 +111,43 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     finder = config.stash.get(_FINDER, None)
     if finder is not None:
         uninstall(finder)
+        libraries.forget_rewritten(finder.covers)
         take_back()
         del config.stash[_FINDER]
 
 
-def _roots(config: pytest.Config) -> tuple[str, ...]:
-    return (str(config.rootpath), *map(str, config.getini("tdev_roots")))
+def _state(config: pytest.Config) -> State:
+    """Return what is to be rewritten; raises ``pytest.UsageError`` for what cannot be found."""
+    known = config.stash.get(_STATE, None)
+    if known is not None:
+        return known
+    roots, modules = [*of_program(str(config.rootpath))], []
+    for entry in config.getini("tdev_roots"):
+        folder = _beside_settings(config) / entry
+        if folder.is_dir():
+            roots.append(os.path.realpath(folder))
+        elif package_places(entry):
+            modules.append(entry)
+        else:
+            raise pytest.UsageError(
+                f"tdev_roots: {entry!r} is neither a directory ({folder}) nor a module that this Python finds. "
+                "Name a directory relative to pytest's settings, or an importable package: src/, or mypackage"
+            )
+    try:
+        named = (*modules, *configured_libraries(str(config.rootpath)))
+        state = State(
+            tuple(dict.fromkeys(roots)), tuple(dict.fromkeys(named)), mirror=_mirror_is_there()
+        )
+        state.places()
+    except (NoSuchLibrary, ConfigError) as error:
+        raise pytest.UsageError(f"tdev: {error}") from None
+    config.stash[_STATE] = state
+    return state
+
+
+def _beside_settings(config: pytest.Config) -> Path:
+    """Return what directories in the settings are relative to."""
+    return config.rootpath if config.inipath is None else config.inipath.parent
 
 
 def _install(config: pytest.Config) -> None:
@@ -80,11 +157,12 @@ def _install(config: pytest.Config) -> None:
     def asserts(tree: ast.Module, source: bytes, path: str) -> None:
         rewrite_asserts(tree, source, path, config)
 
-    state = State(roots=_roots(config), mirror=_mirror_is_there())
+    state = _state(config)
     cache = CodeCache(caches.directory("run"), _variant(config))
-    finder = PytestFinder(Roots(state.roots), state.compiler(), Compiler(cache, asserts))
+    finder = PytestFinder(state.places(), state.compiler(), Compiler(cache, asserts))
     config.stash[_FINDER] = finder
     install(finder)
+    libraries.add_rewritten(finder.covers)
     hand_on(state)
 
 
@@ -95,6 +173,4 @@ def _variant(config: pytest.Config) -> str:
 
 
 def _mirror_is_there() -> bool:
-    import sys
-
     return "tdev" in sys.modules

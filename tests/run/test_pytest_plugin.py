@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from tests import forkserver
 from tests.run.conftest import Run
 
 TEST = """\
@@ -84,6 +86,81 @@ def test_more_directories(suite: Path, python: Run) -> None:
         f'[tool.pytest.ini_options]\n{ini}tdev_roots = ["../lib"]\n'
     )
     assert run_pytest(python, suite)[0] == 0
+
+
+def test_modules_by_name(suite: Path, python: Run) -> None:
+    """An installed package with its tests beside it, as a ``src/`` layout has them."""
+    site = suite.parent / "lib" / "site-packages"
+    (site / "installed").mkdir(parents=True)
+    (site / "installed" / "__init__.py").write_text(HELPER)
+    (suite / "test_it.py").write_text(
+        "from installed import answer\n\n\ndef test_it():\n    assert answer() == 'mirrored'\n"
+    )
+    settings = f"[tool.pytest.ini_options]\npythonpath = [{str(site)!r}]\n"
+    (suite / "pyproject.toml").write_text(settings)
+    assert run_pytest(python, suite)[0] == 1
+    for more in ('tdev_roots = ["installed"]\n', '[tool.tdev]\nlibraries = ["installed"]\n'):
+        (suite / "pyproject.toml").write_text(settings + more)
+        done = python(
+            *("-m", "pytest", "-p", "tdev_core.run.pytest_plugin", "-p", "no:cacheprovider"),
+            cwd=str(suite),
+            env=on_path(python, site),
+        )
+        assert done.returncode == 0 and "; and installed" in done.stdout, done.stdout + done.stderr
+
+
+def on_path(python: Run, folder: Path) -> dict[str, str]:
+    import json
+
+    told = python("-c", "import json, os; print(json.dumps(dict(os.environ)))")
+    env: dict[str, str] = json.loads(told.stdout)
+    return {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], str(folder)])}
+
+
+@pytest.mark.parametrize("entry", ["src", "nowhere_at_all"])
+def test_what_cannot_be_found_is_refused(suite: Path, python: Run, entry: str) -> None:
+    (suite / "pyproject.toml").write_text(f'[tool.pytest.ini_options]\ntdev_roots = ["{entry}"]\n')
+    status, said = run_pytest(python, suite)
+    assert status == 4 and f"tdev_roots: '{entry}' is neither a directory" in said, said
+    assert "Traceback" not in said
+
+
+def test_a_failure_in_code_that_runs_as_it_is_says_so(suite: Path, python: Run) -> None:
+    lib = suite.parent / "lib"
+    lib.mkdir()
+    failing = "def answer():\n    raise AssertionError('Torch not compiled with CUDA enabled')\n"
+    (lib / "outside.py").write_text(failing)
+    (suite / "inside.py").write_text(failing)
+    (suite / "test_it.py").write_text(
+        "import pytest, outside, inside\n\n\n"
+        "def test_outside():\n    outside.answer()\n\n\ndef test_inside():\n    inside.answer()\n\n\n"
+        "@pytest.mark.skip(reason='needs a GPU')\ndef test_gpu(): ...\n\n\n"
+        "@pytest.mark.skip(reason='no network')\ndef test_network(): ...\n"
+    )
+    (suite / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["../lib"]\n')
+    status, said = run_pytest(python, suite)
+    assert status == 1 and said.count("runs as it is") == 1, said
+    assert f"outside ({lib / 'outside.py'}) runs as it is" in said
+    assert 'tdev_roots = ["outside"]' in said
+
+
+def test_the_header_and_the_skipped(tmp_path: Path) -> None:
+    """With the real mirror: where the tests run, and what would run those that want CUDA."""
+    (tmp_path / "test_it.py").write_text(
+        "import os, pytest, torch\n\n\n"
+        "@pytest.mark.skipif('TDEV_BACKEND' not in os.environ, reason='needs a GPU')\n"
+        "def test_gpu():\n    assert torch.ones(2, device='cuda').sum() == 2\n\n\n"
+        "@pytest.mark.skip(reason='no network')\ndef test_network(): ...\n"
+    )
+    arguments = ("-m", "pytest", "-p", "tdev.pytest_plugin", "-p", "no:cacheprovider", "test_it.py")
+    cache = {"TDEV_CACHE_DIR": str(tmp_path / "cache"), "TDEV_SIM_DEVICES": "2"}
+    plain = forkserver.python(*arguments, cwd=tmp_path, env=forkserver.environment(**cache))
+    assert "tdev: backend cpu (torch finds neither CUDA nor MPS)\n" in plain.stdout, plain.stderr
+    assert "tdev: 1 test was skipped for want of CUDA. TDEV_BACKEND=sim runs them" in plain.stdout
+    env = forkserver.environment(TDEV_BACKEND="sim", **cache)
+    on_sim = forkserver.python(*arguments, cwd=tmp_path, env=env)
+    assert "tdev: backend sim (TDEV_BACKEND=sim), 2 devices\n" in on_sim.stdout
+    assert "1 passed, 1 skipped" in on_sim.stdout and "want of CUDA" not in on_sim.stdout
 
 
 def test_spawned_children_of_a_test(suite: Path, python: Run) -> None:

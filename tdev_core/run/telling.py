@@ -1,0 +1,80 @@
+"""Words for a test run: where it runs, what failed for want of CUDA and why, what was skipped for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tdev_core.libraries import NEVER_REWRITTEN
+
+_WANTS_CUDA = re.compile(r"\bcuda\b|\bgpus?\b|nvidia|accelerator", re.I)
+_FAILED_FOR_CUDA = re.compile(
+    r"not compiled with CUDA|\b_cuda_\w+|no NVIDIA driver|CUDA is not available|invalid device ordinal"
+    r"|Expected .*\bcuda\b|don't have kernel|CUDA driver",
+    re.I,
+)
+
+
+def backend_and_devices() -> str:
+    """Return which backend is active, why, and how many devices it has, as far as the mirror tells."""
+    try:
+        from tdev_core import backend
+
+        text = f"backend {backend.current().value} ({backend.reason()})"
+        mirror = sys.modules.get("tdev")
+        if mirror is not None and backend.is_accelerator():
+            count = mirror.cuda.device_count()
+            text += f", {count} device{'' if count == 1 else 's'}"
+        return text
+    except Exception as error:  # a torch that does not load is what the first test says
+        return f"backend unknown: {type(error).__name__}: {error}"
+
+
+def of_failure(error: BaseException, covers: Callable[[str], bool]) -> str | None:
+    """Return which module that runs as it is met CUDA's absence, and how to include it; None where none did.
+
+    Args:
+        covers: tells whether a file is rewritten.
+    """
+    if not _FAILED_FOR_CUDA.search(str(error)):
+        return None
+    trace, found = error.__traceback__, None
+    while trace is not None:
+        frame = trace.tb_frame
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.partition(".")[0] not in NEVER_REWRITTEN:
+            found = (name, frame.f_code.co_filename)
+        trace = trace.tb_next
+    if found is None or covers(found[1]) or not os.path.isfile(found[1]):
+        return None
+    package = found[0].partition(".")[0]
+    return (
+        f"{found[0]} ({os.path.abspath(found[1])}) runs as it is: it is not the program's, by where it lies. To have it "
+        f'rewritten as the tests are: tdev_roots = ["{package}"] in pytest\'s settings'
+    )
+
+
+def of_skipped(reports: Iterable[Any]) -> str | None:
+    """Return how many of the skipped tests wanted CUDA, and what would run them; None where none did."""
+    reasons = (str(report.longrepr[-1]) for report in reports if isinstance(report.longrepr, tuple))
+    number = sum(_WANTS_CUDA.search(reason) is not None for reason in reasons)
+    if not number or _on_accelerator() is not False:
+        return None
+    tests = "1 test was" if number == 1 else f"{number} tests were"
+    return (
+        f"{tests} skipped for want of CUDA. TDEV_BACKEND=sim runs them on an accelerator made of host memory, "
+        "TDEV_BACKEND=mlx on Apple's MLX"
+    )
+
+
+def _on_accelerator() -> bool | None:
+    """Tell whether an accelerator is active; None where no backend can be."""
+    try:
+        from tdev_core import backend
+
+        return backend.is_accelerator()
+    except Exception:  # the header has said why
+        return None
