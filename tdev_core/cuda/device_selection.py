@@ -22,10 +22,17 @@ __all__ = [
     "set_device",
 ]
 
+denied = False
+"""Whether :func:`is_available` has been false: ``tdev run`` tells a program that ends badly after it."""
+
 
 def is_available() -> bool:
     """Tell whether the active backend is an accelerator; ``TDEV_CUDA_AVAILABLE`` overrides the answer."""
-    return availability()
+    answer = availability()
+    if not answer and not torch.compiler.is_compiling():
+        global denied
+        denied = True
+    return answer
 
 
 def _devices() -> int:

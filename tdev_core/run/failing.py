@@ -21,6 +21,18 @@ def show(error: BaseException) -> None:
     sys.excepthook(type(error), error.with_traceback(trace), trace)
 
 
+def hint() -> None:
+    """Say, after a program that ended badly, which setting answers the ``is_available()`` that was false to it."""
+    selection = sys.modules.get("tdev_core.cuda.device_selection")
+    if selection is None or not selection.denied:
+        return
+    print(
+        "tdev run: the program asked torch.cuda.is_available() and was told False, as the backend is the CPU. "
+        "TDEV_CUDA_AVAILABLE=true answers True there; TDEV_BACKEND=sim and TDEV_BACKEND=mlx are accelerators.",
+        file=sys.stderr,
+    )
+
+
 def without_own_frames(error: BaseException) -> TracebackType | None:
     """Return the traceback of ``error`` without frames of the runner.
 

@@ -147,3 +147,26 @@ def test_is_cuda_of_what_the_source_does_not_tell(
             f"{packed} 2.0",
             str([2.0, 2.0] if backend == "sim" else [1.0, 1.0]),
         ]
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("raise ValueError(use)", True),
+        ("sys.exit('no GPU')", True),
+        ("sys.exit(2)", False),
+        ("sys.exit()", False),
+    ],
+)
+def test_a_program_that_dies_after_a_false_answer_is_told_which_setting_gives_another(
+    tmp_path: Path, environment: dict[str, str], end: str, told: bool
+) -> None:
+    (tmp_path / "train.py").write_text(
+        f"import sys\nimport torch\n\nuse = torch.cuda.is_available()\n{end}\n"
+    )
+    run = [*RUN, "train.py"]
+    del environment["TDEV_CUDA_AVAILABLE"]
+    done = forkserver.python(*run, cwd=tmp_path, env=environment)
+    assert ("TDEV_CUDA_AVAILABLE=true answers True" in done.stderr) is told, done.stderr
+    done = forkserver.python(*run, cwd=tmp_path, env={**environment, "TDEV_CUDA_AVAILABLE": "true"})
+    assert "answers True" not in done.stderr
