@@ -67,6 +67,25 @@ def test_the_migrated_program_of_the_readme_runs() -> None:
     assert int(peak) > 0
 
 
+@pytest.mark.parametrize("backend", ["cpu", "sim", "mlx"])
+def test_the_untouched_program_of_the_readme_runs(backend: str, tmp_path: Path) -> None:
+    """By the first commands of the README alone."""
+    if backend == "mlx":
+        pytest.importorskip("mlx.core", reason="MLX is not installed: pip install 'tdev[mlx]'")
+    pytest.importorskip("libcst", reason="`tdev run` needs libcst: pip install 'tdev[codemod]'")
+    commands = re.findall(
+        r"^(?:TDEV_BACKEND=(\w+) )?python -m tdev run train\.py", README, flags=re.M
+    )
+    assert commands == ["", "sim", "mlx"]
+    before, *_ = re.findall(r"^```python\n(.*?)^```", README, flags=re.M | re.S)
+    (tmp_path / "train.py").write_text(before)
+    env = environment(TDEV_BACKEND=backend, TDEV_CACHE_DIR=str(tmp_path / "cache"))
+    answer = python("-m", "tdev", "run", "train.py", env=env, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr
+    loss, peak = answer.stdout.split()
+    assert 0 < float(loss) < 10 and int(peak) > 0
+
+
 def test_links_of_the_readme_lead_somewhere() -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", README)
     assert targets
@@ -110,3 +129,26 @@ def test_links_lead_somewhere(page: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8"))
     missing = [link for link in links if not (path.parent / link).exists()]
     assert not missing
+
+
+COMMANDS = {
+    "tdev.codemod": "tdev.codemod",
+    "tdev codemod": "tdev.codemod",
+    "tdev run": "tdev run",
+    "tdev matrix": "tdev matrix",
+}
+
+
+@pytest.mark.parametrize("command", ["tdev.codemod", "tdev run", "tdev matrix"])
+def test_options_in_the_pages_exist(command: str) -> None:
+    pages = [README, *((ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES)]
+    spelled = "|".join(re.escape(text) for text, meant in COMMANDS.items() if meant == command)
+    written = {
+        option
+        for page in pages
+        for line in re.findall(rf"(?:{spelled}) ([^#`\n]*)", page)
+        for option in re.findall(r"(?<!\S)--[a-z-]+", line.partition(" -m ")[0].partition(".py")[0])
+    }
+    done = python("-m", *command.split(), "--help", env=environment(TDEV_BACKEND="cpu"))
+    assert done.returncode == 0 and written
+    assert written <= set(re.findall(r"--[a-z-]+", done.stdout))
