@@ -92,3 +92,26 @@ def test_arguments_are_refused() -> None:
     from tdev_core.commands.doctor import main
 
     assert main(["--now"]) == 2 and main(["--help"]) == 0
+
+
+@pytest.mark.parametrize("command", ["doctor", "version", "--help"])
+def test_a_reader_that_has_seen_enough_is_no_error(command: str) -> None:
+    """``python -m tdev doctor | head -1``, of a reader that is gone before the first line."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "-m", "tdev", command],
+            env=environment(TDEV_BACKEND="cpu"),
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_version_is_what_a_bug_report_needs() -> None:
+    done = python("-m", "tdev", "version", env=environment(TDEV_BACKEND="sim"))
+    heads = [line.split()[0] for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and heads == ["tdev", "torch", "backend", "settings"]
+    assert "Python" in done.stdout and "sim, because TDEV_BACKEND=sim" in done.stdout
