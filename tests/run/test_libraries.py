@@ -149,7 +149,7 @@ def test_a_real_library(program: Path, name: str, backend: str) -> None:
     if missing:
         pytest.skip(f"not installed: {', '.join(missing)}; pip install {' '.join(missing)}")
     (program / "main.py").write_text(PROGRAMS[name])
-    way = ("-m", "tdev", "run", "--library", ",".join(NEEDED[name]))
+    way: tuple[str, ...] = ("-m", "tdev", "run", "--library", ",".join(NEEDED[name]))
     if name == "accelerate launch":
         way = (
             *way,
