@@ -140,7 +140,7 @@ def test_on_the_cpu_nothing_is_said(program: Path) -> None:
     assert "Warning" not in start(program, "cpu").stderr
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("backend", ["sim", "mlx"])
 def test_a_real_library(program: Path, name: str, backend: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,7 @@ def test_an_editable_install_is_found(app: Path, monkeypatch: pytest.MonkeyPatch
     project, site = app.parent / "projects" / "one proj", site_packages(app)
     package(project / "src", "pkg")
     install_editable(project, site, how)
-    monkeypatch.setattr("sys.path", [str(site)])
+    monkeypatch.setattr("sys.path", [*sys.path, str(site)])
     file = str(project / "src" / "pkg" / "__init__.py")
     assert Roots(roots.of_program(str(app))).cover(file)
     assert not Roots([str(app)]).cover(file)
