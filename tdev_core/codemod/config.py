@@ -33,9 +33,9 @@ class Settings:
     docs: bool = False
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    libraries: tuple[str, ...] = ()
     jobs: int = 0
     max_file_size: int = MAX_FILE_SIZE
+    libraries: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.style not in STYLES:

@@ -21,10 +21,20 @@ def test_every_key_is_read(place: Path) -> None:
     path = config(
         place,
         '[tool.tdev]\nstyle = "alias"\ntarget = "tdev"\nannotate = true\ndocs = true\n'
-        'include = ["*.py"]\nexclude = ["vendor/"]\njobs = 3\nmax-file-size = 10\n',
+        'include = ["*.py"]\nexclude = ["vendor/"]\njobs = 3\nmax-file-size = 10\n'
+        'libraries = ["accelerate"]\n',
     )
     assert read_config(path) == Settings(
-        place.resolve(), "alias", "tdev", True, True, ("*.py",), ("vendor/",), 3, 10
+        place.resolve(),
+        "alias",
+        "tdev",
+        True,
+        True,
+        ("*.py",),
+        ("vendor/",),
+        3,
+        10,
+        ("accelerate",),
     )
 
 
