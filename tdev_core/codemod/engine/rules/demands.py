@@ -80,7 +80,7 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
     if not found.guarded and not found.at_start:
         reached = "unknown"  # the function is a check: what it guards is its callers'
-    if _OF_CUDA.search(found.owner):
+    if _OF_CUDA.search(found.owner) and not file.options.program:
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
