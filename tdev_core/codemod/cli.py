@@ -6,7 +6,7 @@ Exit status:
 - 1: with ``--check`` or ``--diff`` a file would change, or, in any run, a finding is left that is
   more than a note;
 - 2: an error: bad arguments or configuration, a file that could not be read, parsed or written;
-- 130: interrupted; every file is either its old or its new self.
+- 130: interrupted (143: terminated); every file is either its old or its new self.
 
 Standard output carries the result (the findings, the diff, or the report), standard error the rest.
 
@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None, *, engine: str = ENGINE) -> int:
         err(f"error: {error}")
         return 2
     except KeyboardInterrupt:
-        err("interrupted before anything was written.")
+        err("interrupted.")
         return 130
     except BrokenPipeError:
         # Whoever read standard output has gone (`| head`). What is left must not be flushed to it.
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m tdev.codemod",
         description="Rewrite CUDA-only PyTorch code so that it runs on any device.",
-        epilog="Exit status: 0 clean, 1 something to do or to look at, 2 error, 130 interrupted.",
+        epilog="Exit status: 0 clean, 1 something to do or to look at, 2 error, 130 interrupted, 143 terminated.",
         allow_abbrev=False,
     )
     add = parser.add_argument

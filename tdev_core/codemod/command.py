@@ -13,13 +13,14 @@ from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
+from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
 from tdev_core.codemod.jobs.runner import run as results_of
 from tdev_core.codemod.model import FileResult, Status
 from tdev_core.codemod.output.console import err, out, out_bytes, progress
 from tdev_core.codemod.output.diff import unified
 from tdev_core.codemod.output.reports import line, render
-from tdev_core.codemod.output.summary import Summary
+from tdev_core.codemod.output.summary import INTERRUPTED, TERMINATED, Summary
 
 
 def run(arguments: argparse.Namespace, engine: str) -> int:
@@ -40,6 +41,7 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     summary = Summary(writes)
     kept: list[FileResult] = []
     with (
+        terminations(),
         progress(len(files), arguments.quiet) as seen,
         closing(results_of(files, plan, seen)) as results,
     ):
@@ -49,8 +51,10 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
                 _tell(result, arguments)
                 if arguments.report:
                     kept.append(result.light())
+        except Terminated:
+            summary.interrupted = TERMINATED
         except KeyboardInterrupt:
-            summary.interrupted = True
+            summary.interrupted = INTERRUPTED
     if arguments.report:
         _report(arguments, kept, summary)
     if not arguments.quiet:

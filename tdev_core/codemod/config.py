@@ -9,6 +9,7 @@ the file and the key: a misspelt ``exclude`` must not end in rewritten files.
 from __future__ import annotations
 
 import difflib
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -97,9 +98,9 @@ def find_config(paths: Sequence[Path]) -> Path | None:
     start = _common_directory(paths)
     for directory in (start, *start.parents):
         candidate = directory / "pyproject.toml"
-        if candidate.is_file() and _table(candidate) is not None:
+        if os.path.isfile(candidate) and _table(candidate) is not None:
             return candidate
-        if (directory / ".git").exists():
+        if os.path.exists(directory / ".git"):
             return None
     return None
 

@@ -6,6 +6,7 @@ main one. Lines and columns are counted from 1, columns in code points, as edito
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -98,6 +99,16 @@ class FileResult:
     path: str
     outcome: Outcome
     old: bytes | None = None
+    written: bool = False
+    """Whether the file holds the new text by now: its lines are then those after the changes."""
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """The remarks at the places that they have in the file as it is now."""
+        if not self.written:
+            return self.outcome.remarks
+        changes = self.outcome.changes
+        return tuple(replace(r, place=moved(r.place, changes)) for r in self.outcome.remarks)
 
     @property
     def status(self) -> Status:
@@ -106,11 +117,11 @@ class FileResult:
 
     def light(self) -> FileResult:
         """Return the same without the file's bytes, to be kept for a report."""
-        return FileResult(self.path, replace(self.outcome, new=None))
+        return replace(self, old=None, outcome=replace(self.outcome, new=None))
 
     def items(self, *, changes: bool = True) -> list[Change | Remark]:
         """List what is to be said about the file, in the order of its lines."""
-        said: list[Change | Remark] = [*self.outcome.remarks]
+        said: list[Change | Remark] = [*self.remarks]
         if changes:
             said += self.outcome.changes
         return sorted(said, key=lambda i: (i.place.cell or 0, i.place.line, i.place.column, i.rule))
@@ -120,6 +131,48 @@ class FileResult:
         return replace(
             self, outcome=replace(self.outcome, status=Status.ERROR, message=message, new=None)
         )
+
+
+def moved(place: Place, changes: Sequence[Change]) -> Place:
+    """Return where a place of the old text lies once ``changes`` (in order) are made."""
+    line, column = _moved(place.line, place.column, place.cell, changes)
+    if (place.end_line, place.end_column) == (place.line, place.column):
+        return Place(line, column, line, column, place.cell)
+    end_line, end_column = _moved(place.end_line, place.end_column, place.cell, changes)
+    return Place(line, column, end_line, end_column, place.cell)
+
+
+def new_place(change: Change, changes: Sequence[Change]) -> Place:
+    """Return the span that what ``change`` writes has once all ``changes`` are made."""
+    at = change.place
+    before = [c for c in changes if c is not change and _ends(c) <= (at.line, at.column)]
+    line, column = _moved(at.line, at.column, at.cell, before)
+    head, newline, tail = change.after.rpartition("\n")
+    if newline:
+        return Place(line, column, line + head.count("\n") + 1, len(tail) + 1, at.cell)
+    return Place(line, column, line, column + len(tail), at.cell)
+
+
+def _ends(change: Change) -> tuple[int, int]:
+    return change.place.end_line, change.place.end_column
+
+
+def _moved(
+    old_line: int, old_column: int, cell: int | None, changes: Sequence[Change]
+) -> tuple[int, int]:
+    line, column = old_line, old_column
+    for change in changes:
+        at = change.place
+        if at.cell != cell or _ends(change) > (old_line, old_column):
+            continue
+        line += change.after.count("\n") - (at.end_line - at.line)
+        if at.end_line == old_line:
+            tail = len(change.after.rpartition("\n")[2])
+            if "\n" in change.after:  # what stood before it stays on another line
+                column = old_column + 1 + tail - at.end_column
+            else:
+                column += at.column + tail - at.end_column
+    return line, column
 
 
 def _one_line(text: str) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -272,6 +273,43 @@ def test_a_reader_that_leaves_is_no_crash(place: Path) -> None:
     process.stdout.close()
     said = process.stderr.read().decode()
     assert process.wait() == 2 and "Traceback" not in said
+
+
+def test_a_closed_directory_is_one_line_and_the_rest_is_done(
+    place: Path, codemod: Codemod, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(place, a=BEFORE)
+    (place / "closed").mkdir()
+    stat, scandir = os.stat, os.scandir
+
+    def refuse(path: object) -> None:
+        if isinstance(path, (str, os.PathLike)) and "closed" in Path(path).parent.parts:
+            raise PermissionError(13, "Permission denied", str(path))
+
+    def closed_stat(path: Any, **rest: Any) -> os.stat_result:
+        refuse(path)
+        return stat(path, **rest)
+
+    def closed_scandir(path: Any) -> Any:
+        refuse(os.path.join(path, "x"))
+        return scandir(path)
+
+    # A test may run as root, to whom nothing is closed.
+    monkeypatch.setattr(os, "stat", closed_stat)
+    monkeypatch.setattr(os, "scandir", closed_scandir)
+    ran = codemod(".")
+    assert ran.status == 2 and (place / "a.py").read_bytes() == AFTER
+    [line] = [line for line in ran.err.splitlines() if line.startswith("closed")]
+    assert line == "closed: this directory cannot be read: Permission denied"
+
+
+def test_a_file_with_two_names_is_rewritten_once(place: Path, codemod: Codemod) -> None:
+    write(place, a=BEFORE)
+    os.link(place / "a.py", place / "b.py")
+    ran = codemod(".")
+    assert ran.status == 0 and "1 file rewritten, 1 file skipped." in ran.err
+    assert "b.py: skipped: the same file as a.py (a hard link)" in ran.err
+    assert (place / "b.py").read_bytes() == AFTER and (place / "a.py").samefile(place / "b.py")
 
 
 _MAIN = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tdev_core.codemod.engine import Options
 from tdev_core.codemod.jobs.pool import result_of
-from tdev_core.codemod.model import Outcome
+from tdev_core.codemod.jobs.process import Job
+from tdev_core.codemod.model import Kind, Outcome
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 
 # Interrupts are ignored in what is started from a shell's background job, and so in these tests.
@@ -79,11 +82,62 @@ def test_an_idle_worker_does_not_outlive_a_run_that_is_killed(
     ended, busy = psutil.wait_procs(workers, timeout=0)
     for process in busy:
         process.kill()
+    assert run.stdout is not None and run.stderr is not None
+    said = run.stderr.read()
     for pipe in (run.stdout, run.stderr):
-        assert pipe is not None
         pipe.close()
-    assert (len(ended), len(busy)) == (1, 1)
+    assert b"Traceback" not in said
+    if number is signal.SIGTERM:
+        assert (len(ended), len(busy)) == (2, 0)
+        assert run.returncode == 143 and b"terminated; 1 file rewritten" in said
+    else:
+        assert (len(ended), len(busy)) == (1, 1)
     assert (tmp_path / "b.py").read_bytes() == b"torch SLEEP"
+
+
+def test_a_worker_whose_reader_is_gone_ends_without_a_word(tmp_path: Path) -> None:
+    """A run that is killed outright leaves its busy worker with an answer for nobody."""
+    root = str(Path(__file__).resolve().parents[2])
+    engine = "tests.codemod.small_engine"
+    code = f"from tdev_core.codemod.jobs.worker import main; main({engine!r})"
+    worker = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": root},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert worker.stdin is not None and worker.stdout is not None and worker.stderr is not None
+    worker.stdout.close()
+    pickle.dump(Job("a.py", Kind.PYTHON, BEFORE, Options()), worker.stdin)
+    worker.stdin.write(b"\x80\x04cut off")
+    worker.stdin.close()
+    assert worker.stderr.read() == b"" and worker.wait() == 0
+
+
+def test_the_files_counted_are_the_files_written(
+    place: Path, codemod: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An interrupt that comes while a file is replaced is heeded once that file is counted."""
+    for index in range(4):
+        (place / f"f{index}.py").write_bytes(BEFORE)
+    replaced, old = [], signal.signal(signal.SIGINT, signal.default_int_handler)
+    os_replace = os.replace
+
+    def interrupted(source: str, target: str) -> None:
+        os_replace(source, target)
+        replaced.append(target)
+        if len(replaced) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    try:
+        ran = codemod(".")
+    finally:
+        signal.signal(signal.SIGINT, old)
+    assert ran.status == 130 and "interrupted; 2 files rewritten" in ran.err
+    assert "rewrote f1.py" in ran.err
+    assert [(place / f"f{i}.py").read_bytes() == AFTER for i in range(4)] == [1, 1, 0, 0]
 
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals go to processes here")

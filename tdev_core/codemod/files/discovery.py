@@ -5,6 +5,8 @@ Invariants:
 - every file comes once, in the order of the given paths and by name within a directory;
 - nothing outside the given paths is ever returned: links to directories are not walked, and a link
   to a file is left out (the file it leads to is looked at under its own name where that was given);
+- a file with several names (hard links) is looked at under the first of them;
+- a directory that cannot be read is an error by itself, and the rest is returned;
 - a file named on the command line is looked at even where git ignores it; only patterns that the
   user wrote as ``exclude`` keep it out.
 """
@@ -12,8 +14,8 @@ Invariants:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdev_core.codemod.config import Settings
@@ -32,12 +34,16 @@ _DOCS_KINDS = {".md": Kind.DOCS, ".rst": Kind.DOCS}
 
 @dataclass(frozen=True)
 class Found:
-    """A file to look at: where it is, how it is shown, how it is read; ``skip`` says why not to."""
+    """A file to look at: where it is, how it is shown, how it is read.
+
+    ``skip`` says why it is left out on purpose, ``error`` why it (or a directory) cannot be looked at.
+    """
 
     path: Path
     shown: str
     kind: Kind
     skip: str = ""
+    error: str = ""
 
 
 def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
@@ -50,7 +56,26 @@ def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
     for path in paths:
         for item in finder.below(path):
             found.setdefault(str(item.path), item)
-    return list(found.values())
+    return list(_once(found.values()))
+
+
+def _once(found: Iterable[Found]) -> Iterator[Found]:
+    """Yield the files with each further name of one that came already to be skipped."""
+    first: dict[tuple[int, int], str] = {}
+    for item in found:
+        try:
+            status = item.path.stat()
+        except OSError:  # said when it is read
+            yield item
+            continue
+        if item.skip or item.error or status.st_nlink < 2:
+            yield item
+            continue
+        other = first.setdefault((status.st_dev, status.st_ino), item.shown)
+        if other == item.shown:
+            yield item
+        else:
+            yield replace(item, skip=f"the same file as {other} (a hard link)")
 
 
 class _Finder:
@@ -92,15 +117,17 @@ class _Finder:
         yield Found(path, given, self._kind(path) or Kind.PYTHON, skip=reason)
 
     def _walk(self, directory: Path, shown: str, layers: ignore.Layers) -> Iterator[Found]:
-        if (directory / ".git").exists():  # a repository of its own ignores by its own rules
+        if os.path.exists(directory / ".git"):  # a repository of its own ignores by its own rules
             exclude = ignore.git_directory(directory) / "info" / "exclude"
             layers = ignore.with_file((), directory, exclude)
         layers = ignore.enter(layers, directory)
         try:
-            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+            with os.scandir(directory) as scanned:
+                entries = sorted(scanned, key=lambda entry: entry.name)
+            os.stat(directory / os.curdir)  # listed is not yet entered
         except OSError as error:
-            reason = f"this directory cannot be listed: {error.strerror}"
-            yield Found(directory, shown, Kind.PYTHON, skip=reason)
+            reason = f"this directory cannot be read: {error.strerror or error}"
+            yield Found(directory, shown, Kind.PYTHON, error=reason)
             return
         for entry in entries:
             path = directory / entry.name

@@ -6,6 +6,7 @@ parents', then ``.git/info/exclude``; what lies in an ignored directory cannot b
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +86,7 @@ def layers_above(directory: Path) -> Layers:
 def repository_root(directory: Path) -> Path | None:
     """Return the root of the git work tree that ``directory`` (absolute) lies in, or None."""
     for parent in (directory, *directory.parents):
-        if (parent / ".git").exists():
+        if os.path.exists(parent / ".git"):  # Path.exists() raises where a directory is closed
             return parent
     return None
 
@@ -109,8 +110,9 @@ def excluded_by_default(directory: Path) -> bool:
     ``build`` and ``dist`` are left out only where they are no Python packages.
     """
     if directory.name in DEFAULT_EXCLUDES:
-        return not (directory.name in _MAYBE_PACKAGES and (directory / "__init__.py").is_file())
-    return (directory / "pyvenv.cfg").is_file()
+        is_package = os.path.isfile(directory / "__init__.py")
+        return not (directory.name in _MAYBE_PACKAGES and is_package)
+    return os.path.isfile(directory / "pyvenv.cfg")
 
 
 def with_file(layers: Layers, base: Path, file: Path) -> Layers:

@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import RawIOBase
 from pathlib import Path
 from types import FrameType
 
@@ -25,6 +26,7 @@ def replace(path: Path, old: bytes, new: bytes) -> None:
 
     The new file is written beside the old one, flushed to the disk, given its mode, owner and
     extended attributes, and renamed over it. An interrupt is held back until that is done.
+    A file with further names (hard links) is written in place instead, so that it stays one file.
     A file that holds ``new`` already (another run was quicker) is left alone.
 
     Raises :class:`NotWritten` when the file is read-only, a symbolic link, gone, or no longer holds
@@ -60,10 +62,54 @@ def _replace(path: Path, status: os.stat_result, old: bytes, new: bytes) -> None
             return
         if now != old:
             raise NotWritten("it changed on disk since it was read; run again")
-        os.replace(temporary, path)
+        if status.st_nlink > 1:
+            _write_in_place(path, old, new)
+        else:
+            os.replace(temporary, path)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _write_in_place(path: Path, old: bytes, new: bytes) -> None:
+    """Overwrite a file under all its names; what it held is put back where that fails."""
+    with open(path, "r+b", buffering=0) as file:
+        try:
+            _overwrite(file, new)
+        except OSError:
+            _overwrite(file, old)  # no longer than the room that it had
+            raise
+
+
+def _overwrite(file: RawIOBase, data: bytes) -> None:
+    file.seek(0)
+    view = memoryview(data)
+    while view:
+        view = view[file.write(view) or 0 :]
+    file.truncate()
+    os.fsync(file.fileno())
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM came: the run ends as after Ctrl-C, its workers with it."""
+
+
+@contextmanager
+def terminations() -> Iterator[None]:
+    """Raise :class:`Terminated` where SIGTERM arrives in the block and nobody else handles it."""
+
+    def raise_it(number: int, frame: FrameType | None) -> None:
+        raise Terminated
+
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, raise_it)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

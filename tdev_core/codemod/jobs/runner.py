@@ -7,7 +7,7 @@ cannot be handled becomes a result with an error and the run goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from tdev_core.codemod.config import Settings
 from tdev_core.codemod.engine import Options, ProgramTree
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
-from tdev_core.codemod.jobs.moved import after
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
 from tdev_core.codemod.jobs.surveying import survey
@@ -59,7 +58,9 @@ def run(
     with Pool(plan.settings.jobs or default_jobs(), plan.engine) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             for found, known, raw in reading.in_order(files, outcomes):
-                yield _finish(found, known, raw, plan)
+                # An interrupt waits until the file that was just written is counted and named.
+                with write.deferred_interrupts() if plan.write and known.new else nullcontext():
+                    yield _finish(found, known, raw, plan)
                 seen()
 
 
@@ -71,9 +72,7 @@ def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> Fi
         write.replace(found.path, raw, outcome.new)
     except write.NotWritten as error:
         return result.failed(f"not rewritten: {error}")
-    # Who reads the remarks now opens the new file.
-    remarks = after(outcome.changes, outcome.remarks)
-    return replace(result, outcome=replace(outcome, remarks=remarks))
+    return replace(result, written=True)
 
 
 class _Reader:
@@ -113,6 +112,8 @@ class _Reader:
             index += 1
 
     def _look(self, found: Found) -> Outcome | bytes:
+        if found.error:
+            return Outcome(Status.ERROR, found.error)
         if found.skip:
             return Outcome(Status.SKIPPED, f"skipped: {found.skip}")
         limit = self._limit * (NOTEBOOK_FACTOR if found.kind is Kind.NOTEBOOK else 1)
@@ -133,4 +134,4 @@ class _Reader:
 
 def selected(files: Iterable[Found]) -> list[Path]:
     """Return the paths of the files that a run would really look at."""
-    return [found.path for found in files if not found.skip]
+    return [found.path for found in files if not found.skip and not found.error]

@@ -30,10 +30,13 @@ def main(engine_name: str) -> None:
     while True:
         try:
             job = pickle.load(source)  # nosec B301  # a pipe that only the parent writes to
-        except EOFError:
-            return
-        pickle.dump(process(job, engine, names), sink)
-        sink.flush()
+        except (EOFError, pickle.UnpicklingError):
+            return  # the run is over, or was ended in the middle of a job
+        try:
+            pickle.dump(process(job, engine, names), sink)
+            sink.flush()
+        except BrokenPipeError:
+            os._exit(0)  # nobody waits for the answer; closing the pipe would fail once more
         if gc.get_count()[0] > _GARBAGE:
             gc.collect()
             gc.freeze()  # what is left now is libraries

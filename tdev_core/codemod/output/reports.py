@@ -6,13 +6,22 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tdev_core.codemod.model import SEVERITIES, Change, FileResult, Place, Remark, Status
+from tdev_core.codemod.model import (
+    SEVERITIES,
+    Change,
+    FileResult,
+    Place,
+    Remark,
+    Status,
+    moved,
+    new_place,
+)
 from tdev_core.codemod.output.about import link, version
 from tdev_core.codemod.output.sarif import render as sarif
 from tdev_core.codemod.output.summary import Summary
 
 FORMATS = ("json", "sarif", "markdown")
-JSON_VERSION = 1
+JSON_VERSION = 2
 _COUNTS = tuple(f"{severity}s" for severity in SEVERITIES)
 
 
@@ -53,18 +62,28 @@ def _json(results: Sequence[FileResult], summary: Summary) -> str:
 
 
 def _json_file(result: FileResult) -> dict[str, Any]:
+    changes = result.outcome.changes
     return {
         "path": result.path,
         "status": result.status.value,
         "message": result.outcome.message,
+        # Which of the two numberings of its lines the file has now.
+        "lines": "after" if result.written else "before",
         "changes": [
-            {"rule": c.rule, **_json_place(c.place), "before": c.before, "after": c.after}
-            for c in result.outcome.changes
+            {
+                "rule": c.rule,
+                "cell": c.place.cell,
+                "before": {**_json_place(c.place), "text": c.before},
+                "after": {**_json_place(new_place(c, changes)), "text": c.after},
+            }
+            for c in changes
         ],
         "findings": [
             {
                 "rule": r.rule,
-                **_json_place(r.place),
+                "cell": r.place.cell,
+                "before": _json_place(r.place),
+                "after": _json_place(moved(r.place, changes)),
                 "severity": r.severity,
                 "message": r.message,
                 "docs": link(r.docs),
@@ -74,9 +93,8 @@ def _json_file(result: FileResult) -> dict[str, Any]:
     }
 
 
-def _json_place(place: Place) -> dict[str, int | None]:
+def _json_place(place: Place) -> dict[str, int]:
     return {
-        "cell": place.cell,
         "line": place.line,
         "column": place.column,
         "end_line": place.end_line,

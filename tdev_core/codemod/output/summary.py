@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from tdev_core.codemod.model import SEVERITIES, FileResult, Status
 
-CLEAN, FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
+CLEAN, FOUND, FAILED, INTERRUPTED, TERMINATED = 0, 1, 2, 130, 143
 
 
 @dataclass
@@ -18,7 +18,8 @@ class Summary:
     files: Counter[Status] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     remarks: dict[str, Counter[str]] = field(default_factory=dict)
-    interrupted: bool = False
+    interrupted: int = 0
+    """The exit status of a run that Ctrl-C or SIGTERM ended, else 0."""
 
     def add(self, result: FileResult) -> None:
         """Count one file. Changes count where they were, or would be, made."""
@@ -39,13 +40,13 @@ class Summary:
 
     @property
     def exit_status(self) -> int:
-        """2 after an error, 1 where something is left to do, 0 otherwise (130 when interrupted).
+        """2 after an error, 1 where something is left to do, 0 otherwise (130 or 143 when ended by a signal).
 
         Left to do is a file that would change (a run that wrote it has done it) and a remark that is
         more than a note.
         """
         if self.interrupted:
-            return INTERRUPTED
+            return self.interrupted
         if self.files[Status.ERROR]:
             return FAILED
         pending = self.files[Status.CHANGED] and not self.writes
@@ -72,7 +73,7 @@ class Summary:
             (self.files[Status.ERROR], "could not be handled"),
         ]
         parts = [f"{_files(count)} {what}" for count, what in counts if count]
-        stopped = "interrupted; " if self.interrupted else ""
+        stopped = {0: "", TERMINATED: "terminated; "}.get(self.interrupted, "interrupted; ")
         return stopped + (", ".join(parts) or "no files to look at") + "."
 
 

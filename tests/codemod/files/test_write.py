@@ -7,6 +7,7 @@ import signal
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,11 +36,31 @@ def test_contents_change_and_the_rest_stays(file: Path) -> None:
     assert after.st_mtime > 1_000_000  # build tools see that it changed
 
 
-def test_it_is_a_new_file_so_that_other_names_of_the_old_one_keep_it(file: Path) -> None:
+@pytest.mark.parametrize("new", [b"n", b"new and longer"])
+def test_hard_links_stay_one_file(file: Path, new: bytes) -> None:
     other = file.with_name("other.py")
     os.link(file, other)
-    write.replace(file, b"old", b"new")
-    assert (file.read_bytes(), other.read_bytes()) == (b"new", b"old")
+    write.replace(file, b"old", new)
+    assert file.read_bytes() == other.read_bytes() == new
+    assert file.stat().st_nlink == 2 and file.samefile(other)
+
+
+def test_a_hard_link_that_cannot_be_written_gets_its_contents_back(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.link(file, file.with_name("other.py"))
+    overwrite, asked = write._overwrite, []
+
+    def full(handle: Any, data: bytes) -> None:
+        asked.append(data)
+        overwrite(handle, data[:2] if len(asked) == 1 else data)
+        if len(asked) == 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(write, "_overwrite", full)
+    with pytest.raises(write.NotWritten, match="No space left"):
+        write.replace(file, b"old", b"newer")
+    assert file.read_bytes() == b"old" and asked == [b"newer", b"old"]
 
 
 def test_read_only_files_are_left_alone(file: Path) -> None:

@@ -7,9 +7,8 @@ import re
 import pytest
 
 from tdev_core.codemod.engine import Names, Options
-from tdev_core.codemod.jobs import moved
 from tdev_core.codemod.jobs.process import Job, process
-from tdev_core.codemod.model import Change, Kind, Outcome, Place, Remark, Status
+from tdev_core.codemod.model import Change, Kind, Outcome, Place, Status, moved
 from tests.codemod import small_engine
 from tests.codemod.conftest import AFTER, BEFORE
 
@@ -111,5 +110,5 @@ def test_an_outcome_cannot_be_unchanged_and_have_bytes() -> None:
 def test_remarks_move_with_the_lines_that_changes_move(
     changes: list[Change], expected: tuple[int, int]
 ) -> None:
-    [remark] = moved.after(changes, [Remark("r", Place(3, 8, 3, 8), "m", "note", "")])
-    assert (remark.place.line, remark.place.column) == expected
+    place = moved(Place(3, 8, 3, 8), changes)
+    assert (place.line, place.column) == expected

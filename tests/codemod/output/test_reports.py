@@ -46,17 +46,44 @@ def test_json_tells_everything(mixed: Path, codemod: Codemod) -> None:
     assert change == {
         "rule": "calls",
         "cell": None,
-        "line": 3,
-        "column": 1,
-        "end_line": 3,
-        "end_column": 23,
-        "before": "torch.cuda.synchronize",
-        "after": "tdev.cuda.synchronize",
+        "before": {
+            "line": 3,
+            "column": 1,
+            "end_line": 3,
+            "end_column": 23,
+            "text": "torch.cuda.synchronize",
+        },
+        "after": {
+            "line": 4,
+            "column": 1,
+            "end_line": 4,
+            "end_column": 22,
+            "text": "tdev.cuda.synchronize",
+        },
     }
+    assert by_path["mein code/ä.py"]["lines"] == "before"
     [finding, hint] = by_path["mein code/ä.py"]["findings"]
     assert finding["severity"] == "error" and finding["docs"].endswith("cupy.md#why")
     assert hint["severity"] == "note" and hint["docs"] == ""
     assert "not Python 3" in by_path["bad.py"]["message"]
+
+
+def test_json_names_both_numberings_and_they_are_right(mixed: Path, codemod: Codemod) -> None:
+    dry = json.loads(codemod("--check", "--report", "json", "mein code").out)
+    old = (mixed / "mein code/ä.py").read_bytes().decode().split("\n")
+    done = json.loads(codemod("--report", "json", "mein code").out)
+    new = (mixed / "mein code/ä.py").read_bytes().decode().split("\n")
+    [before], [after] = dry["results"], done["results"]
+    assert (before.pop("lines"), after.pop("lines")) == ("before", "after")
+    assert before == after
+    for change in after["changes"]:
+        for side, rows in (("before", old), ("after", new)):
+            at, text = change[side], change[side]["text"]
+            inside = "\n".join(rows[at["line"] - 1 : at["end_line"]])
+            end = len(inside) - len(rows[at["end_line"] - 1]) + at["end_column"] - 1
+            assert inside[at["column"] - 1 : end] == text
+    for finding in after["findings"]:
+        assert old[finding["before"]["line"] - 1] == new[finding["after"]["line"] - 1]
 
 
 def test_the_report_takes_standard_output_for_itself(mixed: Path, codemod: Codemod) -> None:
