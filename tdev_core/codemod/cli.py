@@ -90,7 +90,23 @@ def _parser() -> argparse.ArgumentParser:
         help="look only at matching files (as in .gitignore; may be repeated)",
     )
     add("--exclude", action="append", metavar="GLOB", help="leave matching files out (repeatable)")
+    judged = parser.add_mutually_exclusive_group()
+    judged.add_argument(
+        "--since", metavar="REF", help="with --check: only lines added since this git ref"
+    )
+    judged.add_argument(
+        "--baseline", metavar="FILE", help="with --check: only what this file does not list"
+    )
+    judged.add_argument(
+        "--write-baseline", metavar="FILE", help="with --check: list in this file what there is now"
+    )
     add("--force", action="store_true", help="write even where git has uncommitted changes")
+    add(
+        "--format",
+        choices=("text", "github"),
+        default="text",
+        help="how findings are printed: text (default), or annotations of a GitHub workflow",
+    )
     add("--report", choices=("json", "sarif", "markdown"), help="print a report in this format")
     add("--output", metavar="FILE", help="write the report to this file instead")
     add("--config", metavar="FILE", help="read [tool.tdev] from this file")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,13 +14,16 @@ from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
 from tdev_core.codemod.files.write import Terminated, terminations
+from tdev_core.codemod.files.since import added
 from tdev_core.codemod.jobs.runner import Plan, selected
 from tdev_core.codemod.jobs.runner import run as results_of
+from tdev_core.codemod.judging import Baseline, Since
 from tdev_core.codemod.model import FileResult, Status
 from tdev_core.codemod.output.console import err, out, out_bytes, progress
 from tdev_core.codemod.output.diff import unified
+from tdev_core.codemod.output.github import annotation
 from tdev_core.codemod.output.reports import line, render
-from tdev_core.codemod.output.summary import INTERRUPTED, TERMINATED, Summary
+from tdev_core.codemod.output.summary import CLEAN, FAILED, INTERRUPTED, TERMINATED, Summary
 
 
 def run(arguments: argparse.Namespace, engine: str) -> int:
@@ -30,14 +33,24 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
         raise UsageError("--output says where a report goes; choose one with --report")
     if arguments.report and arguments.diff and not arguments.output:
         raise UsageError("--diff and --report both print; give the report a file with --output")
+    if arguments.format == "github" and (
+        arguments.diff or arguments.report and not arguments.output
+    ):
+        raise UsageError("--format github prints annotations; --diff and --report print as well")
     if arguments.output and not Path(arguments.output).absolute().parent.is_dir():
         raise UsageError(f"--output {arguments.output}: its directory does not exist")
+    for option in ("since", "baseline", "write_baseline"):
+        if getattr(arguments, option) is not None and not arguments.check:
+            raise UsageError(f"--{option.replace('_', '-')} goes with --check, which judges")
     settings = _settings(arguments)
     files = discover(arguments.paths, settings)
+    files, judge = _judge(arguments, files)
     writes = not (arguments.check or arguments.diff)
     if writes and not arguments.force:
         _refuse_uncommitted(files, arguments.paths)
-    plan = Plan(settings, write=writes, keep_bytes=arguments.diff, engine=engine)
+    plan = Plan(
+        settings, write=writes, keep_bytes=arguments.diff or judge is not None, engine=engine
+    )
     summary = Summary(writes)
     kept: list[FileResult] = []
     with (
@@ -47,6 +60,8 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     ):
         try:
             for result in results:
+                if judge is not None:
+                    result = judge(result)
                 summary.add(result)
                 _tell(result, arguments)
                 if arguments.report:
@@ -57,9 +72,29 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
             summary.interrupted = INTERRUPTED
     if arguments.report:
         _report(arguments, kept, summary)
+    if arguments.write_baseline and not summary.interrupted:
+        assert isinstance(judge, Baseline)
+        count = judge.write(Path(arguments.write_baseline))
+        err(f"{count:,} findings listed; --baseline {arguments.write_baseline} judges the others.")
+        return FAILED if summary.files[Status.ERROR] else CLEAN
     if not arguments.quiet:
         err(summary.table())
     return summary.exit_status
+
+
+def _judge(
+    arguments: argparse.Namespace, files: list[Found]
+) -> tuple[list[Found], Callable[[FileResult], FileResult] | None]:
+    """Return the files to look at and what is judged of their results; None: everything."""
+    if arguments.since is not None:
+        lines = added(selected(files), arguments.since)
+        files = [found for found in files if found.path in lines or found.error]
+        return files, Since({f.shown: lines[f.path] for f in files if not f.error})
+    if arguments.baseline is not None:
+        return files, Baseline.read(Path(arguments.baseline))
+    if arguments.write_baseline is not None:
+        return files, Baseline(Path(arguments.write_baseline).resolve().parent)
+    return files, None
 
 
 def _require(*modules: str) -> None:
@@ -110,13 +145,13 @@ def _tell(result: FileResult, arguments: argparse.Namespace) -> None:
         err(f"{result.path}: {outcome.message}")
     if arguments.diff and outcome.new is not None and result.old is not None:
         out_bytes(unified(result.path, result.old, outcome.new))
-    say = out
+    say, github = out, arguments.format == "github"
     if arguments.diff or (arguments.report and not arguments.output):
         say = err  # standard output is the patch, or the report
     if arguments.report and not arguments.output:
         return
     for item in result.items(changes=arguments.check):
-        say(line(result.path, item))
+        say(annotation(result.path, item) if github else line(result.path, item))
     if result.status is Status.CHANGED and not arguments.quiet and not arguments.check:
         err(f"{'would rewrite' if arguments.diff else 'rewrote'} {result.path}")
 

@@ -1,4 +1,4 @@
-"""Asks git whether what would be rewritten can be taken back."""
+"""Asks git, and whether what would be rewritten can be taken back."""
 
 from __future__ import annotations
 
@@ -39,13 +39,26 @@ def uncommitted(files: Iterable[Path], roots: Sequence[Path]) -> list[str]:
     return found
 
 
+def ask(
+    repository: Path, *arguments: str, check: bool = True
+) -> subprocess.CompletedProcess[bytes]:
+    """Run git in ``repository`` and return what it printed; it runs no program that the repository names.
+
+    Raises :class:`Unknown` where git is not there and, with ``check``, where it fails.
+    """
+    return _run(repository, arguments, _running_nothing(repository), check)
+
+
+def decoded(raw: bytes) -> str:
+    """Return a file name, or words about one, as Python has them."""
+    return os.fsdecode(raw)
+
+
 def _status(repository: Path) -> list[tuple[str, Path]]:
     # Not the work trees of submodules: they have configurations of their own, and answer for themselves.
     asked = ["--untracked-files=all", "--no-renames", "--ignore-submodules=dirty"]
-    said = _git(
-        repository, "status", "--porcelain=v1", "-z", *asked, settings=_running_nothing(repository)
-    )
-    entries = said.split("\0")
+    done = ask(repository, "status", "--porcelain=v1", "-z", *asked)
+    entries = decoded(done.stdout).split("\0")
     return [(entry[:2], repository / entry[3:]) for entry in entries if entry]
 
 
@@ -56,9 +69,8 @@ def _running_nothing(repository: Path) -> dict[str, str]:
     as the monitor of the file system, and the filters through which a changed file is read. Filters that
     the user has set up for all repositories (git-lfs) stay.
     """
-    found = _git(
-        repository, "config", "--list", "-z", "--name-only", "--show-scope", settings={}
-    ).split("\0")
+    asked = ("config", "--list", "-z", "--name-only", "--show-scope")
+    found = decoded(_run(repository, asked, {}, check=False).stdout).split("\0")
     settings = {"core.fsmonitor": "false"}
     for scope, key in zip(found[::2], found[1::2], strict=False):
         if scope in ("local", "worktree") and key.startswith("filter."):
@@ -67,19 +79,21 @@ def _running_nothing(repository: Path) -> dict[str, str]:
     return settings
 
 
-def _git(repository: Path, command: str, *arguments: str, settings: Mapping[str, str]) -> str:
-    """Return what a command of git's says, under ``settings``; raises :class:`Unknown` where it fails."""
+def _run(
+    repository: Path, arguments: Sequence[str], settings: Mapping[str, str], check: bool
+) -> subprocess.CompletedProcess[bytes]:
     env = {**os.environ, "GIT_CONFIG_COUNT": str(len(settings))}
-    for number, (key, value) in enumerate(
-        settings.items()
-    ):  # not -c, which ends a key at its first "="
+    for number, (key, value) in enumerate(settings.items()):
+        # Not -c, which ends a key at its first "=".
         env |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
-    words = ["git", "--no-optional-locks", "-C", str(repository), command, *arguments]
+    command = ["git", "--no-optional-locks", "-C", str(repository), *arguments]
     try:
-        done = subprocess.run(words, capture_output=True, check=False, env=env)
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, check=False, env=env
+        )
     except OSError as error:
         raise Unknown(f"git cannot be run for {repository}: {error.strerror}") from None
-    if done.returncode:
-        said = os.fsdecode(done.stderr).strip()
+    if check and done.returncode:
+        said = decoded(done.stderr).strip()
         raise Unknown(f"git does not answer for {repository}: {said}")
-    return os.fsdecode(done.stdout)
+    return done
