@@ -10,7 +10,7 @@ Exit status:
 
 Standard output carries the result (the findings, the diff, or the report), standard error the rest.
 
-``--version`` and ``--help`` answer at once: everything else is imported where it is needed.
+``--version``, ``--explain`` and ``--help`` answer at once: everything else is imported where it is needed.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ ENGINE = "tdev_core.codemod.engine"
 
 def main(argv: Sequence[str] | None = None, *, engine: str = ENGINE) -> int:
     """Run the command line and return its exit status; ``engine`` names the module that rewrites."""
-    parser = _parser()
-    arguments = parser.parse_args(argv)
     try:
+        arguments = _parser().parse_args(argv)
         from tdev_core.codemod.command import run
 
         return run(arguments, engine)
@@ -52,6 +51,16 @@ class _Version(argparse.Action):
 
         python = ".".join(map(str, sys.version_info[:3]))
         print(f"tdev codemod {version()} (Python {python})")
+        parser.exit()
+
+
+class _Explain(argparse.Action):
+    def __call__(
+        self, parser: argparse.ArgumentParser, _: object, rule: object, *__: object
+    ) -> None:
+        from tdev_core.codemod.output import about, console
+
+        console.out(about.explain(str(rule)).rstrip("\n"))
         parser.exit()
 
 
@@ -112,5 +121,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--config", metavar="FILE", help="read [tool.tdev] from this file")
     add("--jobs", "-j", type=int, metavar="N", help="worker processes (default: one per processor)")
     add("--quiet", "-q", action="store_true", help="print results only")
+    add("--explain", metavar="RULE", action=_Explain, help="print the page of a rule")
     add("--version", action=_Version, nargs=0, help="print the version")
     return parser

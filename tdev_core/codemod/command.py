@@ -13,8 +13,8 @@ from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
-from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.files.since import added
+from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
 from tdev_core.codemod.jobs.runner import run as results_of
 from tdev_core.codemod.judging import Baseline, Since

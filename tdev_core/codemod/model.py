@@ -48,17 +48,23 @@ class Place:
 
 @dataclass(frozen=True)
 class Change:
-    """One span that the codemod rewrites: ``before`` is the source text, ``after`` what replaces it."""
+    """One span that the codemod rewrites: ``before`` is the source text, ``after`` what replaces it.
+
+    ``name`` is the whole name that the span is a part of, and ``becomes`` what that is afterwards; both
+    are empty where it is no name.
+    """
 
     rule: str
     place: Place
     before: str
     after: str
+    name: str = ""
+    becomes: str = ""
 
     @property
     def message(self) -> str:
         """One line saying what is rewritten into what."""
-        before, after = _one_line(self.before), _one_line(self.after)
+        before, after = _one_line(self.name or self.before), _one_line(self.becomes or self.after)
         if not before:
             return f"add `{after}`"
         if not after:
@@ -68,13 +74,20 @@ class Change:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something a person has to look at; ``docs`` is the address of the page about it, or empty."""
+    """Something a person has to look at; ``name`` is the function or literal that it is about, or empty."""
 
     rule: str
     place: Place
     message: str
     severity: str
-    docs: str
+    name: str = ""
+
+    @property
+    def said(self) -> str:
+        """The message, behind the name of what it is about where it does not say that itself."""
+        if not self.name or self.name in self.message:
+            return self.message
+        return f"`{self.name}`: {self.message}"
 
 
 @dataclass(frozen=True)

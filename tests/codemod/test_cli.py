@@ -41,7 +41,7 @@ def test_check_names_each_use_and_writes_nothing(place: Path, codemod: Codemod) 
     assert ran.out.splitlines() == [
         "a.py:1:13 imports add `import tdev`",
         "a.py:3:1 calls `torch.cuda.synchronize` becomes `tdev.cuda.synchronize`",
-        "b.py:1:15 cupy only CUDA has it (docs/codemod/cupy.md#why)",
+        "b.py:1:15 cupy `cupy`: only CUDA has it",
     ]
     assert (place / "a.py").read_bytes() == BEFORE
 
@@ -87,14 +87,14 @@ def test_a_finding_is_status_1_and_stays_named_after_the_rewrite(
     ran = codemod("a.py")
     assert ran.status == 1
     # Line 5 of the file as it is now.
-    assert ran.out == "a.py:5:8 cupy only CUDA has it (docs/codemod/cupy.md#why)\n"
+    assert ran.out == "a.py:5:8 cupy `cupy`: only CUDA has it\n"
     assert codemod("a.py").out == ran.out
 
 
 def test_a_note_is_told_and_is_no_failure(place: Path, codemod: Codemod) -> None:
     write(place, a=b"import torch, tdev  # hint\nimport tdev\n")
     ran = codemod("--check", ".")
-    assert ran.status == 0 and ran.out == "a.py:1:1 hint left alone on purpose\n"
+    assert ran.status == 0 and ran.out == "a.py:1:1 hint `torch`: left alone on purpose\n"
 
 
 def test_one_bad_file_never_stops_the_others(place: Path, codemod: Codemod) -> None:
@@ -162,6 +162,8 @@ def test_what_the_engine_prints_does_not_get_into_the_way(place: Path, codemod: 
         (["--diff", "--report", "json", "."], "give the report a file"),
         (["--check", "--report", "json", "--output", "no/x", "."], "its directory does not exist"),
         (["--config", "none.toml", "."], "none.toml: cannot be read"),
+        (["--explain", "is-cudaa"], "there is no such rule; did you mean 'is-cuda'?"),
+        (["--explain", "../../README"], "the rules are accelerator, "),
         (["--fast", "."], "unrecognized arguments: --fast"),
     ],
 )
@@ -244,6 +246,13 @@ def test_version_and_help_load_nothing(place: Path) -> None:
         [sys.executable, "-c", probe], capture_output=True, text=True, env=_environment()
     )
     assert done.stdout.startswith("tdev codemod ") and done.stdout.endswith("[]\n"), done.stderr
+
+
+def test_explain_prints_the_page_of_a_rule(place: Path, codemod: Codemod) -> None:
+    """The page comes without the parser, and from the installation where there is no checkout."""
+    ran = codemod("--explain", "raw-pointer")
+    page = Path(__file__).resolve().parents[2] / "docs/codemod/raw-pointer.md"
+    assert (ran.status, ran.out, ran.err) == (0, page.read_text(encoding="utf-8"), "")
 
 
 def test_the_run_itself_never_loads_torch_or_the_parser(place: Path) -> None:

@@ -223,9 +223,9 @@ def test_annotations_name_file_line_and_rule(place: Path, codemod: Codemod) -> N
         "::warning file=a%2Cb.py,line=3,endLine=3,col=1,endColumn=23,title=tdev calls"
         "::`torch.cuda.synchronize` becomes `tdev.cuda.synchronize`",
         "::notice file=a%2Cb.py,line=4,endLine=4,col=1,endColumn=1,title=tdev hint"
-        "::left alone on purpose",
+        "::`cupy`: left alone on purpose",
         "::error file=a%2Cb.py,line=4,endLine=4,col=8,endColumn=8,title=tdev cupy"
-        "::only CUDA has it",
+        "::`cupy`: only CUDA has it",
     ]
     both = codemod("--check", "--format", "github", "--report", "json", ".")
     assert both.status == 2 and "--format github" in both.err

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from pathlib import Path
 
+from tdev_core.codemod.embedded import rules as embedded
 from tdev_core.codemod.engine.registry import RULES
 
 __all__ = ["TARGET", "pages"]
@@ -23,7 +24,7 @@ UNTOUCHED = 2
 
 def pages(command: str) -> dict[str, str]:
     """Return all pages by file name; the index names the ``command`` that writes them."""
-    return render([(r.id, r.title, r.severity, r.doc) for r in RULES], command)
+    return render([(r.id, r.title, r.severity, r.doc) for r in (*RULES, *embedded.RULES)], command)
 
 
 def render(every: list[tuple[str, str, str | None, str]], command: str) -> dict[str, str]:

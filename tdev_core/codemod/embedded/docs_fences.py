@@ -11,7 +11,7 @@ import ast
 import difflib
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tdev_core.codemod.embedded.segments import Rewrite, Segment, rewrite_together
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
@@ -57,18 +57,11 @@ def rewrite_document(raw: bytes, rewrite: Rewrite) -> Outcome:
             continue
         done = rewrite_together([Segment(piece.text) for piece in pieces], rewrite)
         for index, edit in done.edits:
-            changes.append(_moved(change(edit), pieces[index]))
+            made = change(edit, lines(pieces[index].text))
+            changes.append(_moved(made, pieces[index]))
         for index, finding in done.findings:
-            found = remark(finding)
-            remarks.append(
-                Remark(
-                    found.rule,
-                    _place(found.place, pieces[index]),
-                    found.message,
-                    found.severity,
-                    found.docs,
-                )
-            )
+            found = remark(finding, lines(pieces[index].text))
+            remarks.append(replace(found, place=_place(found.place, pieces[index])))
         for piece, code in zip(pieces, done.codes, strict=True):
             if code != piece.text:
                 replaced.append((piece, code))

@@ -13,11 +13,13 @@ from typing import Any
 
 from tdev_core.codemod.embedded import magics
 from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
+from tdev_core.codemod.embedded.rules import NOTEBOOK_MAGIC, NOTEBOOK_SYNTAX
 from tdev_core.codemod.embedded.segments import Rewrite, Segment, rewrite_together
+from tdev_core.codemod.engine import Rule
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
 from tdev_core.codemod.records import change, remark
-from tdev_core.codemod.text import decode_utf8
+from tdev_core.codemod.text import decode_utf8, lines
 
 
 def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
@@ -36,8 +38,9 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     read = {cell.index for cell in cells}
     beside = [cell.code for cell in spans.cells if cell.index not in read]
     rewritten = rewrite_together(segments, rewrite, beside)
-    changes = tuple(change(edit, cells[index].index + 1) for index, edit in rewritten.edits)
-    remarks += [remark(finding, cells[index].index + 1) for index, finding in rewritten.findings]
+    rows = [lines(cell.code) for cell in cells]
+    changes = tuple(change(e, rows[at], cells[at].index + 1) for at, e in rewritten.edits)
+    remarks += [remark(f, rows[at], cells[at].index + 1) for at, f in rewritten.findings]
     new = _splice(text.code, spans, cells, rewritten.codes)
     ordered = tuple(sorted(remarks, key=_order))
     if new == text.code:
@@ -60,21 +63,21 @@ def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[R
         if not segment.parses:
             remarks.append(
                 _cell_remark(
-                    "notebook-syntax", number, "this cell is not Python 3 and was left alone", cell
+                    NOTEBOOK_SYNTAX, number, "this cell is not Python 3 and was left alone", cell
                 )
             )
             continue
         if magics.mentions_torch(segment):
             message = "a magic or shell line mentions CUDA; such lines are never rewritten"
-            remarks.append(_cell_remark("notebook-magic", number, message, cell))
+            remarks.append(_cell_remark(NOTEBOOK_MAGIC, number, message, cell))
         cells.append(cell)
         segments.append(segment)
     return cells, segments, remarks
 
 
-def _cell_remark(rule: str, number: int, message: str, cell: CellSource) -> Remark:
+def _cell_remark(rule: Rule, number: int, message: str, cell: CellSource) -> Remark:
     severity = "warning" if "cuda" in cell.code else "note"
-    return Remark(rule, Place(1, 1, 1, 1, number), message, severity, "")
+    return Remark(rule.id, Place(1, 1, 1, 1, number), message, severity)
 
 
 def _order(item: Change | Remark) -> tuple[int, int, int]:

@@ -17,7 +17,7 @@ from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Kind, Outcome, Status
 from tdev_core.codemod.records import change, remark
-from tdev_core.codemod.text import decode_python
+from tdev_core.codemod.text import decode_python, lines
 from tdev_core.codemod.verify import check
 
 ENGINE = "tdev_core.codemod.engine"
@@ -100,8 +100,9 @@ def _in_words(job: Job, error: SyntaxError_) -> str:
 def _python(raw: bytes, rewrite: Rewrite) -> Outcome:
     text = decode_python(raw)
     result = rewrite(text.code)
-    remarks = tuple(remark(finding) for finding in result.findings)
+    rows = lines(text.code) if result.findings or result.edits else []
+    remarks = tuple(remark(finding, rows) for finding in result.findings)
     if result.code == text.code:
         return Outcome(Status.UNCHANGED, remarks=remarks)
-    changes = tuple(change(edit) for edit in result.edits)
+    changes = tuple(change(edit, rows) for edit in result.edits)
     return Outcome(Status.CHANGED, new=text.encode(result.code), changes=changes, remarks=remarks)

@@ -15,7 +15,7 @@ _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
 def annotation(path: str, item: Change | Remark) -> str:
     """Return the workflow command for one finding or change; columns and lines as in the file now."""
     level = _LEVELS[item.severity] if isinstance(item, Remark) else "warning"
-    place, message = item.place, item.message
+    place, message = item.place, item.said if isinstance(item, Remark) else item.message
     file = os.path.relpath(path).replace(os.sep, "/")
     properties = {"file": file}
     if place.cell is None:

@@ -26,10 +26,9 @@ _COUNTS = tuple(f"{severity}s" for severity in SEVERITIES)
 
 
 def line(path: str, item: Change | Remark) -> str:
-    """``path:line:col rule message`` and the address of the rule's page."""
-    where = f"{path}:{item.place} {item.rule} {item.message}"
-    address = link(item.docs) if isinstance(item, Remark) else ""
-    return f"{where} ({address})" if address else where
+    """``path:line:col rule message``; ``--explain`` takes the rule."""
+    said = item.said if isinstance(item, Remark) else item.message
+    return f"{path}:{item.place} {item.rule} {said}"
 
 
 def render(format: str, results: Sequence[FileResult], summary: Summary) -> str:
@@ -72,6 +71,7 @@ def _json_file(result: FileResult) -> dict[str, Any]:
         "changes": [
             {
                 "rule": c.rule,
+                "name": c.name or c.before,
                 "cell": c.place.cell,
                 "before": {**_json_place(c.place), "text": c.before},
                 "after": {**_json_place(new_place(c, changes)), "text": c.after},
@@ -81,12 +81,13 @@ def _json_file(result: FileResult) -> dict[str, Any]:
         "findings": [
             {
                 "rule": r.rule,
+                "name": r.name,
                 "cell": r.place.cell,
                 "before": _json_place(r.place),
                 "after": _json_place(moved(r.place, changes)),
                 "severity": r.severity,
                 "message": r.message,
-                "docs": link(r.docs),
+                "docs": link(r.rule),
             }
             for r in result.outcome.remarks
         ],
@@ -126,9 +127,9 @@ def _markdown(results: Sequence[FileResult], summary: Summary) -> str:
             out += [f"### {_code(result.path)}", ""]
             for item in result.items(changes=False):
                 assert isinstance(item, Remark)
-                address = link(item.docs)
+                address = link(item.rule)
                 rule = f"[`{item.rule}`]({address})" if address else f"`{item.rule}`"
-                out.append(f"- {item.place} **{item.severity}** {rule}: {_escape(item.message)}")
+                out.append(f"- {item.place} **{item.severity}** {rule}: {_escape(item.said)}")
             out.append("")
     changed = [r for r in results if r.outcome.changes and r.status is Status.CHANGED]
     if changed:

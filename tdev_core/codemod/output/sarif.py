@@ -14,7 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from tdev_core.codemod.model import Change, FileResult, Place, Remark, Status
-from tdev_core.codemod.output.about import home, link, version
+from tdev_core.codemod.output import about
+from tdev_core.codemod.output.about import home, link, title, version, words
 from tdev_core.codemod.output.summary import Summary
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -30,7 +31,7 @@ def render(results: Sequence[FileResult], summary: Summary) -> str:
         else:
             items = result.items()
         for item in items:
-            _declare(rules, item)
+            rules.setdefault(item.rule, _rule(item.rule))
             found.append(_result(result.path, item, list(rules).index(item.rule)))
     run: dict[str, Any] = {
         "tool": {"driver": _driver(rules)},
@@ -54,13 +55,19 @@ def _driver(rules: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return driver
 
 
-def _declare(rules: dict[str, dict[str, Any]], item: Change | Remark) -> None:
-    rule = rules.setdefault(item.rule, {"id": item.rule})
-    address = link(item.docs) if isinstance(item, Remark) else ""
+def _rule(name: str) -> dict[str, Any]:
+    """Return a rule with the words of its page; ``helpUri`` is there where the project has a site."""
+    text, page, address = words(name), about.page(name), link(name)
+    rule: dict[str, Any] = {
+        "id": name,
+        "name": "".join(part.capitalize() for part in name.split("-")),
+        "shortDescription": {"text": title(name).replace("`", "")},
+        "fullDescription": {"text": text or title(name)},
+        "help": {"text": text or title(name), **({"markdown": page} if page else {})},
+    }
     if address:
-        rule.setdefault("help", {"text": address})
-        if "://" in address:  # the format wants an absolute address here
-            rule.setdefault("helpUri", address)
+        rule["helpUri"] = address
+    return rule
 
 
 def _result(path: str, item: Change | Remark, index: int) -> dict[str, Any]:
@@ -69,7 +76,8 @@ def _result(path: str, item: Change | Remark, index: int) -> dict[str, Any]:
         # Lines of a notebook are counted in its cells; in the file they are somewhere else.
         **({} if item.place.cell else {"region": _region(item.place)}),
     }
-    message = f"{item.place}: {item.message}" if item.place.cell else item.message
+    said = item.said if isinstance(item, Remark) else item.message
+    message = f"{item.place}: {said}" if item.place.cell else said
     result: dict[str, Any] = {
         "ruleId": item.rule,
         "ruleIndex": index,

@@ -53,7 +53,7 @@ def test_edits_and_findings_become_records() -> None:
         "`torch.cuda.synchronize` becomes `tdev.cuda.synchronize`",
     )
     [remark] = found.remarks
-    assert (str(remark.place), remark.severity, remark.docs) == ("1:8", "error", "cupy.md#why")
+    assert (str(remark.place), remark.severity, remark.name) == ("1:8", "error", "cupy")
 
 
 @pytest.mark.parametrize(

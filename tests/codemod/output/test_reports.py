@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,7 +14,8 @@ from urllib.parse import unquote
 
 import pytest
 
-from tdev_core.codemod.engine import Edit
+from tdev_core.codemod import records
+from tdev_core.codemod.engine import Edit, Finding
 from tdev_core.codemod.model import Change, FileResult, Outcome, Place, Remark, Status
 from tdev_core.codemod.output import about
 from tdev_core.codemod.output.reports import FORMATS, line, render
@@ -22,6 +24,7 @@ from tdev_core.codemod.text import apply_edits
 from tests.codemod.conftest import AFTER, BEFORE, Ran
 
 Codemod = Callable[..., Ran]
+CODEMOD = Path(about.__file__).parents[1]
 
 
 @pytest.fixture
@@ -45,6 +48,7 @@ def test_json_tells_everything(mixed: Path, codemod: Codemod) -> None:
     change = by_path["mein code/ä.py"]["changes"][1]
     assert change == {
         "rule": "calls",
+        "name": "torch.cuda.synchronize",
         "cell": None,
         "before": {
             "line": 3,
@@ -63,8 +67,8 @@ def test_json_tells_everything(mixed: Path, codemod: Codemod) -> None:
     }
     assert by_path["mein code/ä.py"]["lines"] == "before"
     [finding, hint] = by_path["mein code/ä.py"]["findings"]
-    assert finding["severity"] == "error" and finding["docs"].endswith("cupy.md#why")
-    assert hint["severity"] == "note" and hint["docs"] == ""
+    assert finding["severity"] == "error" and (finding["name"], finding["docs"]) == ("cupy", "")
+    assert hint["severity"] == "note"
     assert "not Python 3" in by_path["bad.py"]["message"]
 
 
@@ -106,6 +110,9 @@ def test_sarif_places_results_and_carries_the_fixes(mixed: Path, codemod: Codemo
     run = sarif(codemod("--check", "--report", "sarif", "."))
     rules = [rule["id"] for rule in run["tool"]["driver"]["rules"]]
     assert sorted(rules) == ["calls", "cupy", "hint", "imports"]
+    for rule in run["tool"]["driver"]["rules"]:
+        assert rule["name"] and rule["help"]["text"]
+        assert rule["shortDescription"]["text"] and rule["fullDescription"]["text"]
     source, edits = BEFORE.decode(), []
     for result in run["results"]:
         assert rules[result["ruleIndex"]] == result["ruleId"]
@@ -142,7 +149,7 @@ def test_a_notebook_in_sarif_is_told_by_its_cell(place: Path, codemod: Codemod) 
     ran = codemod("--check", "--report", "sarif", "n.ipynb")
     [result] = sarif(ran)["results"]
     assert "region" not in result["locations"][0]["physicalLocation"]
-    assert result["message"]["text"] == "cell 1:1:8: only CUDA has it"
+    assert result["message"]["text"] == "cell 1:1:8: `cupy`: only CUDA has it"
 
 
 def test_markdown_is_for_a_pull_request(mixed: Path, codemod: Codemod) -> None:
@@ -151,7 +158,7 @@ def test_markdown_is_for_a_pull_request(mixed: Path, codemod: Codemod) -> None:
     assert ran.status == 2
     assert "| `cupy` | 0 | 1 | 0 | 0 |" in report
     assert "### `mein code/ä.py`" in report
-    assert "- 4:8 **error** [`cupy`](docs/codemod/cupy.md#why): only CUDA has it" in report
+    assert "- 4:8 **error** `cupy`: `cupy`: only CUDA has it" in report
     assert "- 3:1 `calls`: `torch.cuda.synchronize` → `tdev.cuda.synchronize`" in report
     assert "- `bad.py`: left alone: it is not Python 3" in report
 
@@ -161,7 +168,7 @@ def test_markdown_survives_what_sources_hold() -> None:
     outcome = Outcome(
         Status.CHANGED,
         changes=(Change("r", place, "a ``b`` c", "\n|x|"),),
-        remarks=(Remark("r", place, "<b> *x* | y", "note", ""),),
+        remarks=(Remark("r", place, "<b> *x* | y", "note"),),
     )
     summary = Summary(writes=False)
     result = FileResult("a`b.py", outcome)
@@ -172,11 +179,76 @@ def test_markdown_survives_what_sources_hold() -> None:
     assert "### `` a`b.py ``" in report
 
 
-def test_a_line_names_path_place_rule_message_and_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    remark = Remark("cupy", Place(3, 4, 3, 4), "only CUDA has it", "error", "cupy.md#why")
-    assert line("a.py", remark) == "a.py:3:4 cupy only CUDA has it (docs/codemod/cupy.md#why)"
-    monkeypatch.setattr(about, "home", lambda: "https://example.org/tdev")
-    assert line("a.py", remark).endswith("(https://example.org/tdev/docs/codemod/cupy.md#why)")
+def test_a_line_names_path_place_rule_and_what_it_is_about() -> None:
+    remark = Remark("cupy", Place(3, 4, 3, 4), "only CUDA has it", "error", "cupy.array")
+    assert line("a.py", remark) == "a.py:3:4 cupy `cupy.array`: only CUDA has it"
+    named = Remark("cupy", Place(3, 4, 3, 4), "cupy.array is CUDA's", "error", "cupy.array")
+    assert line("a.py", named) == "a.py:3:4 cupy cupy.array is CUDA's"
+
+
+@pytest.mark.parametrize(
+    ("known", "address"),
+    [
+        ({}, ""),
+        ({"documentation": "https://tdev.dev"}, "https://tdev.dev/codemod/is-cuda/"),
+        ({"source": "https://h/r"}, "https://h/r/blob/main/docs/codemod/is-cuda.md"),
+    ],
+)
+def test_a_page_has_an_address_where_the_project_has_one(
+    monkeypatch: pytest.MonkeyPatch, known: dict[str, str], address: str
+) -> None:
+    monkeypatch.setattr(about, "urls", lambda: known)
+    assert about.link("is-cuda") == address and about.link("none") == ""
+
+
+def test_every_rule_has_a_page_with_words() -> None:
+    """Also the rules of what is around the engine: whatever a source file calls a rule."""
+    source = "".join(p.read_text(encoding="utf-8") for p in CODEMOD.rglob("*.py"))
+    made = set(re.findall(r"""(?:Rule|rule)\(\s*"([a-z-]+)",""", source))
+    made |= set(re.findall(r"""Change\([^()"]*"([a-z-]+)"\)""", source))
+    assert {"notebook-magic", "annotate", "is-cuda"} <= made == set(about.rules())
+    for rule in made:
+        assert about.title(rule) != rule and len(about.words(rule)) > 60
+        assert "```" not in about.words(rule)
+
+
+@pytest.mark.parametrize(
+    ("source", "change", "message"),
+    [
+        (
+            "s = torch.cuda.Stream()",
+            (5, 10, "torch", "tdev"),
+            "`torch.cuda.Stream` becomes `tdev.cuda.Stream`",
+        ),
+        ("import torch.cuda as tc", (8, 13, "torch", "tdev"), "`torch.cuda` becomes `tdev.cuda`"),
+        ("p('torch.cuda.x', 1)", (4, 9, "torch", "tdev"), "`torch.cuda.x` becomes `tdev.cuda.x`"),
+        ("x.y.cuda(0)", (5, 9, "cuda", "to"), "`x.y.cuda` becomes `x.y.to`"),
+        ("a is b", (3, 5, "is", "=="), "`is` becomes `==`"),
+    ],
+)
+def test_a_change_names_the_whole_name(
+    source: str, change: tuple[int, int, str, str], message: str
+) -> None:
+    start, end, before, after = change
+    made = records.change(Edit("r", 1, start, 1, end, before, after), [source])
+    assert made.message == message
+
+
+@pytest.mark.parametrize(
+    ("source", "column", "name"),
+    [
+        ("import cupy as cp", 1, "cupy"),
+        ("from a.b import c", 1, "a.b"),
+        ("@triton.jit", 1, "triton.jit"),
+        ("f('cuda:0', 1)", 3, "'cuda:0'"),
+        ("if not x.is_cuda:", 4, "x.is_cuda"),
+        ("load_inline(cuda_sources=1)", 1, "load_inline"),
+        ("x = [1]", 5, ""),
+        ("notes.cuda_stream", 1, "notes.cuda_stream"),
+    ],
+)
+def test_a_finding_names_what_it_stands_at(source: str, column: int, name: str) -> None:
+    assert records.remark(Finding("r", 1, column, "m", "note", ""), [source]).name == name
 
 
 def test_an_unwritable_report_is_an_error(mixed: Path, codemod: Codemod) -> None:
@@ -208,7 +280,7 @@ def test_file_names_that_are_no_text(place: Path, codemod: Codemod) -> None:
 def test_the_table_adds_up() -> None:
     summary = Summary(writes=True)
     place = Place(1, 1, 1, 1)
-    remarks = tuple(Remark("b", place, "", s, "") for s in ("error", "note", "note"))
+    remarks = tuple(Remark("b", place, "", s) for s in ("error", "note", "note"))
     changes = (Change("a", place, "x", "y"),) * 12
     summary.add(FileResult("1", Outcome(Status.CHANGED, changes=changes, remarks=remarks)))
     summary.add(FileResult("2", Outcome(Status.UNCHANGED)))
