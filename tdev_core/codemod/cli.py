@@ -122,5 +122,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", "-j", type=int, metavar="N", help="worker processes (default: one per processor)")
     add("--quiet", "-q", action="store_true", help="print results only")
     add("--explain", metavar="RULE", action=_Explain, help="print the page of a rule")
+    add("--verbose", "-v", action="store_true", help="list every finding, however many there are")
     add("--version", action=_Version, nargs=0, help="print the version")
     return parser

@@ -21,6 +21,7 @@ from tdev_core.codemod.judging import Baseline, Since
 from tdev_core.codemod.model import FileResult, Status
 from tdev_core.codemod.output.console import err, out, out_bytes, progress
 from tdev_core.codemod.output.diff import unified
+from tdev_core.codemod.output.folded import LISTED, Folded
 from tdev_core.codemod.output.github import annotation
 from tdev_core.codemod.output.reports import line, render
 from tdev_core.codemod.output.summary import CLEAN, FAILED, INTERRUPTED, TERMINATED, Summary
@@ -53,6 +54,7 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     )
     summary = Summary(writes)
     kept: list[FileResult] = []
+    told = _Telling(arguments)
     with (
         terminations(),
         progress(len(files), arguments.quiet) as seen,
@@ -63,13 +65,14 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
                 if judge is not None:
                     result = judge(result)
                 summary.add(result)
-                _tell(result, arguments)
+                told.tell(result)
                 if arguments.report:
                     kept.append(result.light())
         except Terminated:
             summary.interrupted = TERMINATED
         except KeyboardInterrupt:
             summary.interrupted = INTERRUPTED
+    folded = told.finish(writes)
     if arguments.report:
         _report(arguments, kept, summary)
     if arguments.write_baseline and not summary.interrupted:
@@ -78,7 +81,7 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
         err(f"{count:,} findings listed; --baseline {arguments.write_baseline} judges the others.")
         return FAILED if summary.files[Status.ERROR] else CLEAN
     if not arguments.quiet:
-        err(summary.table())
+        err(summary.sentence() if folded else summary.table())
     return summary.exit_status
 
 
@@ -138,26 +141,54 @@ def _refuse_uncommitted(files: Sequence[Found], paths: Sequence[str]) -> None:
         )
 
 
-def _tell(result: FileResult, arguments: argparse.Namespace) -> None:
-    """Say what there is to say about one file, now that its turn has come."""
-    outcome = result.outcome
-    if result.status is Status.ERROR or (result.status is Status.SKIPPED and not arguments.quiet):
-        err(f"{result.path}: {outcome.message}")
-    if arguments.diff and outcome.new is not None and result.old is not None:
-        out_bytes(unified(result.path, result.old, outcome.new))
-    say, github = out, arguments.format == "github"
-    if arguments.diff or (arguments.report and not arguments.output):
-        say = err  # standard output is the patch, or the report
-    if arguments.report and not arguments.output:
-        return
-    for item in result.items(changes=arguments.check):
-        say(annotation(result.path, item) if github else line(result.path, item))
-    if result.status is Status.CHANGED and not arguments.quiet and not arguments.check:
-        err(f"{'would rewrite' if arguments.diff else 'rewrote'} {result.path}")
+class _Telling:
+    """Says what there is to say about each file when its turn comes, and folds what is too much."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self._arguments = arguments
+        self._github = arguments.format == "github"
+        self._lists = arguments.verbose or self._github
+        self._folded = Folded()
+        self._lines: list[str] = []
+        # Standard output may be the patch, or the report.
+        taken = arguments.diff or (arguments.report and not arguments.output)
+        self._say = err if taken else out
+        # A report on standard output holds the findings; what is listed for a baseline is not told.
+        self._silent = bool(arguments.report and not arguments.output or arguments.write_baseline)
+
+    def tell(self, result: FileResult) -> None:
+        """Say what there is to say about one file, now that its turn has come."""
+        outcome, arguments = result.outcome, self._arguments
+        if result.status is Status.ERROR or (
+            result.status is Status.SKIPPED and not arguments.quiet
+        ):
+            err(f"{result.path}: {outcome.message}")
+        if arguments.diff and outcome.new is not None and result.old is not None:
+            out_bytes(unified(result.path, result.old, outcome.new))
+        if self._silent:
+            return
+        for item in result.items(changes=arguments.check):
+            self._folded.add(result.path, item)
+            said = annotation(result.path, item) if self._github else line(result.path, item)
+            if self._lists:
+                self._say(said)
+            elif self._folded.count <= LISTED:
+                self._lines.append(said)
+        if result.status is Status.CHANGED and not arguments.quiet and not arguments.check:
+            err(f"{'would rewrite' if arguments.diff else 'rewrote'} {result.path}")
+
+    def finish(self, wrote: bool) -> bool:
+        """Say what was held back; return whether it was folded."""
+        folded = self._folded.count > LISTED and not self._lists
+        for said in self._folded.lines(wrote, self._arguments.paths) if folded else self._lines:
+            self._say(said)
+        return folded
 
 
 def _report(arguments: argparse.Namespace, results: Sequence[FileResult], summary: Summary) -> None:
-    raw = render(arguments.report, results, summary).encode("utf-8", "backslashreplace")
+    raw = render(arguments.report, results, summary, verbose=arguments.verbose).encode(
+        "utf-8", "backslashreplace"
+    )
     if not arguments.output:
         out_bytes(raw)
         return

@@ -178,7 +178,7 @@ def test_ten_thousand_files_in_order(place: Path, codemod: Callable[..., Ran]) -
         if index % 100 == 0:
             concerned.append(name)
         (place / name).write_bytes(BEFORE if index % 100 == 0 else b"x = 1\n")
-    ran = codemod("--check", ".")
+    ran = codemod("--check", "--verbose", ".")
     assert ran.status == 1
     assert [line.partition(":")[0] for line in ran.out.splitlines()[::2]] == concerned
     assert "100 files would be rewritten, 9,900 files unchanged." in ran.err

@@ -17,6 +17,7 @@ from tdev_core.codemod.model import (
     new_place,
 )
 from tdev_core.codemod.output.about import link, version
+from tdev_core.codemod.output.folded import LISTED, Folded
 from tdev_core.codemod.output.sarif import render as sarif
 from tdev_core.codemod.output.summary import Summary
 
@@ -31,12 +32,14 @@ def line(path: str, item: Change | Remark) -> str:
     return f"{path}:{item.place} {item.rule} {said}"
 
 
-def render(format: str, results: Sequence[FileResult], summary: Summary) -> str:
+def render(
+    format: str, results: Sequence[FileResult], summary: Summary, *, verbose: bool = False
+) -> str:
     """Return the report in one of :data:`FORMATS`, ending in a newline."""
     if format == "json":
         return _json(results, summary)
     if format == "markdown":
-        return _markdown(results, summary)
+        return _markdown(results, summary, verbose)
     return sarif(results, summary)
 
 
@@ -103,23 +106,33 @@ def _json_place(place: Place) -> dict[str, int]:
     }
 
 
-def _markdown(results: Sequence[FileResult], summary: Summary) -> str:
+def _markdown(results: Sequence[FileResult], summary: Summary, verbose: bool) -> str:
     verb = "rewritten" if summary.writes else "to rewrite"
     out = ["# tdev codemod", "", summary.sentence(), ""]
     rules = sorted({*summary.changes, *summary.remarks})
     if rules:
         out += [
-            f"| rule | {verb} | errors | warnings | notes |",
-            "| --- | ---: | ---: | ---: | ---: |",
+            f"| rule | {verb} | errors | warnings | notes | files |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |",
         ]
         for rule in rules:
-            counts = [summary.changes[rule], *summary.remarked(rule)]
+            counts = [summary.changes[rule], *summary.remarked(rule), summary.found_in[rule]]
             out.append(f"| `{rule}` | {' | '.join(map(str, counts))} |")
         out.append("")
     problems = [r for r in results if r.status is Status.ERROR]
     if problems:
         out += ["## Files that could not be handled", ""]
-        out += [f"- {_code(r.path)}: {_escape(r.outcome.message)}" for r in problems] + [""]
+        shown = problems if verbose else problems[:LISTED]
+        out += [f"- {_code(r.path)}: {_escape(r.outcome.message)}" for r in shown]
+        out += (
+            [f"- and {len(problems) - LISTED:,} more"] if len(shown) < len(problems) else []
+        ) + [""]
+    folded = Folded()
+    for result in results:
+        for item in result.items(changes=result.status is Status.CHANGED):
+            folded.add(result.path, item)
+    if folded.count > LISTED and not verbose:
+        return "\n".join([*out, *folded.markdown(summary.writes)]).rstrip("\n") + "\n"
     told = [r for r in results if r.outcome.remarks]
     if told:
         out += ["## For a person to look at", ""]

@@ -18,14 +18,24 @@ class Summary:
     files: Counter[Status] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     remarks: dict[str, Counter[str]] = field(default_factory=dict)
+    concerned: int = 0
+    """Files with anything to change or to look at."""
+    found_in: Counter[str] = field(default_factory=Counter)
+    """Files in which a rule changes or finds something."""
     interrupted: int = 0
     """The exit status of a run that Ctrl-C or SIGTERM ended, else 0."""
 
     def add(self, result: FileResult) -> None:
         """Count one file. Changes count where they were, or would be, made."""
         self.files[result.status] += 1
-        if result.status is Status.CHANGED:
+        changed = result.status is Status.CHANGED
+        if changed:
             self.changes.update(change.rule for change in result.outcome.changes)
+        rules = {
+            item.rule for item in (*result.outcome.remarks, *(result.outcome.changes * changed))
+        }
+        self.found_in.update(rules)
+        self.concerned += bool(rules)
         for remark in result.outcome.remarks:
             self.remarks.setdefault(remark.rule, Counter())[remark.severity] += 1
 
@@ -57,9 +67,12 @@ class Summary:
         """Return the numbers by rule as a table, and one line about the files."""
         rules = sorted({*self.changes, *self.remarks})
         verb = "rewritten" if self.writes else "to rewrite"
-        head = ("rule", verb, "errors", "warnings", "notes")
-        rows = [(rule, self.changes[rule], *self.remarked(rule)) for rule in rules]
-        total = ("all", sum(self.changes.values()), *(self.severity(s) for s in SEVERITIES))
+        head = ("rule", verb, "errors", "warnings", "notes", "files")
+        rows = [
+            (rule, self.changes[rule], *self.remarked(rule), self.found_in[rule]) for rule in rules
+        ]
+        severities = (self.severity(s) for s in SEVERITIES)
+        total = ("all", sum(self.changes.values()), *severities, self.concerned)
         text = [_aligned([head, *rows, total])] if rows else []
         return "\n".join([*text, self.sentence()])
 

@@ -156,7 +156,7 @@ def test_markdown_is_for_a_pull_request(mixed: Path, codemod: Codemod) -> None:
     ran = codemod("--diff", "--report", "markdown", "--output", "r.md", "--docs", ".")
     report = (mixed / "r.md").read_text(encoding="utf-8")
     assert ran.status == 2
-    assert "| `cupy` | 0 | 1 | 0 | 0 |" in report
+    assert "| `cupy` | 0 | 1 | 0 | 0 | 1 |" in report
     assert "### `mein code/ä.py`" in report
     assert "- 4:8 **error** `cupy`: `cupy`: only CUDA has it" in report
     assert "- 3:1 `calls`: `torch.cuda.synchronize` → `tdev.cuda.synchronize`" in report
@@ -285,11 +285,11 @@ def test_the_table_adds_up() -> None:
     summary.add(FileResult("1", Outcome(Status.CHANGED, changes=changes, remarks=remarks)))
     summary.add(FileResult("2", Outcome(Status.UNCHANGED)))
     assert summary.table().splitlines() == [
-        "rule  rewritten  errors  warnings  notes",
-        "----------------------------------------",
-        "a            12       -         -      -",
-        "b             -       1         -      2",
-        "----------------------------------------",
-        "all          12       1         -      2",
+        "rule  rewritten  errors  warnings  notes  files",
+        "-----------------------------------------------",
+        "a            12       -         -      -      1",
+        "b             -       1         -      2      1",
+        "-----------------------------------------------",
+        "all          12       1         -      2      1",
         "1 file rewritten, 1 file unchanged.",
     ]
