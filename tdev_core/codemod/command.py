@@ -18,7 +18,7 @@ from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
 from tdev_core.codemod.jobs.runner import run as results_of
 from tdev_core.codemod.judging import Baseline, Since
-from tdev_core.codemod.model import FileResult, Status
+from tdev_core.codemod.model import Change, FileResult, Remark, Status
 from tdev_core.codemod.output.console import err, out, out_bytes, progress
 from tdev_core.codemod.output.diff import unified
 from tdev_core.codemod.output.folded import LISTED, Folded
@@ -90,7 +90,7 @@ def _judge(
 ) -> tuple[list[Found], Callable[[FileResult], FileResult] | None]:
     """Return the files to look at and what is judged of their results; None: everything."""
     if arguments.since is not None:
-        lines = added(selected(files), arguments.since)
+        lines = added(selected(files, others=True), arguments.since)
         files = [found for found in files if found.path in lines or found.error]
         return files, Since({f.shown: lines[f.path] for f in files if not f.error})
     if arguments.baseline is not None:
@@ -150,6 +150,7 @@ class _Telling:
         self._lists = arguments.verbose or self._github
         self._folded = Folded()
         self._lines: list[str] = []
+        self._others: list[tuple[str, Change | Remark, str]] = []
         # Standard output may be the patch, or the report.
         taken = arguments.diff or (arguments.report and not arguments.output)
         self._say = err if taken else out
@@ -168,10 +169,13 @@ class _Telling:
         if self._silent:
             return
         for item in result.items(changes=arguments.check):
-            self._folded.add(result.path, item)
+            if not result.other:
+                self._folded.add(result.path, item)
             said = annotation(result.path, item) if self._github else line(result.path, item)
             if self._lists:
                 self._say(said)
+            elif result.other:
+                self._others.append((result.path, item, said))
             elif self._folded.count <= LISTED:
                 self._lines.append(said)
         if result.status is Status.CHANGED and not arguments.quiet and not arguments.check:
@@ -179,7 +183,16 @@ class _Telling:
 
     def finish(self, wrote: bool) -> bool:
         """Say what was held back; return whether it was folded."""
+        # Behind everything else; they alone are no cause to fold what a person has to act on.
         folded = self._folded.count > LISTED and not self._lists
+        for path, item, _ in self._others:
+            self._folded.add(path, item, other=True)
+        if not folded and self._others:
+            self._lines += [said for _, _, said in self._others[:LISTED]]
+            if (rest := len(self._others) - LISTED) > 0:
+                self._lines.append(
+                    f"and {rest:,} more of these in other files; --verbose lists all"
+                )
         for said in self._folded.lines(wrote, self._arguments.paths) if folded else self._lines:
             self._say(said)
         return folded

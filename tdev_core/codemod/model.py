@@ -20,6 +20,8 @@ class Kind(str, Enum):
     PYTHON = "python"
     NOTEBOOK = "notebook"
     DOCS = "docs"
+    OTHER = "other"
+    """No Python: looked at, never rewritten, and counted apart."""
 
 
 class Status(str, Enum):
@@ -113,6 +115,8 @@ class FileResult:
     outcome: Outcome
     old: bytes | None = None
     written: bool = False
+    other: bool = False
+    """Whether the file is of the kind ``other``."""
     """Whether the file holds the new text by now: its lines are then those after the changes."""
 
     @property

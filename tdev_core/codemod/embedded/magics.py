@@ -20,6 +20,7 @@ _CELL_MAGIC = re.compile(r"\s*%%(\w*)")
 _LINE_MAGIC = re.compile(r"\s*(?:[%!]|\?{1,2}\S|,\s*\S+\s|;\s*\w)")
 _HELP = re.compile(r"\s*[\w.*\[\]'\"%]+\?{1,2}\s*(?:#.*)?$")
 _ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s\[\]]*=\s*)(?:%\s*[A-Za-z]|!(?!=))")
+_CUDA = re.compile(r"cuda|nvidia|--gpus\b", re.IGNORECASE)
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\r\n]*)
       | (?P<string>[A-Za-z]{0,3}(?P<quote>\"{3}|'{3}|"|'))
@@ -57,7 +58,7 @@ def mask(code: str) -> Segment | None:
 
 def mentions_torch(segment: Segment) -> bool:
     """Tell whether a masked line of the segment uses CUDA, which is then for a person to look at."""
-    return any("cuda" in original for original in segment.masks.values())
+    return any(_CUDA.search(original) for original in segment.masks.values())
 
 
 def _kept(body: str) -> str | None:

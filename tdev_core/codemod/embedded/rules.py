@@ -28,6 +28,24 @@ NOTEBOOK_MAGIC = Rule(
     "warning",
 )
 
+OTHER_FILE = Rule(
+    "other-file",
+    "Configuration, scripts and images that say CUDA",
+    cleandoc("""
+        YAML, JSON, TOML, shell scripts, makefiles, Dockerfiles and `.env` files are listed where they say
+        CUDA, and never rewritten.
+
+        - `device: cuda` works as it is: tdev translates a device where it is used, also one that was
+          read from a file.
+        - `accelerator: gpu` is Lightning's; `auto` takes the accelerator that is there.
+        - Images such as `nvidia/cuda:12.4.1-runtime`, `--gpus` and `nvidia.com/gpu` ask for NVIDIA's GPUs.
+        - `nvidia-smi`, `nvcc` and variables such as `CUDA_VISIBLE_DEVICES` mean something on CUDA alone.
+
+        Files of more than 256 KiB and comments are not looked at.
+    """),
+    "note",
+)
+
 ANNOTATE = Rule(
     "annotate",
     "Comments that `--annotate` leaves",
@@ -39,4 +57,4 @@ ANNOTATE = Rule(
     None,
 )
 
-RULES = (NOTEBOOK_SYNTAX, NOTEBOOK_MAGIC, ANNOTATE)
+RULES = (NOTEBOOK_SYNTAX, NOTEBOOK_MAGIC, OTHER_FILE, ANNOTATE)

@@ -14,6 +14,7 @@ Invariants:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,9 @@ _KINDS = {
     ".pyw": Kind.PYTHON,
     ".ipynb": Kind.NOTEBOOK,
 }
+# Files without code of ours that may say CUDA.
+_OTHER_SUFFIXES = frozenset((".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".mk", ".env"))
+_OTHER_NAMES = re.compile(r"(?:Dockerfile|Containerfile|[Mm]akefile|GNUmakefile|\.env)(?:\..+)?$")
 _DOCS_KINDS = {".md": Kind.DOCS, ".rst": Kind.DOCS}
 
 
@@ -156,7 +160,11 @@ class _Finder:
         return None
 
     def _kind(self, path: Path) -> Kind | None:
-        return self._kinds.get(path.suffix.lower())
+        kind = self._kinds.get(path.suffix.lower())
+        if kind is not None:
+            return kind
+        other = path.suffix.lower() in _OTHER_SUFFIXES or _OTHER_NAMES.match(path.name)
+        return Kind.OTHER if other else None
 
     def _excluded(self, path: Path, is_dir: bool) -> bool:
         relative = self._relative(path)

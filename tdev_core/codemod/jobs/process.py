@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 from tdev_core.codemod.embedded.docs_fences import rewrite_document
 from tdev_core.codemod.embedded.notebooks import rewrite_notebook
+from tdev_core.codemod.embedded.others import look
 from tdev_core.codemod.embedded.segments import Rewrite
 from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_
 from tdev_core.codemod.errors import Unreadable
@@ -68,6 +69,8 @@ def process(job: Job, engine: Engine, names: Names) -> Outcome:
                 return rewrite_notebook(job.raw, rewrite)
             case Kind.DOCS:
                 return rewrite_document(job.raw, rewrite)
+            case Kind.OTHER:
+                return look(job.raw)
     except Unreadable as error:
         return Outcome(Status.ERROR, f"left alone: {error}")
     except SyntaxError_ as error:

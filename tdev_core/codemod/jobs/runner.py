@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tdev_core.codemod.config import Settings
+from tdev_core.codemod.embedded.others import MAX_SIZE, look
 from tdev_core.codemod.engine import Options, ProgramTree
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
@@ -65,7 +66,8 @@ def run(
 
 
 def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> FileResult:
-    result = FileResult(found.shown, outcome, raw if plan.keep_bytes else None)
+    old = raw if plan.keep_bytes else None
+    result = FileResult(found.shown, outcome, old, other=found.kind is Kind.OTHER)
     if outcome.new is None or raw is None or not plan.write:
         return result
     try:
@@ -91,9 +93,12 @@ class _Reader:
             answer = self._look(found)
             if isinstance(answer, Outcome):
                 self._known[index] = answer
+            elif found.kind is Kind.OTHER:
+                self._known[index] = look(answer)
+                if self._known[index].remarks:
+                    self._raw[index] = answer
             else:
                 self._raw[index] = answer
-            if isinstance(answer, bytes):
                 yield Job(found.shown, found.kind, answer, self._options)
 
     def in_order(
@@ -103,12 +108,12 @@ class _Reader:
         index = 0
         for outcome in outcomes:
             while index in self._known:
-                yield files[index], self._known.pop(index), None
+                yield files[index], self._known.pop(index), self._raw.pop(index, None)
                 index += 1
             yield files[index], outcome, self._raw.pop(index)
             index += 1
         while index in self._known:
-            yield files[index], self._known.pop(index), None
+            yield files[index], self._known.pop(index), self._raw.pop(index, None)
             index += 1
 
     def _look(self, found: Found) -> Outcome | bytes:
@@ -119,12 +124,16 @@ class _Reader:
         limit = self._limit * (NOTEBOOK_FACTOR if found.kind is Kind.NOTEBOOK else 1)
         try:
             size = found.path.stat().st_size
-            if size > limit:
+            if size > limit and found.kind is not Kind.OTHER:
                 reason = f"{size:,} bytes, more than max-file-size allows ({limit:,})"
                 return Outcome(Status.SKIPPED, f"skipped: {reason}")
+            if found.kind is Kind.OTHER and size > MAX_SIZE:
+                return _UNCHANGED
             raw = found.path.read_bytes()
         except OSError as error:
             return Outcome(Status.ERROR, f"cannot be read: {error.strerror or error}")
+        if found.kind is Kind.OTHER:
+            return raw
         if not self._engine.may_concern(raw):
             return _UNCHANGED
         if is_generated(raw):
@@ -132,6 +141,7 @@ class _Reader:
         return raw
 
 
-def selected(files: Iterable[Found]) -> list[Path]:
-    """Return the paths of the files that a run would really look at."""
-    return [found.path for found in files if not found.skip and not found.error]
+def selected(files: Iterable[Found], *, others: bool = False) -> list[Path]:
+    """Return the paths of the files that a run would rewrite where there is cause; ``others``: or read."""
+    looked_at = (f for f in files if not f.skip and not f.error)
+    return [found.path for found in looked_at if others or found.kind is not Kind.OTHER]

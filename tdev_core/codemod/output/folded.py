@@ -21,6 +21,7 @@ _HEADS = {
     "warning": ("For you to decide", "For you to decide"),
     "error": ("CUDA only: to be replaced or guarded", "CUDA only: to be replaced or guarded"),
     "note": ("Left as it is on purpose", "Left as it is on purpose"),
+    "other": ("Other files (never rewritten)", "Other files (never rewritten)"),
 }
 
 
@@ -58,9 +59,10 @@ class Folded:
         self.groups: dict[str, dict[str, Group]] = {kind: {} for kind in _HEADS}
         self.count = 0
 
-    def add(self, path: str, item: Change | Remark) -> None:
+    def add(self, path: str, item: Change | Remark, *, other: bool = False) -> None:
         """Count one finding or change in the file shown as ``path``."""
         kind = item.severity if isinstance(item, Remark) else "change"
+        kind = "other" if other else kind
         group = self.groups[kind].setdefault(item.rule, Group())
         group.files[path] += 1
         group.first.setdefault(path, str(item.place).rpartition(":")[0])

@@ -58,6 +58,7 @@ def _json(results: Sequence[FileResult], summary: Summary) -> str:
             }
             for rule in sorted({*summary.changes, *summary.remarks})
         },
+        "other": {"files": summary.other_files, "places": summary.other_places},
         "results": [_json_file(result) for result in told],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
@@ -68,6 +69,7 @@ def _json_file(result: FileResult) -> dict[str, Any]:
     return {
         "path": result.path,
         "status": result.status.value,
+        "other": result.other,
         "message": result.outcome.message,
         # Which of the two numberings of its lines the file has now.
         "lines": "after" if result.written else "before",
@@ -130,7 +132,7 @@ def _markdown(results: Sequence[FileResult], summary: Summary, verbose: bool) ->
     folded = Folded()
     for result in results:
         for item in result.items(changes=result.status is Status.CHANGED):
-            folded.add(result.path, item)
+            folded.add(result.path, item, other=result.other)
     if folded.count > LISTED and not verbose:
         return "\n".join([*out, *folded.markdown(summary.writes)]).rstrip("\n") + "\n"
     told = [r for r in results if r.outcome.remarks]

@@ -18,6 +18,8 @@ class Summary:
     files: Counter[Status] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     remarks: dict[str, Counter[str]] = field(default_factory=dict)
+    other_files: int = 0
+    other_places: int = 0
     concerned: int = 0
     """Files with anything to change or to look at."""
     found_in: Counter[str] = field(default_factory=Counter)
@@ -27,6 +29,11 @@ class Summary:
 
     def add(self, result: FileResult) -> None:
         """Count one file. Changes count where they were, or would be, made."""
+        if result.other and result.status is Status.UNCHANGED:
+            # Listed apart: nothing in such a file is rewritten or has to be.
+            self.other_places += len(result.outcome.remarks)
+            self.other_files += bool(result.outcome.remarks)
+            return
         self.files[result.status] += 1
         changed = result.status is Status.CHANGED
         if changed:
@@ -87,7 +94,12 @@ class Summary:
         ]
         parts = [f"{_files(count)} {what}" for count, what in counts if count]
         stopped = {0: "", TERMINATED: "terminated; "}.get(self.interrupted, "interrupted; ")
-        return stopped + (", ".join(parts) or "no files to look at") + "."
+        others = ""
+        if self.other_places:
+            places = "1 place" if self.other_places == 1 else f"{self.other_places:,} places"
+            where = _files(self.other_files).replace("file", "other file")
+            others = f" {places} in {where} say CUDA and are left as they are."
+        return stopped + (", ".join(parts) or "no files to look at") + "." + others
 
 
 def _files(count: int) -> str:
