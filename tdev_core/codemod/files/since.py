@@ -16,7 +16,7 @@ Lines = frozenset[int] | None
 _HUNK = re.compile(rb"^@@ -\S+ \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 _SECTION = re.compile(rb"^diff --git ", re.MULTILINE)
 # What the user's own settings may not change, for both lists of files to come out the same.
-_DIFF = (
+_DIFF: tuple[str, ...] = (
     "diff",
     "--no-color",
     "--no-ext-diff",

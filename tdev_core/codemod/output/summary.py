@@ -38,9 +38,7 @@ class Summary:
         changed = result.status is Status.CHANGED
         if changed:
             self.changes.update(change.rule for change in result.outcome.changes)
-        rules = {
-            item.rule for item in (*result.outcome.remarks, *(result.outcome.changes * changed))
-        }
+        rules = {item.rule for item in result.items(changes=changed)}
         self.found_in.update(rules)
         self.concerned += bool(rules)
         for remark in result.outcome.remarks:

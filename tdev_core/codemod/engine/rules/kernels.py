@@ -9,16 +9,18 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.packages import PACKAGES
 
 CUDA_ONLY = rule(
     "cuda-only-import",
-    "Packages that exist for CUDA only",
+    "Packages that run on CUDA, or on few devices",
     "error",
     """
-    cupy, pycuda, pynvml, apex, triton, numba.cuda, flash_attn, TensorRT, NVIDIA's DALI and
-    similar packages program the GPU themselves. No other backend can run them, so their imports
-    are errors; an import that is guarded by `try`/`except` is a warning, because the program
-    has a way without it. ONNX Runtime's provider for CUDA is a warning too.
+    cupy, pycuda, pynvml, apex, numba.cuda, TensorRT, NVIDIA's DALI and similar packages program
+    the GPU themselves. No other backend can run them, so their imports are errors; an import
+    that is guarded by `try`/`except` is a warning, because the program has a way without it.
+    Packages that run on some other devices too (triton, flash_attn, bitsandbytes and others) are
+    a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
     """,
 )
 
@@ -69,31 +71,6 @@ STAR = rule(
     """,
 )
 
-_PACKAGES = {
-    "cupy": "NumPy for CUDA",
-    "cupyx": "NumPy for CUDA",
-    "pycuda": "CUDA driver bindings",
-    "pynvml": "NVIDIA's management library",
-    "py3nvml": "NVIDIA's management library",
-    "nvidia_smi": "NVIDIA's management library",
-    "apex": "NVIDIA's extensions",
-    "triton": "a GPU kernel language",
-    "numba.cuda": "CUDA kernels in numba",
-    "flash_attn": "CUDA attention kernels",
-    "tensorrt": "NVIDIA's inference engine",
-    "torch_tensorrt": "NVIDIA's inference engine",
-    "nvidia.dali": "NVIDIA's data loader",
-    "transformer_engine": "NVIDIA's fp8 kernels",
-    "cudf": "data frames on CUDA",
-    "bitsandbytes": "CUDA quantisation kernels",
-    "xformers": "CUDA attention kernels",
-    "fused_layer_norm_cuda": "an apex kernel",
-    "cuda": "NVIDIA's Python bindings",
-    "tilelang": "a GPU kernel language",
-    "deep_ep": "CUDA communication kernels",
-    "causal_conv1d": "a CUDA kernel",
-    "mamba_ssm": "CUDA kernels",
-}
 _HANDLES = {
     "cuda_stream",
     "cuda_event",
@@ -136,11 +113,17 @@ def _import(file: File, node: cst.CSTNode, module: str) -> None:
     parts = module.split(".")
     for length in (2, 1):
         package = ".".join(parts[:length])
-        if len(parts) >= length and package in _PACKAGES:
+        known = PACKAGES.get(package) if len(parts) >= length else None
+        if known is None:
+            continue
+        if known.beside:
+            message = f"{package} ({known.what}) runs beside CUDA on {known.beside} alone"
+            file.find(CUDA_ONLY, node, message, "warning")
+        else:
             guarded = _guarded(file, node)
-            what = f"{package} ({_PACKAGES[package]}) exists for CUDA only"
-            file.find(CUDA_ONLY, node, what, "warning" if guarded else "error")
-            return
+            message = f"{package} ({known.what}) exists for CUDA only"
+            file.find(CUDA_ONLY, node, message, "warning" if guarded else "error")
+        return
 
 
 def _guarded(file: File, node: cst.CSTNode) -> bool:
