@@ -25,6 +25,10 @@ _KINDS = tuple(
             r"--gpus\b|\bnvidia\.com/gpu\b|\bruntime:\s*[\"']?nvidia\b|\bdriver:\s*[\"']?nvidia\b",
             "asks for NVIDIA GPUs; leave it out on another device",
         ),
+        (
+            r"\b(?:torch|th)\.cuda\.\w+(?:\.\w+)*|\.cuda\(",
+            "PyTorch's CUDA in a file that is not read as Python; write tdev's there by hand",
+        ),
         (r"\b(?:nvidia-smi|nvcc)\b", "NVIDIA's tool, which another device does not have"),
         (r"\bCUDA_[A-Z][A-Z0-9_]*\b", "a variable that CUDA alone reads"),
         (

@@ -32,8 +32,8 @@ OTHER_FILE = Rule(
     "other-file",
     "Configuration, scripts and images that say CUDA",
     cleandoc("""
-        YAML, JSON, TOML, shell scripts, makefiles, Dockerfiles and `.env` files are listed where they say
-        CUDA, and never rewritten.
+        YAML, JSON, TOML, shell scripts, makefiles, Dockerfiles, `.env` files and Cython are listed where they
+        say CUDA, and never rewritten.
 
         - `device: cuda` works as it is: tdev translates a device where it is used, also one that was
           read from a file.

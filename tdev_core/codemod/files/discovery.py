@@ -31,7 +31,9 @@ _KINDS = {
     ".ipynb": Kind.NOTEBOOK,
 }
 # Files without code of ours that may say CUDA.
-_OTHER_SUFFIXES = frozenset((".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".mk", ".env"))
+_OTHER_SUFFIXES = frozenset(
+    (".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".mk", ".env", ".pyx", ".pxd")
+)
 _OTHER_NAMES = re.compile(r"(?:Dockerfile|Containerfile|[Mm]akefile|GNUmakefile|\.env)(?:\..+)?$")
 _DOCS_KINDS = {".md": Kind.DOCS, ".rst": Kind.DOCS}
 

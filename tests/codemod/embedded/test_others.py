@@ -26,6 +26,7 @@ Codemod = Callable[..., Ran]
         ("export CUDA_VISIBLE_DEVICES=0,1", "1:8", "CUDA_VISIBLE_DEVICES", "CUDA alone"),
         ("FROM nvidia/cuda:12.4.1-runtime", "1:6", "nvidia/cuda:12.4.1-runtime", "image"),
         ("docker run --gpus all x", "1:12", "--gpus", "NVIDIA GPUs"),
+        ("    torch.cuda.synchronize()", "1:5", "torch.cuda.synchronize", "by hand"),
         ("\tnvidia-smi -L", "1:2", "nvidia-smi", "tool"),
     ],
 )
@@ -58,6 +59,7 @@ def tree(place: Path) -> Path:
     (place / "Dockerfile.train").write_text("FROM nvidia/cuda:12.4.1\nRUN nvcc --version\n")
     (place / "Makefile").write_text("all:\n\techo hello\n")
     (place / "notes.txt").write_text("device: cuda\n")
+    (place / "fast.pyx").write_text("cdef int x = 1\n")
     (place / "data.json").write_text('["cuda", "' + "x" * 300_000 + '"]')
     return place
 
