@@ -86,7 +86,7 @@ class Baseline:
             ]
             for path, counts in sorted(self.seen.items())
         }
-        data = {"version": BASELINE_VERSION, "files": listed}
+        data = {"tool": "tdev.codemod", "version": BASELINE_VERSION, "files": listed}
         try:
             file.write_text(
                 json.dumps(data, indent=1, ensure_ascii=False) + "\n",
