@@ -223,7 +223,9 @@ class _Forked(Program):
             request.seek(0)
             fds = [f.fileno() for f in (request, *files, theirs)]
             socket.send_fds(control, [b"fork"], fds)
-        self._known_pid = self._answer(300)  # the first to ask waits for the imports, on a busy machine for long
+        self._known_pid = self._answer(
+            300
+        )  # the first to ask waits for the imports, on a busy machine for long
 
     def _answer(self, timeout: float) -> int:
         self._reply.settimeout(timeout)

@@ -30,7 +30,9 @@ def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, P
         return None, True, _NOWHERE
     try:
         text = decode_python(source)
-        result = rewrite(text.code, Names.load(), Options(style="alias", program=True), filename=path)
+        result = rewrite(
+            text.code, Names.load(), Options(style="alias", program=True), filename=path
+        )
         unknown = _unknown(text.code, result)
         if result.code == text.code:
             return None, True, unknown
