@@ -54,6 +54,9 @@ ROUTED = (
             "new_subgroups",
             "new_subgroups_by_enumeration",
             "split_group",
+            "reduce_scatter",  # distributed.html: NCCL's work has a future, gloo's has none
+            "reduce_scatter_single",
+            "reduce_scatter_tensor",
         )
     ),
     "torch.distributed.init_device_mesh",  # distributed.html: device_type
@@ -99,6 +102,7 @@ LEFT: dict[str, str] = {
     "torch.compile": "tdev puts the graph's compiler behind torch.compile where it registers a device",
     "torch.compiler.*": "the same",
     "torch.distributed.distributed_c10d.shrink_group": "for a group that NCCL has lost members of",
+    "torch.get_default_device": "torch's own device; on the CPU a move to it, unlike one to what was set, copies nothing",
     "torch.import_ir_module": "what torch.jit.load calls",
     "torch.import_ir_module_from_buffer": "the same",
     "torch.jit.mobile.validate_map_location": "checks, and makes nothing",

@@ -26,7 +26,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="resident memory is r
 
 
 def run(
-    backend: str, *arguments: str, seconds: str = "2", compiled: str = "0", timeout: float = 200
+    backend: str, *arguments: str, seconds: str = "1", compiled: str = "0", timeout: float = 200
 ) -> str:
     env = environment(
         TDEV_BACKEND=backend,
@@ -48,7 +48,7 @@ def test_threads_that_do_everything_at_once(backend: str) -> None:
 @linux
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_is_level_while_shapes_change(backend: str) -> None:
-    run(backend, "1500")
+    run(backend, "800")
 
 
 @pytest.mark.deep

@@ -177,7 +177,7 @@ def test_make_graphed_callables_refuses_what_torch_refuses():
         graphs.make_graphed_callables(nn.Linear(2, 2), (3,))
     with pytest.raises(ValueError, match="2 callables need as many"):
         graphs.make_graphed_callables((nn.Linear(2, 2),) * 2, ((torch.ones(1, 2),),))
-    with torch.autocast("cpu", torch.bfloat16), pytest.raises(RuntimeError, match="cache"):
+    with torch.autocast("cuda", torch.bfloat16), pytest.raises(RuntimeError, match="cache"):
         graphs.make_graphed_callables(nn.Linear(2, 2), (torch.ones(1, 2),))
 
 

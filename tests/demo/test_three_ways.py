@@ -100,7 +100,7 @@ def test_stock_torch_reads_the_checkpoint(reference: ways.Training) -> None:
     assert state["head.weight"].shape == (70, 64)
 
 
-@pytest.mark.slow
+@pytest.mark.deep
 def test_resuming_goes_on_where_it_stopped(tmp_path: Path) -> None:
     script = ways.command_for("by-hand", tmp_path)
     out = tmp_path / "out"

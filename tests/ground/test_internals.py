@@ -41,12 +41,21 @@ ANYWHERE = {
 """What any file may use, and why."""
 
 LISTED: dict[str, tuple[str, str]] = {
+    "accelerators/cpu/autocast.py": (
+        "the thread's dispatch set, as torch's own regions and C++ guards keep it; asked for in a region",
+        "._dispatch_tls_is_dispatch_key_included ._dispatch_tls_set_dispatch_key_excluded ._dispatch_tls_set_dispatch_key_included",
+    ),
     "accelerators/instances.py": ("what a build has, asked when a stream is pickled", "._has_cuda"),
     "accelerators/mlx/collectives/connected.py": (
         "a work of our own for a collective; asked for in init_process_group",
         "._create_work_from_future ._device_types ._distributed_c10d",
     ),
     "accelerators/mlx/collectives/host_copies.py": ("the class of a script object", "._type"),
+    "accelerators/mlx/attention.py": (
+        "the switches of sdpa_kernel, which scaled_dot_product_attention reads in C++",
+        "._get_cudnn_sdp_enabled ._get_flash_sdp_enabled ._get_math_sdp_enabled ._get_mem_efficient_sdp_enabled",
+    ),
+    "accelerators/mlx/sharding.py": ("DTensor's table of operators without a strategy", "._custom_op_handlers ._op_dispatcher"),
     "accelerators/mlx/compiler/backend.py": (
         "the backend 'mlx' of torch.compile, as torch's own backends are made; asked for when it compiles",
         "torch._dynamo torch._functorch",
@@ -65,16 +74,21 @@ LISTED: dict[str, tuple[str, str]] = {
     "accelerators/privateuse/storages.py": ("replaced where torch has it", "._write_file"),
     "accelerators/privateuse/torch_api.py": (
         "the one file that makes devices; looked at before use, refused in one paragraph",
-        "._ExcludeDispatchKeyGuard ._acc ._autograd ._construct_storage_from_data_pointer ._dispatch_get_all_op_names "
+        "._ExcludeDispatchKeyGuard ._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS ._acc ._autograd ._construct_storage_from_data_pointer ._dispatch_get_all_op_names "
         "._dispatch_has_kernel_for_dispatch_key ._from_dlpack ._functorch "
-        "._generate_storage_methods_for_privateuse1_backend ._get_privateuse1_backend_name ._len_torch_dispatch_stack "
+        "._generate_storage_methods_for_privateuse1_backend ._get_privateuse1_backend_name ._higher_order_ops ._len_torch_dispatch_stack "
         "._op_dk ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
         "._swap_data_ptr_",
     ),
     "accelerators/sim/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
-    "attention/flex.py": ("indexing by tensors under vmap; asked for at a call", "torch._dynamo"),
+    "attention/flex.py": (
+        "indexing by tensors under vmap, and torch's own checks of the arguments; asked for at a call",
+        "._LARGE_SPARSE_BLOCK_SIZE ._sliced_mask_mod_error ._validate_embed_dim ._validate_no_nested_tensors"
+        " ._validate_sdpa_input torch._dynamo",
+    ),
     "codemod/engine/analysis/parsing.py": ("of LibCST: one statement's code", "._codegen"),
+    "codemod/jobs/worker.py": ("Python's documented way to end without cleaning up", "._exit"),
     "compiler/compile.py": ("torch.compiler.list_backends has no list of all", "torch._dynamo"),
     "compiler/dynamo.py": ("teaches torch.compile; guarded", "._FrameAction ._FrameExecStrategy torch._C"),
     "compiler/dynamo_calls.py": (
@@ -101,10 +115,14 @@ LISTED: dict[str, tuple[str, str]] = {
     "distributed/host_copies.py": ("the class of a script object", "._type"),
     "distributed/parallel.py": (
         "DataParallel's own protocol, on one device",
-        "._buffers ._modules ._pytree ._replicate_for_data_parallel torch.nn.parallel.replicate._replicatable_module",
+        "._buffers ._pytree ._replicate_for_data_parallel torch.nn.parallel.replicate._replicatable_module",
     ),
     "distributed/sync_batch_norm.py": (
         "the base class that torch documents for subclasses", "._BatchNorm ._check_input_dim ._check_non_zero_input_channels",
+    ),
+    "shims/libraries.py": (
+        "whether an operator has a kernel for the CPU; asked for when a program registers one for CUDA",
+        "._dispatch_find_schema_or_throw ._dispatch_has_kernel_for_dispatch_key",
     ),
     "shims/loading.py": ("pins what a loader gives; asked for at a call", "torch.utils.data._utils"),
     "shims/tensortypes.py": ("the default device that torch keeps", "._GLOBAL_DEVICE_CONTEXT ._typed_storage"),
@@ -324,4 +342,5 @@ def test_the_cpu_backend_needs_none_of_it() -> None:
     status, printed, told = _run(
         ";".join(how for how in NEEDED.values() if how.startswith("del")), "cpu"
     )
-    assert (status, printed, _told(told)) == (0, "works\n", []), told
+    # Autocast written for CUDA alone stands on it there, and says so.
+    assert (status, printed, _told(told)) == (0, "works\n", ["torch._C"]), told

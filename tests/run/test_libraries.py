@@ -94,7 +94,7 @@ def result(done: subprocess.CompletedProcess[str]) -> tuple[str, list[float]]:
     return where, ast.literal_eval(losses)
 
 
-@pytest.mark.parametrize("backend", ["sim", "mlx"])
+@pytest.mark.parametrize("backend", ["sim", pytest.param("mlx", marks=pytest.mark.deep)])
 def test_a_library_that_is_named_sees_the_accelerator(program: Path, backend: str) -> None:
     (program / "main.py").write_text(PROGRAM.format(""))
     reference = result(start(program, "cpu", "--library", "chooser"))

@@ -67,7 +67,6 @@ BASE: dict[str, tuple[Any, ...]] = {
     "randn_like": (torch.ones(2),),
     "range": (0, 3),
     "scalar_tensor": (3.0,),
-    "set_autocast_dtype": ("cpu", torch.bfloat16),  # nothing else than what holds
     "sparse_bsc_tensor": ([0, 1], [0], [[[1.0]]], (1, 1)),
     "sparse_bsr_tensor": ([0, 1], [0], [[[1.0]]], (1, 1)),
     "sparse_compressed_tensor": ([0, 1], [0], [1.0], (1, 1)),

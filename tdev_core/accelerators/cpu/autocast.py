@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
-from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.accelerators.privateuse.autocast import FP32, LOWER, Kernel, Rules, overload
+from tdev_core.internals import relying_on
+
+if TYPE_CHECKING:
+    from tdev_core.accelerators.privateuse.autocast import Kernel, Rules
 
 __all__ = ["State", "is_on", "restore", "state", "switch"]
 
@@ -70,12 +72,11 @@ def switch(on: bool, dtype: torch.dtype) -> None:
 
 def restore(before: State) -> None:
     """Go back to ``before``."""
-    if before.on:
-        _install()
+    on = before.on and _install()
     torch.set_autocast_enabled("cpu", before.cpu)
     torch.set_autocast_dtype("cpu", before.cpu_dtype)
-    torch._C._dispatch_tls_set_dispatch_key_included(_key(), before.on)
-    torch._C._dispatch_tls_set_dispatch_key_excluded(_key(), not before.on)
+    torch._C._dispatch_tls_set_dispatch_key_included(_key(), on)
+    torch._C._dispatch_tls_set_dispatch_key_excluded(_key(), not on)
 
 
 @functools.cache
@@ -86,13 +87,26 @@ def _key() -> Any:
 _installing = threading.Lock()
 
 
-def _install() -> None:
+def _install() -> bool:
     with _installing:  # no second thread may enter its region before all kernels are there
-        _register()
+        return _registered()
 
 
 @functools.cache
+def _registered() -> bool:
+    with relying_on(
+        "torch._C", "Autocast that is written for CUDA follows the CPU's operator lists"
+    ):
+        _register()
+        return True
+    return False
+
+
 def _register() -> None:
+    # The kernels are made as those of devices are, by experimental parts of torch that may be gone.
+    from tdev_core.accelerators.privateuse import torch_api
+    from tdev_core.accelerators.privateuse.autocast import FP32, LOWER, Rules, overload
+
     torch_api.set_fallthrough(_KEY)
     rules = Rules("cpu", _KEY, ("AutocastCPU",))
     alike = {*LOWER, *FP32}
@@ -110,6 +124,8 @@ def _register() -> None:
 
 
 def _if_enabled(operator: str, rules: Rules, cast: Kernel) -> Kernel:
+    from tdev_core.accelerators.privateuse.autocast import overload
+
     # torch.autocast("cpu", enabled=False), by device type or in custom_fwd, leaves the key where it is.
     plain = rules.unchanged(overload(operator))  # type: ignore[arg-type]  # it has a kernel, so it exists
 

@@ -119,6 +119,7 @@ CASES = [
         "class CUDAAccelerator:\n    def setup(self, device):\n        if device.type != 'cuda':\n"
         "            raise ValueError\n        torch.cuda.set_device(device)",
         "kept",
+        "met",
     ),
     Case("device", "def f(device):\n    assert device.type == 'cuda'\n    return device", "met"),
     Case(
