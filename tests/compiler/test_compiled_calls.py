@@ -57,7 +57,7 @@ def test_they_do_on_mlx() -> None:
 
 
 @pytest.mark.inductor
-@pytest.mark.slow
+@pytest.mark.deep
 def test_inductor_keeps_what_has_an_effect() -> None:
     assert problems("cpu", "inductor", *WITH_EFFECTS) == ""
 

@@ -142,7 +142,7 @@ def test_a_session_runs_the_python_that_nox_runs_in(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
-@pytest.mark.slow
+@pytest.mark.deep
 def test_an_interrupt_ends_everything(tmp_path: Path) -> None:
     """Down to the processes that tests have started; Ctrl-C reaches the same line, with SIGINT."""
     test = tmp_path / "test_sample.py"
