@@ -12,7 +12,6 @@ from pathlib import Path
 from types import ModuleType
 
 from tdev_core.backend import Backend, current
-from tdev_core.compiler import dynamo
 from tdev_core.cuda import binding_names
 from tdev_core.mirror import versions
 from tdev_core.mirror.module import State, become
@@ -132,7 +131,6 @@ def install_finder(package: str, own: Iterable[str]) -> None:
     First, because a package that is torch's own carries torch's ``__path__``: the ordinary finder
     would run torch's files a second time under another name.
     """
-    dynamo.prepare()
     for finder in list(sys.meta_path):
         if isinstance(finder, AliasFinder) and finder.prefix == package + ".":
             sys.meta_path.remove(finder)

@@ -132,7 +132,9 @@ def _refuse_old_torch() -> None:
 
 def install_shims(package: str) -> None:
     """Install the generated list of shims of ``package``, unless CUDA is native or ``TDEV_SHIMS=0``."""
+    from tdev_core.compiler import dynamo
     from tdev_core.shims import install as shims
 
     if shims.wanted():
         importlib.import_module(f"{package}.shims").install()
+    dynamo.prepare()  # after the shims, which it teaches the compiler if that is there already

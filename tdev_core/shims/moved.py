@@ -89,6 +89,11 @@ class _Device:
     def __set__(self, tensor: Any, value: Any) -> None:
         self._original.__set__(tensor, value)  # raises torch's own error
 
+    def __getattribute__(self, name: str) -> Any:
+        # Lazy parameters, among others, know torch's getters by the class of this method.
+        original = object.__getattribute__(self, "_original")
+        return original.__get__ if name == "__get__" else object.__getattribute__(self, name)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._original, name)
 

@@ -190,6 +190,10 @@ def tensor_cuda(original: Method) -> Method:
             )
         spec = "cuda" if device is None else device
         target = translate(spec)
+        if (
+            torch.compiler.is_compiling()
+        ):  # which knows the method by its name, and not torch's in C
+            return self.to(target, non_blocking=non_blocking, memory_format=memory_format)
         _targets.learn(spec, target)
         args: tuple[Any, ...] = (target,)
         kwargs: dict[str, Any] = {"non_blocking": non_blocking, "memory_format": memory_format}
