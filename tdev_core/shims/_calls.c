@@ -62,20 +62,30 @@ typedef struct {
     int moves; /* whether the result is to be marked */
 } Changed;
 
-/* Marks, which say of a tensor that a move has given it: weak references by the tensor's address. */
+/* Marks, which say of a tensor that a move has given it: weak references by the tensor's address. One whose
+   tensor has died stays until another tensor has its address, or until there are twice as many as live. */
+#define FEWEST_SWEPT 1024
+static Py_ssize_t sweep_at = FEWEST_SWEPT;
 
-static PyObject *
-forget(PyObject *where, PyObject *Py_UNUSED(reference))
+/* 0; -1 with an error set. */
+static int
+sweep(PyObject *marks)
 {
-    PyObject *marks = PyTuple_GET_ITEM(where, 0), *key = PyTuple_GET_ITEM(where, 1);
-    int there = PyDict_Contains(marks, key);
-    if (there < 0 || (there && PyDict_DelItem(marks, key) < 0)) {
-        return NULL;
+    PyObject *dead = PyList_New(0), *key, *reference;
+    Py_ssize_t position = 0;
+    int failed = dead == NULL ? -1 : 0;
+    while (failed == 0 && PyDict_Next(marks, &position, &key, &reference)) {
+        if (PyWeakref_GetObject(reference) == Py_None) {
+            failed = PyList_Append(dead, key);
+        }
     }
-    Py_RETURN_NONE;
+    for (Py_ssize_t i = 0; failed == 0 && i < PyList_GET_SIZE(dead); i++) {
+        failed = PyDict_DelItem(marks, PyList_GET_ITEM(dead, i));
+    }
+    Py_XDECREF(dead);
+    sweep_at = Py_MAX(FEWEST_SWEPT, 2 * PyDict_GET_SIZE(marks));
+    return failed;
 }
-
-static PyMethodDef forget_definition = {"forget", forget, METH_O, NULL};
 
 /* 0; -1 with an error set. An override of the method may have given anything. */
 static int
@@ -84,18 +94,11 @@ mark(PyObject *marks, PyObject *tensor)
     if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(tensor))) {
         return 0;
     }
-    PyObject *key = PyLong_FromVoidPtr(tensor), *where = NULL, *callback = NULL, *reference = NULL;
-    int failed = -1;
-    if (key != NULL && (where = PyTuple_Pack(2, marks, key)) != NULL &&
-        (callback = PyCFunction_New(&forget_definition, where)) != NULL &&
-        (reference = PyWeakref_NewRef(tensor, callback)) != NULL) {
-        failed = PyDict_SetItem(marks, key, reference);
-    }
+    PyObject *key = PyLong_FromVoidPtr(tensor), *reference = PyWeakref_NewRef(tensor, NULL);
+    int failed = key == NULL || reference == NULL ? -1 : PyDict_SetItem(marks, key, reference);
     Py_XDECREF(reference);
-    Py_XDECREF(callback);
-    Py_XDECREF(where);
     Py_XDECREF(key);
-    return failed;
+    return failed == 0 && PyDict_GET_SIZE(marks) > sweep_at ? sweep(marks) : failed;
 }
 
 /* 1 or 0; -1 with an error set. */
@@ -106,9 +109,12 @@ is_marked(PyObject *marks, PyObject *tensor)
         return 0;
     }
     PyObject *key = PyLong_FromVoidPtr(tensor);
-    int answer = key == NULL ? -1 : PyDict_Contains(marks, key);
+    PyObject *reference = key == NULL ? NULL : PyDict_GetItemWithError(marks, key);
     Py_XDECREF(key);
-    return answer;
+    if (reference == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    return PyWeakref_GetObject(reference) == tensor;
 }
 
 /* How a call goes on. */

@@ -35,28 +35,27 @@ __all__ = [
     "uninstall",
 ]
 
-marks: dict[int, Any] = {}
-"""Weak references to the marked tensors, by ``id``; each entry goes with its tensor."""
+marks: dict[int, weakref.ref[torch.Tensor]] = {}
+"""The marked tensors, by ``id``. One that has died stays until another has its ``id``, or until :func:`_sweep`."""
 
-
-class _Mark(weakref.ref[torch.Tensor]):
-    __slots__ = ("key",)
-
-    key: int
-
-
-def _forget(reference: Any) -> None:
-    marks.pop(reference.key, None)
+_FEWEST_SWEPT = 1024
+_sweep_at = [_FEWEST_SWEPT]
 
 
 def mark(tensor: torch.Tensor) -> torch.Tensor:
     """Remember that ``tensor`` has been moved, and return it: whatever it is, if an override has made it."""
-    if not isinstance(tensor, torch.Tensor):
-        return tensor
-    reference = _Mark(tensor, _forget)
-    reference.key = id(tensor)
-    marks[reference.key] = reference
+    if isinstance(tensor, torch.Tensor):
+        marks[id(tensor)] = weakref.ref(tensor)
+        if len(marks) > _sweep_at[0]:
+            _sweep()
     return tensor
+
+
+def _sweep() -> None:
+    for key, reference in list(marks.items()):
+        if reference() is None:
+            marks.pop(key, None)
+    _sweep_at[0] = max(_FEWEST_SWEPT, 2 * len(marks))
 
 
 def mark_all(tensors: Iterable[torch.Tensor], moved: bool) -> None:
@@ -70,21 +69,22 @@ def mark_all(tensors: Iterable[torch.Tensor], moved: bool) -> None:
 
 def is_marked(tensor: torch.Tensor) -> bool:
     """Tell whether ``tensor`` is what a move to the accelerator has given."""
-    return id(tensor) in marks
+    reference = marks.get(id(tensor))
+    return reference is not None and reference() is tensor
 
 
 class _Device:
     """``Tensor.device`` in Python, for where the module in C is missing."""
 
-    def __init__(self, original: Any, of: dict[int, Any], there: torch.device) -> None:
-        self._original, self._marks, self._there = original, of, there
+    def __init__(self, original: Any, of: object, there: torch.device) -> None:
+        self._original, self._there = original, there
         self.__doc__ = original.__doc__
 
     def __get__(self, tensor: Any, owner: Any = None) -> Any:
         if tensor is None:
             return self
         device = self._original.__get__(tensor, owner)
-        return self._there if id(tensor) in self._marks else device
+        return self._there if is_marked(tensor) else device
 
     def __set__(self, tensor: Any, value: Any) -> None:
         self._original.__set__(tensor, value)  # raises torch's own error

@@ -88,8 +88,8 @@ class _Targets:
 
     def learn(self, spec: Any, target: Any) -> None:
         """Remember that ``spec`` means ``target``, unless more than ``spec`` decides about a move."""
-        if not self._decides(spec, target) or spec in self.accelerator:
-            return
+        if not calls.kinds() or not self._decides(spec, target) or spec in self.accelerator:
+            return  # without the module in C nobody looks
         if moves_copy():
             self.copied.add(spec)  # before it can be found
         self.accelerator[spec] = self.all[spec] = target
@@ -100,8 +100,8 @@ class _Targets:
             return False
         if mps.lacks_wide_types():
             return False  # the tensor's dtype decides too
-        if torch.compiler.is_compiling() or not calls.kinds():
-            return False  # the compiler would trace this; without the module nobody looks
+        if torch.compiler.is_compiling():
+            return False  # the compiler would trace this
         # What translate() does not remember is the current device's, which changes.
         return self._translations.get(spec) is target
 
@@ -136,7 +136,7 @@ def tensor_to(original: Method) -> Method:
             where = translate(first)
             _targets.learn(first, where)
             args = (where, *args)
-        if self.dtype in mps.NARROWER:
+        if where is not THERE and self.dtype in mps.NARROWER:
             args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
         if not _is_there(where):
             return original(self, *args, **kwargs)

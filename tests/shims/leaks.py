@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import importlib.util
 import sys
+import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -90,7 +91,7 @@ class Paths:
         unhashable = Raises(RuntimeError)
         there = "".join(("there", "!"))
         stays, goes = Tensor(), Tensor()
-        marks: dict[int, object] = {id(stays): stays}
+        marks: dict[int, object] = {id(stays): weakref.ref(stays)}
 
         def copied(*args: object, **kwargs: object) -> Tensor:
             return Tensor()

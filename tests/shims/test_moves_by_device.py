@@ -16,6 +16,7 @@ import torch as stock
 from torch.nn.utils.rnn import pack_sequence
 
 from tdev_core.backend import Backend, current
+from tdev_core.devices import THERE
 from tdev_core.shims import moved
 from tests.programs import run
 
@@ -167,14 +168,30 @@ def test_only_what_lies_on_the_cpu_is_marked() -> None:
 
 
 def test_marks_go_with_their_tensors() -> None:
-    gc.collect()
-    before = len(moved.marks)
-    kept = [stock.ones(1).cuda() for _ in range(100)]
-    kept += [stock.ones(1).to(tdev.device("cuda"), non_blocking=True) for _ in range(100)]
-    assert len(moved.marks) == before + 200
+    kept = [stock.ones(1).cuda() for _ in range(3000)]
+    assert all(map(moved.is_marked, kept)) and len(moved.marks) >= 3000
     del kept
     gc.collect()
-    assert len(moved.marks) == before
+    # Each is kept alive until the next is there, so that no address is soon used again.
+    last = [stock.ones(1).to(tdev.device("cuda"), non_blocking=True) for _ in range(20_000)][-1]
+    for _ in range(2):  # what lives when it is looked through decides when that is next
+        gc.collect()
+        last = [stock.ones(1).cuda() for _ in range(50_000)][-1]
+    del last
+    alive = sum(reference() is not None for reference in list(moved.marks.values()))
+    assert alive < 1000 and len(moved.marks) <= 110_000
+
+
+def test_a_mark_is_its_tensors_and_not_the_next_ones_at_that_address() -> None:
+    y = stock.ones(1).cuda()
+    reference = moved.marks[id(y)]
+    assert reference() is y
+    del y
+    gc.collect()
+    x = stock.ones(1)
+    moved.marks[id(x)] = reference  # as if x lay where y did
+    assert not moved.is_marked(x) and x.device is not THERE
+    assert x.to("cuda") is not x
 
 
 def test_pickles_and_copies_of_a_moved_tensor_are_torchs() -> None:
