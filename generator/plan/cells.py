@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from generator.facts.model import Member
 from generator.plan.compat import Compat
@@ -12,7 +13,7 @@ from generator.plan.routes import BACKENDS, Capability
 
 __all__ = ["Columns", "columns_of_routed", "columns_of_same", "columns_of_translated"]
 
-Columns = dict[str, dict[str, str]]
+Columns = dict[str, dict[str, Any]]
 _ORDER = ("cpu", "cuda", "mps", "mlx", "sim")
 
 
@@ -32,6 +33,7 @@ def columns_of_routed(
             "route": route,
             **evidence.of(name, backend, own=at_home or route == "same"),
             "note": "" if route == "native" and cell.route != "native" else note,
+            **({"ignores": dict(cell.ignores)} if cell.ignores and not at_home else {}),
         }
     return columns
 

@@ -7,7 +7,10 @@ its last component is its name, that of its folder for a package. A name may hav
 
 from __future__ import annotations
 
+import ast
+import difflib
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 from generator.errors import GenerationError
@@ -26,6 +29,7 @@ class Core:
         self.folder = folder
         self._paths: dict[str, Path] = {}
         self._by_name: dict[str, list[str]] = defaultdict(list)
+        self._names: dict[str, dict[str, ast.FunctionDef | None]] = {}
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder.parent).with_suffix("").parts
             dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -61,6 +65,40 @@ class Core:
         """Return the file of a module that :meth:`find` found."""
         return self._paths[dotted]
 
+    def function(self, dotted: str, name: str, where: str) -> ast.FunctionDef | None:
+        """Return the function ``name`` of a module that :meth:`find` found; None for a class or what it imports.
+
+        Raises:
+            GenerationError: the module has no such name.
+        """
+        if dotted not in self._names:
+            self._names[dotted] = dict(_names(ast.parse(self._paths[dotted].read_text("utf-8"))))
+        names = self._names[dotted]
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1)
+            hint = f"; did you mean {close[0]!r}" if close else ""
+            raise GenerationError(f"{where}: {dotted} has no {name!r}{hint}.")
+        return names[name]
+
     def _having(self, name: str) -> list[str]:
         same_end = self._by_name.get(name.rpartition(".")[2], [])
         return [dotted for dotted in same_end if dotted.endswith("." + name)]
+
+
+def _names(tree: ast.AST) -> Iterator[tuple[str, ast.FunctionDef | None]]:
+    """Yield what the top level of a module binds, in order: functions, and None for everything else."""
+    for node in ast.iter_child_nodes(tree):
+        match node:
+            case ast.FunctionDef():
+                yield node.name, node
+            case ast.ClassDef():
+                yield node.name, None
+            case ast.Import() | ast.ImportFrom():
+                for alias in node.names:
+                    yield (alias.asname or alias.name).partition(".")[0], None
+            case ast.If() | ast.Try() | ast.With() | ast.ExceptHandler():
+                yield from _names(node)
+            case _:
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                        yield inner.id, None

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from generator.errors import GenerationError
-from generator.facts.model import Member, Method
+from generator.facts.model import Member, Method, Signature
+from generator.plan.arguments import refuse_dropped, used_names, value_of_noop
 from generator.plan.core import Core
 from generator.plan.expressions import Rewritten, bind
 from generator.plan.routes import BACKENDS, Capability, Cell
@@ -108,7 +109,7 @@ def emit_routed(
             bodies[backend] = _returning(f"{original}({pass_through(signature)})", returns_none)
             continue
         bodies[backend] = _body(
-            cell, dotted, names, capability.spellings[dotted], core, where, modules, returns_none
+            cell, dotted, names, capability.spellings[dotted], core, where, modules, signature
         )
     return Emitted(
         dotted.rpartition(".")[2],
@@ -129,20 +130,29 @@ def _body(
     core: Core,
     where: str,
     modules: set[str],
-    returns_none: bool,
+    signature: Signature | None,
 ) -> tuple[str, ...]:
     if cell.route == "unsupported":
         return (f"_unsupported({dotted!r}, {cell.why!r}, {cell.instead!r})",)
-    text = cell.value if cell.route == "noop" else cell.call
+    returns = signature.returns if signature else None
+    text = value_of_noop(cell.value, returns, where, dotted) if cell.route == "noop" else cell.call
     if text is None:
         raise GenerationError(f"{where}: {dotted} is a function; give call, not object.")
-    bound = bind(text, parameters=names, renames=renames, core=core, where=where)
-    modules |= bound.modules
+    used: set[str] = set()
+    bodies: list[Rewritten] = []
+    for expression in (cell.check, text):
+        if expression is not None:
+            used |= used_names(expression, core, where)
+            bound = bind(expression, parameters=names, renames=renames, core=core, where=where)
+            modules |= bound.modules
+            bodies.append(bound)
+    refuse_dropped(dotted, names, renames, used, cell.ignores, where)
+    checks = tuple(check.text for check in bodies[:-1])
     if cell.route == "noop":
         # The note is the reason why doing nothing is right; a reader of the emitted module wants it.
         comment = f"  # {cell.note}"
-        return (("return" if bound.text == "None" else f"return {bound.text}") + comment,)
-    return (*_mlx_import(bound), *_returning(bound.text, returns_none))
+        return (*checks, ("return" if bound.text == "None" else f"return {bound.text}") + comment)
+    return (*checks, *_mlx_import(bound), *_returning(bound.text, returns == "None"))
 
 
 def _mlx_import(bound: Rewritten) -> tuple[str, ...]:
@@ -182,6 +192,7 @@ def emit_bound(
             raise GenerationError(
                 f"{where}: {dotted} is a {member.kind}; give object, not route {cell.route!r} alone."
             )
+        used_names(text, core, where)
         bound = bind(
             text,
             parameters=frozenset(),

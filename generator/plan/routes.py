@@ -6,6 +6,9 @@ Invariants, enforced while reading:
 - A capability has a cell for each backend, and every spelling belongs to one capability only.
 - A cell says what its route needs: ``call`` or ``object`` for the routes that answer, ``note`` for
   ``noop``, ``why`` and ``instead`` for ``unsupported``.
+
+That a call can be made, and that no parameter is dropped without a reason, is seen when it is planned
+(``generator/plan/arguments.py``).
 """
 
 from __future__ import annotations
@@ -30,22 +33,30 @@ BACKENDS = ("cuda", "mps", "mlx", "sim", "cpu")
 ANSWERS = frozenset({"same", "native", "mapped", "emulated", "fallback"})
 ROUTES = ANSWERS | {"noop", "unsupported"}
 
-_CELL_KEYS = frozenset({"route", "call", "object", "value", "note", "why", "instead"})
+_CELL_KEYS = frozenset(
+    {"route", "call", "check", "object", "value", "note", "why", "instead", "ignores"}
+)
 _SHIM_KEYS = frozenset({"factory", "devices", "none", "note"})
 _DEVICE_KEYS = frozenset({"devices", "lacking", "none", "note", "shares"})
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The answer of one capability on one backend."""
+    """The answer of one capability on one backend.
+
+    ``check`` is an expression that is evaluated before ``call``, for what it raises. ``value`` is what a ``noop``
+    returns. ``ignores`` says of parameters that the answer does not look at why that is right.
+    """
 
     route: str
     call: str | None = None
+    check: str | None = None
     object: str | None = None
-    value: str = "None"
+    value: str | None = None
     note: str = ""
     why: str = ""
     instead: str = ""
+    ignores: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -214,7 +225,9 @@ def _cell(value: Any, where: str) -> Cell:
         )
     if cell.route == "unsupported" and not (cell.why and cell.instead):
         raise GenerationError(f"{where}: unsupported needs why and instead.")
-    for expression in (cell.call, cell.object, cell.value):
+    if not all(isinstance(why, str) and why for why in cell.ignores.values()):
+        raise GenerationError(f"{where}: ignores says of each parameter why ignoring it is right.")
+    for expression in (cell.call, cell.check, cell.object, cell.value):
         if expression is not None:
             _expression(expression, where)
     return cell

@@ -105,7 +105,9 @@ def _factory(route: ShimRoute, core: Core) -> str:
     if not route.factory:
         return ""
     module, _, function = route.factory.partition(":")
-    return f"{core.find(module, route.where)}:{function}"
+    dotted = core.find(module, route.where)
+    core.function(dotted, function, route.where)  # that there is one
+    return f"{dotted}:{function}"
 
 
 def _position(method: Method, name: str) -> int | None:

@@ -65,10 +65,10 @@ ROUTES = """
 [synchronize]
 spellings."torch.cuda.synchronize" = {}
 cuda = { route = "native" }
-mps = { route = "mapped", call = "torch.mps.synchronize()" }
-mlx = { route = "mapped", call = "mx.synchronize()" }
+mps = { route = "mapped", check = "devices.device_index(device)", call = "torch.mps.synchronize()" }
+mlx = { route = "mapped", call = "mx.synchronize()", ignores = { device = "MLX waits for all" } }
 sim = { route = "emulated", call = "devices.translate(device)" }
-cpu = { route = "noop", note = "the CPU has finished when a call returns" }
+cpu = { route = "noop", note = "the CPU has finished when a call returns", ignores = { device = "all have finished" } }
 
 [temperature]
 spellings."torch.cuda.temperature" = {}

@@ -36,6 +36,12 @@ ROOMS = (
     "run/cli",
     "run/pytest_plugin",
 )
+CONTENTS = {
+    "backend": "class Backend: ...",
+    "devices": "def translate(spec): return spec\ndef device_index(spec=None): return spec",
+    "cuda/memory/stats": "def peak(size): return size\ndef to(original): return original",
+    "cuda/memory/__init__": "def of(device): return device",
+}
 
 
 @pytest.fixture
@@ -43,7 +49,7 @@ def rooms(tmp_path: Path) -> Path:
     for name in ROOMS:
         path = tmp_path / "tdev_core" / f"{name}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
+        path.write_text(CONTENTS.get(name, ""))
     return tmp_path / "tdev_core"
 
 
@@ -86,6 +92,7 @@ def test_emitted_modules_import_from_where_the_module_lies(rooms: Path, tmp_path
     imports = [line for line in lines if line.startswith("from tdev_core")]
     assert imports == [
         "from tdev_core import backend as _backend",
+        "from tdev_core import devices as _devices",
         "from tdev_core.backend import Backend as _Backend",
         "from tdev_core.backend import instead_of_cuda as _instead_of_cuda",
         "from tdev_core.backend import unsupported as _unsupported",
@@ -110,3 +117,12 @@ def test_a_factory_of_the_routes_is_written_with_its_whole_path(
     routes = small.routes(tmp_path, shims='["torch.Thing.to"]\nfactory = "stats:to"')
     catalog = plan(small.facts(*small.members(), methods=(method,)), routes, small.EVIDENCE, rooms)
     assert catalog["shims"][0]["factory"] == "tdev_core.cuda.memory.stats:to"
+
+
+def test_a_factory_that_is_not_there_is_refused(rooms: Path, tmp_path: Path) -> None:
+    from generator.facts.model import Method
+
+    method = Method("torch.Thing", "to", "method", (), "live", ("torch.Thing",), undecided=("d",))
+    routes = small.routes(tmp_path, shims='["torch.Thing.to"]\nfactory = "stats:too"')
+    with pytest.raises(GenerationError, match=r"stats has no 'too'; did you mean 'to'"):
+        plan(small.facts(*small.members(), methods=(method,)), routes, small.EVIDENCE, rooms)

@@ -13,6 +13,8 @@ from generator import catalog as catalog_file
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Method
 from generator.paths import CORE
+from generator.plan.arguments import used_names
+from generator.plan.core import Core
 from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan
 from generator.plan.routes import Routes
@@ -54,7 +56,8 @@ def test_a_device_that_refuses_a_function_is_told_in_its_column(tmp_path: Path) 
 def test_every_column_has_route_and_evidence(catalog: dict[str, Any]) -> None:
     for name, member in catalog["members"].items():
         for backend in ("cpu", "cuda", "mps", "mlx", "sim"):
-            assert set(member[backend]) == {"route", "evidence", "asserted", "note"}, name
+            always = set(member[backend]) - {"ignores"}
+            assert always == {"route", "evidence", "asserted", "note"}, name
 
 
 def test_routes_and_evidence_arrive_in_the_cells(catalog: dict[str, Any]) -> None:
@@ -90,7 +93,7 @@ def test_arms_are_finished_statements(catalog: dict[str, Any]) -> None:
         for backend in arm["backends"]
     }
     assert "CUDA" not in arms  # there torch's own function stands in its place
-    assert arms["MPS"] == ["torch.mps.synchronize()"]
+    assert arms["MPS"] == ["_devices.device_index(device)", "torch.mps.synchronize()"]
     assert arms["MLX"] == ["import mlx.core as _mx", "_mx.synchronize()"]
     assert arms["SIM"] == ["_devices.translate(device)"]
     assert arms["CPU"][0].startswith("return")
@@ -140,6 +143,86 @@ def test_the_catalog_round_trips_one_line_per_member(catalog: dict[str, Any]) ->
 def test_routes_that_do_not_fit_torch(tmp_path: Path, routes: str, words: str) -> None:
     with pytest.raises(GenerationError, match=words):
         planned(small.facts(*small.members()), small.routes(tmp_path, routes))
+
+
+_SIM = 'call = "devices.translate(device)"'
+_FILE = """
+import os as system
+LIMIT = 3
+class Sensor: ...
+def whole(device, *, exact=False):
+    return device, exact
+def half(device, unit="C"):
+    return device
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        ("devices.transalte(device)", "no 'transalte'; did you mean 'translate'"),
+        ("devices.translate()", "needs spec"),
+        ("devices.translate(device, 1)", "takes 1 arguments by position"),
+        ("devices.translate(device, exact=True)", "does not take 'exact'"),
+        ("devices.translate(device, spec=1)", "does not take 'spec' there"),
+        ("devices.translate(None)", r"synchronize drops device\. .*ignores = \{ device ="),
+    ],
+)
+def test_a_call_that_cannot_be_made_or_drops_an_argument(
+    tmp_path: Path, call: str, words: str
+) -> None:
+    routes = small.ROUTES.replace(_SIM, f'call = "{call}"')
+    with pytest.raises(GenerationError, match=rf"\[synchronize\] sim.*{words}"):
+        planned(small.facts(*small.members()), small.routes(tmp_path, routes))
+
+
+def test_what_a_function_of_our_own_ignores_is_dropped(tmp_path: Path) -> None:
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "sensors.py").write_text(_FILE)
+    core = Core(tmp_path / "core")
+    assert used_names("sensors.whole(device, exact=unit)", core, "here") == {
+        "sensors",
+        "device",
+        "unit",
+    }
+    assert used_names("sensors.half(device, unit)", core, "here") == {"sensors", "device"}
+    assert used_names("sensors.half(unit=device, *given)", core, "here") == {"sensors", "given"}
+    for known in ("sensors.LIMIT", "sensors.Sensor(device)", "sensors.system.name"):
+        assert used_names(known, core, "here")
+    with pytest.raises(GenerationError, match="half"):
+        used_names("sensors.halve", core, "here")
+
+
+def test_ignoring_needs_a_reason_and_is_refused_where_it_is_not_so(tmp_path: Path) -> None:
+    for given, words in (
+        ('ignores = { device = "" }', "why ignoring it is right"),
+        ('ignores = { device = "never" }', "device is used, and said to be ignored"),
+    ):
+        routes = small.ROUTES.replace(_SIM, f"{_SIM}, {given}")
+        with pytest.raises(GenerationError, match=words):
+            planned(small.facts(*small.members()), small.routes(tmp_path, routes))
+
+
+def test_the_catalog_says_what_is_ignored(catalog: dict[str, Any]) -> None:
+    member = catalog["members"]["torch.cuda.synchronize"]
+    assert member["mlx"]["ignores"] == {"device": "MLX waits for all"}
+    assert "ignores" not in member["sim"]
+
+
+def test_a_noop_says_what_it_returns(tmp_path: Path) -> None:
+    silent = 'route = "noop", note = "no sensor", ignores = { device = "none has one" }'
+    unsupported = 'route = "unsupported", why = "there is no sensor", instead = "ask the system"'
+    for given, words in (
+        (silent, "temperature returns int; give the noop's value"),
+        (silent + ', value = "None"', "give the noop's value"),
+    ):
+        with pytest.raises(GenerationError, match=words):
+            planned(
+                small.facts(*small.members()),
+                small.routes(tmp_path, small.ROUTES.replace(unsupported, given)),
+            )
+    answered = small.ROUTES.replace(unsupported, silent + ', value = "0"')
+    assert planned(small.facts(*small.members()), small.routes(tmp_path, answered))
 
 
 def test_a_function_in_scope_needs_a_route(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 import torch
 
+from tdev_core import devices
 from tdev_core.backend import Backend, current
 from tdev_core.errors import UnsupportedError
 from tests.catalog import catalog, mirrored
@@ -297,6 +298,31 @@ def test_it_asks_of_mps_what_it_means(
     assert [answer] == [
         wanted
     ]  # lists ask first whether it is the same object: tensors do not compare
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name in MEANINGS if not name.startswith("torch.mps."))
+)
+def test_no_device_is_dropped_without_a_look_at_it(
+    name: str, asked: list[tuple[str, tuple[Any, ...]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, _, *told = MEANINGS[name]
+    home, _, leaf = name.rpartition(".")
+    parameters = inspect.signature(getattr(importlib.import_module(home), leaf)).parameters
+    named = next((one for one in parameters if one in ("device", "device_index")), None)
+    if named is None or told == [REFUSED]:
+        return
+    mirror = importlib.import_module(mirrored(home))
+    monkeypatch.setitem(
+        vars(mirror), "_" + catalog()["mirrors"][home]["asked"], lambda: Backend.MPS
+    )
+    for module in list(sys.modules.values()):
+        if module.__name__.startswith("tdev_core.cuda.") and hasattr(module, "device_index"):
+            monkeypatch.setattr(module, "device_index", devices.device_index)
+    before = given[: list(parameters).index(named)]
+    with pytest.raises(ValueError, match="Expected a mps device, but got: cpu"):
+        vars(mirror)[leaf](*before, "cpu")
+    assert asked == []
 
 
 def test_every_answer_that_only_mps_gives_is_written_down() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.cuda.memory import usage as _usage
@@ -46,6 +47,7 @@ def get_memory_info(device_index: torch.types.Device = None, /) -> tuple[int, in
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.info(device_index)
@@ -59,6 +61,7 @@ def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak(device_index)
@@ -72,6 +75,7 @@ def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak_reserved(device_index)
@@ -85,6 +89,7 @@ def memory_allocated(device_index: torch.types.Device = None, /) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.allocated(device_index)
@@ -98,6 +103,7 @@ def memory_reserved(device_index: torch.types.Device = None, /) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.reserved(device_index)
@@ -111,6 +117,7 @@ def memory_stats(device_index: torch.types.Device = None, /) -> Any:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.stats(device_index)
@@ -124,6 +131,7 @@ def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_accumulated(device_index)
@@ -137,6 +145,7 @@ def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device_index)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device_index)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import devices as _devices
 from tdev_core.accelerators import streams as _streams
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
@@ -333,6 +334,7 @@ def synchronize(device: torch.types.Device = None) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.synchronize()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _streams.synchronize(device)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.backend import unsupported as _unsupported
@@ -134,6 +135,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak(device)
@@ -146,6 +148,7 @@ def max_memory_cached(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak_reserved(device)
@@ -158,6 +161,7 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak_reserved(device)
@@ -170,6 +174,7 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.info(device)
@@ -182,6 +187,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.allocated(device)
@@ -194,6 +200,7 @@ def memory_cached(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.reserved(device)
@@ -206,6 +213,7 @@ def memory_reserved(device: torch.types.Device = None) -> int:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.reserved(device)
@@ -226,6 +234,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.stats(device)
@@ -263,6 +272,7 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_accumulated(device)
@@ -276,6 +286,7 @@ def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device)
@@ -289,6 +300,7 @@ def reset_max_memory_cached(device: torch.types.Device = None) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device)
@@ -309,6 +321,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device)

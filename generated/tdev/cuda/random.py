@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import instead_of_cuda as _instead_of_cuda
 from tdev_core.cuda import rng as _rng
@@ -24,6 +25,7 @@ def get_rng_state(device: int | str | torch.device = "cuda") -> torch.Tensor:
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.get_rng_state()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _rng.get_rng_state(device)
@@ -100,6 +102,7 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "c
     """
     match _instead_of_cuda():
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.set_rng_state(new_state)
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _rng.set_rng_state(new_state, device)

@@ -142,6 +142,7 @@ def get_rng_state(device: torch.types.Device = "mtia") -> torch.Tensor:
         case _Backend.CUDA:
             return torch.cuda.get_rng_state(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.get_rng_state()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _rng.get_rng_state(device)
@@ -305,6 +306,7 @@ def set_rng_state(new_state: torch.Tensor, device: torch.types.Device = "mtia") 
         case _Backend.CUDA:
             torch.cuda.set_rng_state(new_state, _devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.set_rng_state(new_state)
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _rng.set_rng_state(new_state, device)
@@ -361,6 +363,7 @@ def synchronize(device: torch.types.Device = None) -> None:
         case _Backend.CUDA:
             torch.cuda.synchronize(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.synchronize()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _streams.synchronize(device)

@@ -26,6 +26,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.max_memory_allocated(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak(device)
@@ -40,6 +41,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.memory_allocated(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.allocated(device)
@@ -54,6 +56,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory_stats(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.stats(device)
@@ -68,6 +71,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.CUDA:
             torch.cuda.reset_peak_memory_stats(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device)

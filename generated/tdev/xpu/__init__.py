@@ -307,6 +307,7 @@ def synchronize(device: torch.types.Device = None) -> None:
         case _Backend.CUDA:
             torch.cuda.synchronize(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.synchronize()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _streams.synchronize(device)

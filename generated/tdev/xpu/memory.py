@@ -83,6 +83,7 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.max_memory_allocated(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_allocated()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak(device)
@@ -97,6 +98,7 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.max_memory_reserved(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.max_memory_reserved()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.peak_reserved(device)
@@ -111,6 +113,7 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
         case _Backend.CUDA:
             return torch.cuda.mem_get_info(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.get_memory_info()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.info(device)
@@ -125,6 +128,7 @@ def memory_allocated(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.memory_allocated(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.current_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.allocated(device)
@@ -139,6 +143,7 @@ def memory_reserved(device: torch.types.Device = None) -> int:
         case _Backend.CUDA:
             return torch.cuda.memory_reserved(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.driver_allocated_memory()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.reserved(device)
@@ -165,6 +170,7 @@ def memory_stats(device: torch.types.Device = None) -> Any:
         case _Backend.CUDA:
             return torch.cuda.memory_stats(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.accelerator.memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _usage.stats(device)
@@ -191,6 +197,7 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.CUDA:
             torch.cuda.reset_accumulated_memory_stats(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_accumulated_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_accumulated(device)
@@ -205,6 +212,7 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
         case _Backend.CUDA:
             torch.cuda.reset_peak_memory_stats(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.accelerator.reset_peak_memory_stats()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _usage.reset_peak(device)

@@ -26,6 +26,7 @@ def get_rng_state(device: int | str | torch.device = "xpu") -> torch.Tensor:
         case _Backend.CUDA:
             return torch.cuda.get_rng_state(_devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             return torch.mps.get_rng_state()
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             return _rng.get_rng_state(device)
@@ -120,6 +121,7 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "x
         case _Backend.CUDA:
             torch.cuda.set_rng_state(new_state, _devices.translate(device))
         case _Backend.MPS:
+            _devices.device_index(device)
             torch.mps.set_rng_state(new_state)
         case _Backend.MLX | _Backend.SIM | _Backend.CPU:
             _rng.set_rng_state(new_state, device)

@@ -155,16 +155,18 @@ def record(
         enabled: None switches it off; ``"state"`` keeps stacks of live storages only; ``"all"`` also
             keeps what was made and freed.
         context: None keeps no stacks.
-        stacks: accepted; only Python's stack is known.
+        stacks: ``"python"`` or ``"all"``, which is the same here: only Python's stack is known.
         max_entries: how many events are kept, the latest.
         clear_history: whether to forget what was recorded before.
 
     Raises:
-        ValueError: an unknown ``enabled``.
+        ValueError: an unknown ``enabled`` or ``stacks``.
     """
     global _current, _watcher
     if enabled not in (None, "state", "all"):
         raise ValueError(f"enabled must be None, 'state' or 'all', got {enabled!r}")
+    if stacks not in ("python", "all"):
+        raise ValueError(f"stacks must be 'python' or 'all', got {stacks!r}")
     if _current is not None:
         _current.live = False
     if _watcher is not None:

@@ -1,0 +1,146 @@
+"""Hold an arm's call against the function of ``tdev_core`` that it calls, and against the parameters of torch's.
+
+A call that cannot be made is refused when it is planned, not when a program makes it. So is a parameter of torch's
+function that nobody looks at: an argument that is dropped in silence can be the one that kept the program safe.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+
+from generator.errors import GenerationError
+from generator.plan.core import Core
+
+__all__ = ["refuse_dropped", "used_names", "value_of_noop"]
+
+
+def value_of_noop(cell_value: str | None, returns: str | None, where: str, dotted: str) -> str:
+    """Return what a function that does nothing returns; ``returns`` is how torch annotates its result.
+
+    Raises:
+        GenerationError: torch's function returns something, or does not say that it returns nothing, and the cell
+            does not say what.
+    """
+    if returns == "None":
+        return cell_value or "None"
+    if cell_value is None or (
+        cell_value == "None" and returns is not None and "None" not in returns
+    ):
+        raise GenerationError(
+            f"{where}: {dotted} returns {returns or 'what torch does not annotate'}; give the noop's value."
+        )
+    return cell_value
+
+
+def used_names(expression: str, core: Core, where: str) -> set[str]:
+    """Return the names that ``expression`` looks at: not those it hands to a parameter that a function ignores.
+
+    Raises:
+        GenerationError: it calls a function that its module in ``tdev_core`` does not have, or one with arguments
+            that it does not take.
+    """
+    unseen: set[ast.AST] = set()
+    tree = ast.parse(expression, mode="eval")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        module = ast.unparse(node.value)
+        if module.partition(".")[0] in ("torch", "mx") or module not in core:
+            continue
+        function = core.function(core.find(module, where), node.attr, where)
+        call = next((c for c in ast.walk(tree) if isinstance(c, ast.Call) and c.func is node), None)
+        if function is None or call is None:
+            continue
+        ignored = _ignored(function)
+        for name, argument in _given(function, call, where):
+            if name in ignored:
+                unseen |= set(ast.walk(argument))
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in unseen}
+
+
+def refuse_dropped(
+    dotted: str,
+    names: Iterable[str],
+    renames: Mapping[str, str],
+    used: set[str],
+    ignores: Mapping[str, str],
+    where: str,
+) -> None:
+    """Refuse a parameter in ``names`` that the answer neither uses nor lists among ``ignores``.
+
+    ``used`` and ``ignores`` are canonical names; ``renames`` leads from them to this spelling's own.
+
+    Raises:
+        GenerationError: there is one, or ``ignores`` lists one that is used.
+    """
+    both = sorted(used & ignores.keys())
+    if both:
+        raise GenerationError(f"{where}: {', '.join(both)} is used, and said to be ignored.")
+    seen: set[str] = set()
+    for name in used | ignores.keys():
+        text = renames.get(name, name)
+        seen |= {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    dropped = sorted(set(names) - seen)
+    if dropped:
+        raise GenerationError(
+            f"{where}: {dotted} drops {', '.join(dropped)}. Use each in call or check, or say why ignoring it is "
+            f'right: ignores = {{ {dropped[0]} = "..." }}.'
+        )
+
+
+def _given(function: ast.FunctionDef, call: ast.Call, where: str) -> Iterator[tuple[str, ast.expr]]:
+    """Yield each argument with the name of the parameter that takes it."""
+    arguments = function.args
+    places = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)]
+    required = set(places[: len(places) - len(arguments.defaults)])
+    required |= {
+        argument.arg
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None
+    }
+    by_name = {argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)}
+    found: set[str] = set()
+    anything = False
+    for number, value in enumerate(call.args):
+        if isinstance(value, ast.Starred):
+            anything = True
+            continue
+        if number < len(places):
+            found.add(places[number])
+            yield places[number], value
+        elif arguments.vararg is None:
+            raise _refused(function, call, where, f"takes {len(places)} arguments by position")
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            anything = True
+        elif keyword.arg in by_name and keyword.arg not in found:
+            found.add(keyword.arg)
+            yield keyword.arg, keyword.value
+        elif arguments.kwarg is None or keyword.arg in found:
+            raise _refused(function, call, where, f"does not take {keyword.arg!r} there")
+    missing = sorted(required - found)
+    if missing and not anything:
+        raise _refused(function, call, where, f"needs {', '.join(missing)}")
+
+
+def _refused(function: ast.FunctionDef, call: ast.Call, where: str, why: str) -> GenerationError:
+    return GenerationError(
+        f"{where}: {ast.unparse(call)!r}: {function.name}({ast.unparse(function.args)}) {why}."
+    )
+
+
+def _ignored(function: ast.FunctionDef) -> set[str]:
+    """Return the parameters that the body never reads."""
+    arguments = function.args
+    own = {
+        argument.arg
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    }
+    read = {
+        node.id
+        for statement in function.body
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+    return own - read
