@@ -1,7 +1,8 @@
 """The names of torch that ship with the mirror, for programs that run it on another torch.
 
 ``tdev/_names.json`` holds the names of each module as a type checker sees them, submodules among them, one line
-a module; ``untyped`` are private modules of which only the existence is known. ``tdev_core.mirror.versions`` reads it.
+a module; ``untyped`` are private modules of which only the existence is known, and ``translated`` the functions that
+call torch's own with their devices translated. ``tdev_core.mirror.versions`` reads it.
 """
 
 from __future__ import annotations
@@ -25,5 +26,9 @@ def names_text(catalog: dict[str, Any]) -> str:
         f"{json.dumps(name)}: {json.dumps(' '.join(sorted({*names, *below[name]})))}"
         for name, names in sorted(typed.items())
     ]
-    head = f'"torch": {json.dumps(catalog["torch"])},\n"untyped": {json.dumps(catalog["untyped"])},'
+    translated = [name for name, row in catalog["members"].items() if row["mirror"] == "translated"]
+    head = (
+        f'"torch": {json.dumps(catalog["torch"])},\n"untyped": {json.dumps(catalog["untyped"])},'
+        f'\n"translated": {json.dumps(sorted(translated))},'
+    )
     return f'{{{head}\n"names": {{\n' + ",\n".join(rows) + "\n}}\n"

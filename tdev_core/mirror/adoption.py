@@ -18,7 +18,7 @@ from types import ModuleType
 from tdev_core import torchscript
 from tdev_core.accelerators import mps
 from tdev_core.backend import Backend, current
-from tdev_core.mirror import versions
+from tdev_core.mirror import newer, versions
 from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
 from tdev_core.mirror.metadata import with_metadata
 from tdev_core.mirror.module import MISSING, MirrorModule, State, become
@@ -69,6 +69,11 @@ def adopt(
         else:
             if script and key in script and mps.lacks_wide_types():
                 namespace[key] = mps.narrow_by_default(namespace[key])
+            if versions.differs(generated_from):
+                dotted = f"{source}.{key}"
+                namespace[key] = newer.with_newer_parameters(
+                    namespace[key], original, dotted, generated_from
+                )
             value = with_metadata(namespace[key], name, key, original)
             namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)

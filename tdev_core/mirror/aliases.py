@@ -13,7 +13,7 @@ from types import ModuleType
 
 from tdev_core.backend import Backend, current
 from tdev_core.cuda import binding_names
-from tdev_core.mirror import versions
+from tdev_core.mirror import newer, versions
 from tdev_core.mirror.module import State, become
 
 __all__ = ["AliasFinder", "finder_of", "install_finder"]
@@ -54,7 +54,8 @@ class AliasFinder(MetaPathFinder):
         own: Mapping[str, str] = {}
         if module.__name__ == "torch._C" and current() is not Backend.CUDA:
             own = binding_names.NAMES
-        if not lost and not own:
+        is_new = self.generated_from and not versions.known_module(module.__name__)
+        if not lost and not own and not (is_new and newer.answers_for_device(module.__name__)):
             return module
         stand_in = ModuleType(self.prefix + module.__name__[len("torch.") :], module.__doc__)
         namespace = stand_in.__dict__

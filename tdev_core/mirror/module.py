@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
-from tdev_core.mirror import versions
+from tdev_core.mirror import newer, versions
 from tdev_core.mirror.suggest import NoSuchName
 
 __all__ = ["MISSING", "STATE", "MirrorModule", "State", "become"]
@@ -82,6 +82,11 @@ class MirrorModule(ModuleType):
                 if name in versions.known_names(state.source.__name__):
                     raise _lost(name, state)
             raise NoSuchName(state.source, name)
+        if versions.differs(state.generated_from):
+            instead = newer.answer(state.source.__name__, name, value, state.generated_from)
+            if instead is not value:
+                self.__dict__[name] = instead
+                return instead
         if isinstance(value, ModuleType):
             value = _mirrored(value)
             self.__dict__[name] = value

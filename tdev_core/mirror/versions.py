@@ -9,13 +9,22 @@ from __future__ import annotations
 import importlib.util
 import json
 import sys
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import torch
 
-__all__ = ["differs", "known_module", "known_names", "lost_message", "lost_names"]
+__all__ = [
+    "differs",
+    "known_module",
+    "known_names",
+    "lost_message",
+    "lost_names",
+    "translated_names",
+]
 
 
 def differs(generated_from: str) -> bool:
@@ -37,17 +46,29 @@ def lost_message(dotted: str, generated_from: str) -> str:
 
 
 @lru_cache(maxsize=1)
-def _known() -> Mapping[str, frozenset[str]]:
-    """Return the names of each module of that torch, as far as a type checker sees them; of some, none."""
+def _table() -> Mapping[str, Any]:
     spec = importlib.util.find_spec("tdev")
     places = spec.submodule_search_locations if spec is not None else None
     try:
         text = Path(next(iter(places or ())), "_names.json").read_text(encoding="utf-8")
-    except (StopIteration, OSError):
-        return {}  # a program that was frozen without tdev's files
-    table = json.loads(text)
+    except (StopIteration, OSError):  # a program that was frozen without tdev's files
+        return {"names": {}, "untyped": [], "translated": []}
+    table: Mapping[str, Any] = json.loads(text)
+    return table
+
+
+@lru_cache(maxsize=1)
+def _known() -> Mapping[str, frozenset[str]]:
+    """Return the names of each module of that torch, as far as a type checker sees them; of some, none."""
+    table = _table()
     names = {module: frozenset(names.split()) for module, names in table["names"].items()}
     return dict.fromkeys(table["untyped"], frozenset()) | names
+
+
+@lru_cache(maxsize=1)
+def translated_names() -> frozenset[str]:
+    """Return the functions of which the mirror calls torch's own, with their devices translated."""
+    return frozenset(_table()["translated"])
 
 
 def known_module(module: str) -> bool:
@@ -65,11 +86,15 @@ def lost_names(module: str) -> frozenset[str]:
     loaded = sys.modules.get(module)
     if loaded is None:
         return frozenset()
-    return frozenset(
-        name
-        for name in known_names(module)
-        if not hasattr(loaded, name) and not _importable(f"{module}.{name}")
-    )
+    there = vars(loaded)
+    absent = [name for name in known_names(module) if name not in there]
+    with warnings.catch_warnings():  # a module's __getattr__ warns of what torch is about to drop
+        warnings.simplefilter("ignore")
+        return frozenset(
+            name
+            for name in absent
+            if not hasattr(loaded, name) and not _importable(f"{module}.{name}")
+        )
 
 
 def _importable(module: str) -> bool:

@@ -117,6 +117,109 @@ def test_new_names_of_a_newer_torch_are_reachable() -> None:
     run(code)
 
 
+NEWER = """
+    import sys, types
+    import torch
+    torch.__version__ = type(torch.__version__)("2.99.0")
+
+    def added(home, name, code):
+        scope = vars(sys.modules[home])
+        exec(code, scope)
+        assert name in scope and scope[name].__module__ == home
+
+    added("torch.cuda", "warm_up", "def warm_up(device=None): return True")
+    added("torch.cuda", "Lane", "class Lane:\\n    def __init__(self): self.made = True")
+    added("torch.cuda", "LIMIT", "class LIMIT_(int): ...\\nLIMIT = LIMIT_(3); LIMIT.__module__ = __name__")
+    added("torch", "brand_new", "def brand_new(size, *, device=None): return empty(size, device=device)")
+    torch.new_flag = 5
+    brand_new_module = types.ModuleType("torch.cuda.lanes")
+    sys.modules["torch.cuda.lanes"] = torch.cuda.lanes = brand_new_module
+    added("torch.cuda.lanes", "is_available", "def is_available(): return True")
+    # A parameter more: of one that is answered here, and of one whose devices are translated.
+    before = torch.cuda.synchronize
+    def synchronize(device=None, spin=False): return "torch's"
+    synchronize.__module__ = "torch.cuda"
+    torch.cuda.synchronize = synchronize
+    from torch import Generator, manual_seed
+    import tdev
+
+    def refused(call):
+        try:
+            call()
+        except tdev.UnsupportedError as error:
+            return str(error)
+        raise SystemExit("was not refused")
+"""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_what_a_newer_torch_has_for_a_device_is_refused_when_it_is_called(backend: str) -> None:
+    code = NEWER + """
+    for call, name in (
+        (tdev.cuda.warm_up, "torch.cuda.warm_up"),
+        (tdev.cuda.Lane, "torch.cuda.Lane"),
+        (lambda: tdev.cuda.lanes.is_available(), "torch.cuda.lanes.is_available"),
+        (lambda: tdev.cuda.synchronize(spin=True), "torch.cuda.synchronize(spin=…)"),
+    ):
+        for _ in range(2):  # what is kept from the first time
+            message = refused(call)
+            assert message.startswith(name + " is not supported"), message
+            assert "newer than this mirror, which was generated from torch 2.13.0" in message
+    assert hasattr(tdev.cuda, "warm_up") and issubclass(tdev.cuda.Lane, torch.cuda.Lane)
+    assert tdev.cuda.LIMIT == 3 and tdev.new_flag == 5
+    tdev.cuda.synchronize("cuda")
+    import inspect
+    assert "spin" in inspect.signature(tdev.cuda.synchronize).parameters
+    """
+    run(code, TDEV_BACKEND=backend)
+
+
+def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None:
+    code = NEWER + """
+    assert tdev.brand_new(2, device="cuda").device.type == "sim"
+    assert tdev.brand_new(2).device.type == "cpu"
+    """
+    run(code, TDEV_BACKEND="sim")
+
+
+def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
+    code = """
+        import torch
+        torch.__version__ = type(torch.__version__)("2.99.0")
+        from tdev_core.mirror import newer, versions
+        def ours(size, device=None): raise SystemExit("not torch's")
+        def theirs(size, device=None, fast=False): return size, device, fast
+        import tdev
+        from tdev_core.mirror.newer import with_newer_parameters
+        name = next(iter(versions.translated_names()))
+        wider = with_newer_parameters(ours, theirs, name, "2.13.0")
+        assert wider(3, "cuda", fast=True) == (3, torch.device("sim"), True)
+        assert with_newer_parameters(theirs, theirs, name, "2.13.0") is theirs
+        assert with_newer_parameters(max, theirs, name, "2.13.0") is max
+    """
+    run(code, TDEV_BACKEND="sim")
+
+
+def test_importing_tdev_asks_for_no_name_that_torch_warns_of() -> None:
+    code = """
+        import warnings
+        import torch
+        torch.__version__ = type(torch.__version__)("2.99.0")
+        erf = torch.special.__dict__.pop("erf")
+        def lookup(name):
+            if name != "erf":
+                raise AttributeError(name)
+            warnings.warn("erf goes", FutureWarning)
+            return erf
+        torch.special.__getattr__ = lookup
+        warnings.simplefilter("error")
+        import tdev.special
+        warnings.simplefilter("ignore")
+        assert tdev.special.erf is erf
+    """
+    run(code)
+
+
 def test_on_the_right_torch_nothing_is_looked_up() -> None:
     code = """
         import tdev
