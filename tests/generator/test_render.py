@@ -38,7 +38,8 @@ def test_every_emitted_module_parses_and_says_what_made_it(files: dict[str, str]
 def test_emitted_functions_have_real_signatures_and_explicit_arms(files: dict[str, str]) -> None:
     text = files["tdev/cuda/__init__.py"]
     assert "def synchronize(device: torch.types.Device = None) -> None:" in text
-    assert "match _instead_of_cuda():\n        case _Backend.MPS:\n            torch.mps" in text
+    arm = "        case _Backend.MPS:\n            _devices.device_index(device)\n            torch.mps"
+    assert f"match _instead_of_cuda():\n{arm}" in text
     assert "\nStream = _backend.Backend\n" in text
     assert (
         '-> int:\n    """Mirror of ``torch.cuda.temperature``' in text and "_unsupported(" in text
