@@ -1,7 +1,7 @@
 """The names of torch that ship with the mirror, for programs that run it on another torch.
 
-``tdev/_names.json`` holds the names of each module as a type checker sees them, submodules among them, one line
-a module; ``untyped`` are private modules of which only the existence is known, and ``translated`` the functions that
+``tdev/_names.json`` holds the names of each module, public ones and those that a type checker sees, submodules among
+them, one line a module; ``untyped`` are private modules of which only the existence is known, and ``translated`` the functions that
 call torch's own with their devices translated. ``tdev_core.mirror.versions`` reads it.
 """
 
@@ -20,7 +20,7 @@ def names_text(catalog: dict[str, Any]) -> str:
     for name in (*catalog["modules"], *catalog["private"], *catalog["untyped"]):
         package, _, leaf = name.rpartition(".")
         below[package].add(leaf)
-    typed = {name: row["typed"] for name, row in catalog["modules"].items()}
+    typed = {name: [*row["typed"], *row["names"]] for name, row in catalog["modules"].items()}
     typed |= {name: row["names"] for name, row in catalog["private"].items()}
     rows = [
         f"{json.dumps(name)}: {json.dumps(' '.join(sorted({*names, *below[name]})))}"
