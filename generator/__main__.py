@@ -67,7 +67,6 @@ def _plan(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _generate(options: argparse.Namespace) -> int:
-    from generator.render.writer import write_file, write_tree
     from generator.unchanged import LastRun
 
     start = time.perf_counter()
@@ -78,26 +77,30 @@ def _generate(options: argparse.Namespace) -> int:
         print(summary)
         print(f"nothing changed since the last run; {time.perf_counter() - start:.1f} s")
         return 0
-    from generator.render.render import render
+    summary, done = write(_plan(options))
+    print(summary)
+    print(f"{done}; {time.perf_counter() - start:.1f} s")
+    last.remember(summary)
+    return 0
 
-    catalog = _plan(options)
+
+def write(catalog: dict[str, Any]) -> tuple[str, str]:
+    """Write ``catalog.json`` and what is emitted from it; return what it holds, and what has changed."""
+    from generator.render.render import render
+    from generator.render.writer import write_file, write_tree
+
     text = catalog_file.dumps(catalog)
     files = render(catalog_file.loads(text), paths.TEMPLATES)
     written = write_file(paths.CATALOG, text)
     changed, deleted = write_tree(paths.GENERATED, files)
     counts = Counter(row["mirror"] for row in catalog["members"].values())
-    summary = (
+    return (
         f"torch {catalog['torch']}: {len(catalog['modules'])} modules, {len(catalog['members'])} members "
         f"({', '.join(f'{number} {kind}' for kind, number in sorted(counts.items()))}), "
-        f"{len(catalog['shims'])} shims"
-    )
-    print(summary)
-    print(
+        f"{len(catalog['shims'])} shims",
         f"catalog.json {'written' if written else 'unchanged'}; generated/: {len(files)} files, "
-        f"{changed} written, {deleted} deleted; {time.perf_counter() - start:.1f} s"
+        f"{changed} written, {deleted} deleted",
     )
-    last.remember(summary)
-    return 0
 
 
 def _check(options: argparse.Namespace) -> int:

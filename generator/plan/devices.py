@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from generator.errors import GenerationError
+from generator.errors import Decision
 from generator.facts.devices import is_device_parameter
 from generator.facts.model import Member
 from generator.plan.routes import DeviceRoute, Routes
 
-__all__ = ["curated_devices", "device_parameters", "undecided_error"]
+__all__ = ["curated_devices", "device_parameters", "undecided"]
 
 
 def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -45,9 +45,10 @@ def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
     return best[1] if best else None
 
 
-def undecided_error(parameters: list[str]) -> GenerationError:
-    """Return what to say when the facts leave it open whether parameters are devices."""
-    return GenerationError(
-        f"{len(parameters)} parameters may or may not be devices: {', '.join(sorted(parameters))}. "
-        "Decide each in generator/routes/devices.toml."
+def undecided(member: str, parameter: str) -> Decision:
+    """Return what to say when the facts leave it open whether a parameter is a device."""
+    return Decision(
+        f"{member}({parameter}) may or may not be a device. Decide in generator/routes/devices.toml: "
+        f'["{member}"] with devices = ["{parameter}"], or none = "why it is no device".',
+        member,
     )

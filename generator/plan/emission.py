@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError, Undecided
 from generator.facts.model import Member, Method, Signature
 from generator.plan.arguments import refuse_dropped, used_names, value_of_noop
 from generator.plan.core import Core
@@ -102,15 +102,20 @@ def emit_routed(
     )
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
+    refused: list[Decision] = []
     for backend in _away(dotted):
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
         if cell.route in ("same", "native"):
             bodies[backend] = _returning(f"{original}({pass_through(signature)})", returns_none)
             continue
-        bodies[backend] = _body(
-            cell, dotted, names, capability.spellings[dotted], core, where, modules, signature
-        )
+        renames = capability.spellings[dotted]
+        try:
+            bodies[backend] = _body(cell, dotted, names, renames, core, where, modules, signature)
+        except GenerationError as error:
+            refused.append(Decision(str(error), dotted))
+    if refused:
+        raise Undecided(refused)
     return Emitted(
         dotted.rpartition(".")[2],
         "routed",

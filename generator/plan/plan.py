@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from generator.catalog import SCHEMA
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError, Undecided
 from generator.facts import composites
 from generator.facts.model import Facts, Member
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
 from generator.plan.compat import Compat, mlx_operators
 from generator.plan.core import Core
-from generator.plan.devices import curated_devices, device_parameters, undecided_error
+from generator.plan.devices import curated_devices, device_parameters, undecided
 from generator.plan.emission import (
     Emitted,
     asked,
@@ -62,8 +63,8 @@ def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[s
         The catalog, made of JSON types only.
 
     Raises:
-        GenerationError: a route names something torch does not have, a function that needs a route
-            has none, or a route cannot be emitted.
+        Undecided: routes name something torch does not have, functions that need a route have none, or a
+            route cannot be emitted; all of it.
     """
     return _Planner(facts, routes, evidence, core).catalog()
 
@@ -87,12 +88,18 @@ class _Planner:
         self.loaded = loaded(facts.private, routes.private)
         self.visible = {name: frozenset(module.visible) for name, module in self.modules.items()}
         self.reach = Reach(self.modules, self.visible)
+        self.open: list[Decision] = []
 
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()
         self._check_scope()
-        check_planned(self.routes.planned, self.by_export, self.facts.torch)
+        self.open += check_planned(self.routes.planned, self.by_export, self.facts.torch)
         self._decide_members()
+        shims: list[dict[str, Any]] = []
+        with self._deciding():
+            shims = plan_shims(self.facts, self.routes, self.by_export, self.core)
+        if self.open:
+            raise Undecided(self.open)
         return {
             "schema": SCHEMA,
             "torch": self.facts.torch,
@@ -106,12 +113,22 @@ class _Planner:
                 {module.name for module in self.facts.private} - self.routes.private.keys()
             ),
             "mirrors": self._mirrors(),
-            "shims": plan_shims(self.facts, self.routes, self.by_export, self.core),
+            "shims": shims,
             "members": {name: self._member(name) for name in sorted(self.members)},
             "planned": {row.dotted: self._planned(row) for row in self.routes.planned},
             "skipped": [list(pair) for pair in self.facts.skipped],
             "differences": list(self.facts.differences),
         }
+
+    @contextmanager
+    def _deciding(self, member: str = "") -> Iterator[None]:
+        """Keep what has to be decided about ``member``, and go on: a person wants to hear of all of it at once."""
+        try:
+            yield
+        except Undecided as error:
+            self.open += error.decisions
+        except GenerationError as error:
+            self.open.append(Decision(str(error), member))
 
     # -- decisions ---------------------------------------------------------------------------------
 
@@ -120,17 +137,24 @@ class _Planner:
             for spelling in capability.spellings:
                 member = self.by_export.get(spelling) or self._private(spelling)
                 if member is None:
-                    raise GenerationError(
+                    self._open(
+                        spelling,
                         f"{capability.where}: torch {self.facts.torch} has no {spelling!r}. Correct "
-                        "the spelling, or delete it if torch dropped the name."
+                        "the spelling, or delete it if torch dropped the name.",
                     )
+                    continue
                 other = self.capability_of.get(member.name)
                 if other is not None:
-                    raise GenerationError(
+                    self._open(
+                        spelling,
                         f"{capability.where}: {spelling!r} is {member.name}, which "
-                        f"{other[0].where} already answers as {other[1]!r}; list one of the names."
+                        f"{other[0].where} already answers as {other[1]!r}; list one of the names.",
                     )
+                    continue
                 self.capability_of[member.name] = (capability, spelling)
+
+    def _open(self, member: str, text: str) -> None:
+        self.open.append(Decision(text, member))
 
     def _private(self, spelling: str) -> Member | None:
         """Return a name with a leading underscore that large programs use; the facts hold public ones only."""
@@ -149,57 +173,54 @@ class _Planner:
 
     def _check_scope(self) -> None:
         """Refuse a function of the modules in scope without a route: a new one in torch announces itself."""
-        lacking: list[str] = []
         for member in self.facts.members:
             if member.helper or member.kind not in (*_CALLABLE, "class"):
                 continue
             if member.name in self.capability_of or member.name in self.routes.devices:
                 continue
-            if any(path.rpartition(".")[0] in self.routes.scope for path in member.exports):
-                if not _defined_outside(member, self.routes.scope):
-                    lacking.append(member.name)
-        if lacking:
-            raise GenerationError(
-                f"{len(lacking)} members of modules in scope.toml have no route: "
-                f"{', '.join(sorted(lacking))}. Add each as a spelling of a capability in "
-                "generator/routes/."
-            )
+            path = next((one for one in member.exports if in_scope(one, self.routes.scope)), None)
+            if path is not None:
+                text = (
+                    f"{path}: in a package of scope.toml, and no route. Add it as a spelling of a capability in "
+                    "generator/routes/."
+                )
+                self.open.append(Decision(text, member.name, lacks_route=True))
 
     def _decide_members(self) -> None:
-        undecided: list[str] = []
         for name, member in self.members.items():
             if name in self.capability_of:
                 capability, spelling = self.capability_of[name]
                 self.columns[name] = columns_of_routed(capability, spelling, name, self.evidence)
                 if all(cell.route == "same" for cell in capability.cells.values()):
                     continue
-                self.emitted[name] = self._emit_capability(capability, spelling, member)
+                with self._deciding(name):
+                    self.emitted[name] = self._emit_capability(capability, spelling, member)
                 continue
             devices, open_ = device_parameters(member, self.routes)
-            undecided += [f"{name}({parameter})" for parameter in open_]
+            self.open += [undecided(name, parameter) for parameter in open_]
             curated = curated_devices(member, self.routes)
             lacking = curated.lacking if curated else {}
             if devices:
                 self.devices[name] = devices
-                self.emitted[name] = emit_translated(
-                    self._home_name(member),
-                    member,
-                    devices,
-                    self.core,
-                    self.reach.expression(member),
-                    shares=curated is not None and curated.shares,
-                )
+                with self._deciding(name):
+                    self.emitted[name] = emit_translated(
+                        self._home_name(member),
+                        member,
+                        devices,
+                        self.core,
+                        self.reach.expression(member),
+                        shares=curated is not None and curated.shares,
+                    )
                 self.columns[name] = columns_of_translated(member, lacking, self.evidence)
             else:
                 self.columns[name] = columns_of_same(member, self.compat, lacking, self.evidence)
         for dotted, route in self.routes.devices.items():
             if dotted not in self.by_export and dotted not in self.modules:
-                raise GenerationError(
+                self._open(
+                    dotted,
                     f"{route.where}: torch {self.facts.torch} has no {dotted!r}. Delete the entry if "
-                    "torch dropped the name."
+                    "torch dropped the name.",
                 )
-        if undecided:
-            raise undecided_error(undecided)
 
     def _emit_capability(self, capability: Capability, spelling: str, member: Member) -> Emitted:
         dotted = self._home_name(member)
@@ -278,7 +299,8 @@ def _binds(capability: Capability) -> bool:
     return any(cell.object is not None for cell in capability.cells.values())
 
 
-def _defined_outside(member: Member, scope: Iterable[str]) -> bool:
-    """Tell whether ``member`` only passes through the modules in scope: torch defines it elsewhere."""
-    home = member.name.rpartition(".")[0]
-    return home not in scope
+def in_scope(dotted: str, packages: Iterable[str]) -> bool:
+    """Tell whether a name stands in one of the packages, at any depth, in a module that is public."""
+    module = dotted.rpartition(".")[0]
+    inside = any(module == package or module.startswith(package + ".") for package in packages)
+    return inside and not any(part.startswith("_") for part in module.split("."))

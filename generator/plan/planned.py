@@ -10,7 +10,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError
 
 __all__ = ["Planned", "check_planned", "read_planned"]
 
@@ -62,28 +62,23 @@ def read_planned(tables: Mapping[str, Any]) -> tuple[Planned, ...]:
     return tuple(sorted(found.values(), key=lambda row: (row.category, row.dotted)))
 
 
-def check_planned(planned: tuple[Planned, ...], known: Container[str], torch: str) -> None:
-    """Hold the list against torch's names.
-
-    Raises:
-        GenerationError: torch lacks a function that is not under ``gone``, or has one that is, or
-            lacks a successor.
-    """
+def check_planned(
+    planned: tuple[Planned, ...], known: Container[str], torch: str
+) -> list[Decision]:
+    """Return where the list and torch's names do not agree: torch lacks a function that is not under ``gone``, or
+    has one that is, or lacks a successor."""
+    found: list[Decision] = []
     for row in planned:
         if not row.gone and row.dotted not in known:
-            raise GenerationError(
-                f"{_WHERE}: torch {torch} has no {row.dotted!r}. Say under "
-                f'[gone."{row.dotted}"] what became of it.'
-            )
-        if row.gone and row.dotted in known:
-            raise GenerationError(
-                f"{_WHERE}: torch {torch} has {row.dotted!r}; delete its entry under gone."
-            )
-        if row.successor and row.successor not in known:
-            raise GenerationError(
-                f"{_WHERE}: {row.dotted!r} is to be answered by {row.successor!r}, which torch "
-                f"{torch} does not have."
-            )
+            text = f'has no {row.dotted!r}. Say under [gone."{row.dotted}"] what became of it.'
+        elif row.gone and row.dotted in known:
+            text = f"has {row.dotted!r}; delete its entry under gone."
+        elif row.successor and row.successor not in known:
+            text = f"does not have {row.successor!r}, which is to answer {row.dotted!r}."
+        else:
+            continue
+        found.append(Decision(f"{_WHERE}: torch {torch} {text}", row.dotted))
+    return found
 
 
 def _table(value: Any, where: str) -> Mapping[str, Any]:

@@ -144,8 +144,8 @@ def read_routes(folder: Path) -> Routes:
             for name, table in tables.items():
                 devices[name] = _device(name, table, f"{path.name}: [{name}]")
         elif path.stem == "scope":
-            _only_keys(tables, {"modules"}, path.name)
-            scope = tuple(tables["modules"])
+            _only_keys(tables, {"packages"}, path.name)
+            scope = tuple(tables["packages"])
         elif path.stem == "categories":
             for prefix, table in tables.items():
                 _only_keys(table, {"category", "priority"}, f"{path.name}: [{prefix}]")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError, Undecided
 from generator.facts.model import Facts, Member, Method
 from generator.plan.core import Core
 from generator.plan.emission import pinning
@@ -27,20 +27,19 @@ def plan_shims(
     row or has an entry in ``shims*.toml`` that says why it needs none.
 
     Raises:
-        GenerationError: nobody has decided about a method, or an entry matches nothing.
+        Undecided: nobody has decided about some methods, or entries match nothing.
     """
     curated = _by_owner(routes, by_export)
     used: set[str] = set()
     rows: list[dict[str, Any]] = []
-    undecided: list[str] = []
-    unknown: list[str] = []
+    open_: list[Decision] = []
     for method in facts.methods:
         owner = _PLACES.get(method.owner, method.owner)
         dotted = f"{owner}.{method.name}"
         route = _route(dotted, curated)
         if route is None:
             if method.undecided:
-                undecided.append(f"{dotted}({', '.join(method.undecided)})")
+                open_.append(_undecided(dotted, method))
                 continue
             if method.devices:
                 rows.append(_row(owner, method, method.devices + pinning(method), ""))
@@ -48,11 +47,6 @@ def plan_shims(
         used.add(route.where)
         if not route.none:
             rows.append(_row(owner, method, route.devices, _factory(route, core)))
-    if undecided:
-        raise GenerationError(
-            f"{len(undecided)} methods have parameters that may or may not be devices: "
-            f"{'; '.join(undecided)}. Decide each in generator/routes/shims.toml."
-        )
     classes = _classes(facts)
     for dotted, route in curated.items():
         owner, _, name = dotted.rpartition(".")
@@ -64,13 +58,24 @@ def plan_shims(
             factory = _factory(route, core)
             rows.append({"owner": owner, "name": name, "devices": [], "factory": factory})
         else:
-            unknown.append(route.where)
-    if unknown:
-        raise GenerationError(
-            f"torch {facts.torch} has no such method that takes a device: {', '.join(unknown)}. "
-            "Correct the names, or delete the entries if torch dropped them."
-        )
+            open_.append(
+                Decision(
+                    f"{route.where}: torch {facts.torch} has no such method that takes a device. Correct the name, or "
+                    "delete the entry if torch dropped it."
+                )
+            )
+    if open_:
+        raise Undecided(open_)
     return sorted(rows, key=lambda row: (row["owner"], row["name"]))
+
+
+def _undecided(dotted: str, method: Method) -> Decision:
+    names = ", ".join(method.undecided)
+    return Decision(
+        f"{dotted}({names}): a parameter that may or may not be a device. Decide in generator/routes/shims.toml: "
+        f'["{dotted}"] with devices = [...], or none = "why it needs no shim".',
+        dotted,
+    )
 
 
 def _by_owner(routes: Routes, by_export: Mapping[str, Member]) -> dict[str, ShimRoute]:

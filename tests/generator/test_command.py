@@ -178,7 +178,8 @@ def test_mistakes_end_with_status_2_and_nothing_written(
     assert done.returncode == 2, done.stdout + done.stderr
     assert words in done.stderr
     assert "Traceback" not in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    # Of several decisions, one in each line: a misspelt name is missing in two places.
+    assert len(done.stderr.strip().splitlines()) == (3 if words == "torch.cuda.emtpy_cache" else 1)
     assert snapshot(tree) == untouched
 
 

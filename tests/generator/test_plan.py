@@ -230,7 +230,7 @@ def test_a_function_in_scope_needs_a_route(tmp_path: Path) -> None:
     with pytest.raises(GenerationError, match="torch.cuda.brand_new"):
         planned(
             small.facts(*small.members(), new),
-            small.routes(tmp_path, scope='modules = ["torch.cuda"]'),
+            small.routes(tmp_path, scope='packages = ["torch.cuda"]'),
         )
 
 

@@ -78,7 +78,7 @@ def test_a_spelling_belongs_to_one_capability(tmp_path: Path) -> None:
         ("devices.toml", '["torch.zeros"]\nnote = "x"', "either devices"),
         ("devices.toml", '["torch.zeros"]\ndevice = ["x"]', "unknown key 'device'"),
         ("devices.toml", '["torch.zeros"]\nnone = "x"\nlacking.mlz = "y"', "unknown key 'mlz'"),
-        ("scope.toml", "module = []", "unknown key 'module'"),
+        ("scope.toml", "modules = []", "unknown key 'modules'"),
     ],
 )
 def test_the_other_files_are_strict_too(tmp_path: Path, name: str, text: str, words: str) -> None:

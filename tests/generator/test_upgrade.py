@@ -63,10 +63,11 @@ def test_names_added_removed_and_changed(whole_tree: Path) -> None:
         members["torch.gone"] = members["torch.sin"]
         catalog["modules"]["torch.old"] = catalog["modules"]["torch.hub"]
         members["torch.cuda.synchronize"]["signatures"][0]["parameters"][0]["name"] = "dev"
+        members["torch.cos"]["signatures"] = members["torch.matmul"]["signatures"]
 
     changed(tree, older)
     done = upgrade(tree)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 0, done.stderr
     text = done.stdout
     assert text.startswith("# torch 2.12.0 → 2.13.0")
     for section in (
@@ -75,9 +76,16 @@ def test_names_added_removed_and_changed(whole_tree: Path) -> None:
         "## Modules added: 1\n\n- torch.monitor\n",
         "## Modules removed: 1\n\n- torch.old\n",
         "## Wrapped or routed, and changed or gone: 1\n\n- torch.cuda.synchronize\n",
-        "## Changed signatures: 1\n\n- torch.cuda.synchronize\n  - was (dev: ",
+        "## Changed signatures: 2, in 2 kinds\n\n- torch.cos\n  - `",
+        "- torch.cuda.synchronize\n  - `- dev: torch.types.Device = None`\n"
+        "  - `+ device: torch.types.Device = None`\n",
     ):
         assert section in text, section
+    assert (
+        text.split("\nSaved as")[0].strip() == (tree / "build" / "upgrade.md").read_text().strip()
+    )
+    again = upgrade(tree)
+    assert again.returncode == 0 and again.stdout.startswith(text.split("\nSaved as")[0].strip())
     assert "PINNED" in text
     assert json.loads((tree / "catalog.json").read_text())["torch"] == "2.13.0"  # regenerated
 
@@ -97,7 +105,7 @@ def test_a_route_for_a_name_that_is_gone_needs_a_decision(tree: Path) -> None:
     before = (tree / "catalog.json").read_bytes()
     done = upgrade(tree)
     assert done.returncode == 1, done.stderr
-    assert "jit.toml: [jit_load]: torch 2.13.0 has no torch.jit.load_of_old" in done.stdout
+    assert "jit.toml: [jit_load]: torch 2.13.0 has no 'torch.jit.load_of_old'" in done.stdout
     assert "Nothing was written" in done.stdout
     assert (tree / "catalog.json").read_bytes() == before
 
@@ -108,3 +116,33 @@ def test_a_catalog_that_cannot_be_read(tree: Path, text: str) -> None:
     done = upgrade(tree)
     assert done.returncode == 2
     assert "catalog.json" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
+    routes = tree / "generator" / "routes"
+    jit = routes / "jit.toml"
+    jit.write_text(jit.read_text().replace("torch.jit.load", "torch.jit.load_of_old"))
+    devices = routes / "cuda_devices.toml"
+    text = devices.read_text()
+    for spelling in ("torch.cuda.synchronize", "torch.cuda.device_count"):
+        assert f'spellings."{spelling}" = {{}}\n' in text
+        text = text.replace(f'spellings."{spelling}" = {{}}\n', "")
+    devices.write_text(text)
+    random = routes / "cuda_random.toml"
+    random.write_text(random.read_text().replace('check = "devices.device_index(device)", ', ""))
+    done = upgrade(tree)
+    assert done.returncode == 1, done.stderr
+    for part in (
+        "'torch.jit.load_of_old'",
+        "- torch.cuda.synchronize: in a package of scope.toml, and no route",
+        "  - `synchronize(device: torch.types.Device = None) -> None`\n",
+        ".synchronize`, cuda_devices.toml: [synchronize]: if it means the same, add there",
+        '    `spellings."torch.cuda.synchronize" = {}`',
+        '    [cuda_synchronize]\n    spellings."torch.cuda.synchronize" = {}\n    cuda = { route = "native" }\n',
+        "- torch.cuda.device_count: in a package",
+        "get_rng_state drops device",
+        "set_rng_state drops device",
+    ):
+        assert part in done.stdout, part
+    assert (tree / "build" / "upgrade.md").read_text() in done.stdout
+    assert not (tree / "generated").exists()

@@ -32,7 +32,8 @@ class SimStorages:
         return memory.adopt(_UntypedStorage(nbytes), where)
 
     def nbytes(self, storage: torch.UntypedStorage) -> int:
-        return torch_api.storage_nbytes(memory.host_of(storage))
+        # One that tdev has not made is a fake tensor's: torch knows its size.
+        return torch_api.storage_nbytes(getattr(storage, "_tdev_host", storage))
 
     def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
         return memory.host_of(storage)

@@ -1,0 +1,95 @@
+"""``python -m generator.upgrade``: regenerate against the installed torch, and say what that changes.
+
+The facts of the installed torch are compared with ``catalog.json`` as it was. Then all is planned; where routes lack
+something, every decision is listed at once, with what to write, and the files stay as they were. The report is saved
+as ``build/upgrade.md``; when all has been written, a second run shows it again.
+
+Exit status: 0 all is written; 1 a person must decide; 2 an error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from generator import catalog as catalog_file
+from generator import paths
+from generator.__main__ import write
+from generator.errors import Decision, GenerationError, Undecided
+from generator.facts import introspect
+from generator.facts.model import Facts
+from generator.facts.pin import FactsError
+from generator.plan.evidence import read_evidence
+from generator.plan.plan import plan
+from generator.plan.routes import Routes, read_routes
+from generator.upgrade.changes import compare
+from generator.upgrade.report import report
+from generator.upgrade.suggestions import suggestion
+
+__all__ = ["main"]
+
+_SAVED = paths.ROOT / "build" / "upgrade.md"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m generator.upgrade", description=__doc__)
+    parser.add_argument("--dry-run", action="store_true", help="report only; write nothing")
+    options = parser.parse_args(argv)
+    try:
+        return _upgrade(options.dry_run)
+    except (GenerationError, FactsError) as error:
+        print(f"generator.upgrade: {error}", file=sys.stderr)
+        return 2
+
+
+def _upgrade(dry_run: bool) -> int:
+    before = catalog_file.read(paths.CATALOG)
+    routes = read_routes(paths.ROUTES)
+    evidence = read_evidence(paths.EVIDENCE)
+    facts = introspect(allow_version=True)
+    changes = compare(before, facts)
+    decisions: tuple[Decision, ...] = ()
+    try:
+        catalog = plan(facts, routes, evidence, paths.CORE)
+    except Undecided as error:
+        decisions = error.decisions
+    text = report(changes, decisions, lambda name: _suggest(name, facts, routes))
+    earlier = "" if decisions else _earlier(changes.before, changes.after)
+    print(earlier or text)
+    if earlier:
+        print("That is the report of the run that wrote all of it.")
+    elif not dry_run:
+        _SAVED.parent.mkdir(exist_ok=True)
+        _SAVED.write_text(text, encoding="utf-8")
+        print(f"Saved as {_SAVED.relative_to(paths.ROOT)}.")
+    if decisions:
+        print("Nothing was written. Decide what is listed, then run this again.")
+        return 1
+    if not dry_run:
+        print("\n".join(write(catalog)))
+        if changes.before != changes.after:
+            print(
+                f"Set PINNED in generator/facts/pin.py and the version in constraints.txt to {changes.after} once the "
+                "tests pass."
+            )
+    return 0
+
+
+def _earlier(before: str, after: str) -> str:
+    """Return the saved report that led to the torch of today's catalog; it has nothing more to tell by itself."""
+    if before != after or not _SAVED.is_file():
+        return ""
+    text = _SAVED.read_text(encoding="utf-8")
+    title = text.partition("\n")[0]
+    led_here = title.endswith(f" → {after}") and not title.startswith(f"# torch {after} ")
+    return text if led_here else ""
+
+
+def _suggest(name: str, facts: Facts, routes: Routes) -> str:
+    member = next(member for member in facts.members if member.name == name)
+    return suggestion(member, routes.capabilities, routes.scope)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
