@@ -50,7 +50,7 @@ class _Watcher(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and spec.loader is not None:
-            spec.loader = _TellingLoader(spec.loader)
+            spec.loader = _TellingLoader(spec.loader, self)
         return spec
 
     def tell(self, module: ModuleType) -> None:
@@ -67,8 +67,9 @@ _watcher = _Watcher()
 class _TellingLoader(Loader):
     """A loader that is gone from the module once it has told."""
 
-    def __init__(self, loader: Any) -> None:
+    def __init__(self, loader: Any, watcher: _Watcher) -> None:
         self.loader = loader
+        self.watcher = watcher
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.loader, name)
@@ -82,4 +83,4 @@ class _TellingLoader(Loader):
         if module.__spec__ is not None:
             module.__spec__.loader = self.loader
         self.loader.exec_module(module)
-        _watcher.tell(module)
+        self.watcher.tell(module)

@@ -59,6 +59,17 @@ def test_all_who_wait_for_a_module_are_told_once(folder: Path) -> None:
     assert second == [3, 4] and not _watched()
 
 
+def test_who_found_a_module_tells_of_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "hooked_f.py").write_text(
+        "from tdev_core import import_hooks\nimport_hooks._watcher = import_hooks._Watcher()\n"
+    )
+    monkeypatch.setattr(import_hooks, "_watcher", import_hooks._watcher)  # put back afterwards
+    told: list[object] = []
+    when_imported(["hooked_f"], told.append)
+    module = importlib.import_module("hooked_f")
+    assert told == [module]
+
+
 def test_an_import_that_fails_may_succeed_later(folder: Path) -> None:
     told: list[object] = []
     when_imported(["hooked_c"], told.append)
