@@ -150,16 +150,6 @@ SHIMS = (
         factory="tdev_core.compiler.dynamo_shims:call_method",
     ),
     Shim(
-        "torch._dynamo.variables.tensor.TensorVariable",
-        "method_new_tensor",
-        factory="tdev_core.compiler.dynamo_shims:new_tensor",
-    ),
-    Shim(
-        "torch._dynamo.variables.tensor.TensorVariable",
-        "method_type",
-        factory="tdev_core.compiler.dynamo_shims:type_",
-    ),
-    Shim(
         "torch._dynamo.variables.user_defined.UserDefinedClassVariable",
         "call_function",
         factory="tdev_core.compiler.dynamo_shims:call_class",

@@ -14,57 +14,65 @@ from tdev_core.compiler.dynamo_streams import MAKERS, made_in_graph
 from tdev_core.devices import THERE, moves_copy, translate
 from tdev_core.shims.tensortypes import SparseTensorType, TensorType
 
-__all__ = ["call_class", "call_isinstance", "call_method", "new_tensor", "type_", "wrap"]
+__all__ = ["call_class", "call_isinstance", "call_method", "wrap"]
 
 Method = Callable[..., Any]
+_Arguments = tuple[list[Any], dict[str, Any]]
 
 
 def call_method(original: Method) -> Method:
-    """Replace ``TensorVariable.call_method``: a graph's code holds a device by its value.
+    """Replace ``TensorVariable.call_method``, through which every method of a tensor is traced.
 
-    On the CPU backend that does not say that ``x.to(device)`` copies.
+    torch keeps what it does for some of them in functions of their own, in one release found by name and in another in
+    a table: the arguments are changed before.
     """
 
     def call_method(self: Any, tx: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
-        where = args[0] if args else kwargs.get("device")
-        if name == "to" and where is not None and moves_copy() and len(args) < 4:
-            if where.is_python_constant() and where.as_python_constant() is THERE:
-                from torch._dynamo.variables.base import VariableTracker
-
-                kwargs = {**kwargs, "copy": VariableTracker.build(tx, True)}
+        change = _CHANGES.get(name)
+        if change is not None:
+            args, kwargs = change(tx, list(args), dict(kwargs))
         return original(self, tx, name, args, kwargs)
 
     return call_method
 
 
-def new_tensor(original: Method) -> Method:
-    """Replace ``TensorVariable.method_new_tensor``, which calls ``torch.tensor`` with the device it is given."""
-
-    def method_new_tensor(self: Any, tx: Any, *args: Any, **kwargs: Any) -> Any:
-        from torch._dynamo.variables.base import VariableTracker
-
-        device = kwargs.get("device")
-        if device is not None and device.is_python_constant():
-            where = translate(device.as_python_constant())
-            kwargs["device"] = VariableTracker.build(tx, where)
-        return original(self, tx, *args, **kwargs)
-
-    return method_new_tensor
+def _copied(tx: Any, args: list[Any], kwargs: dict[str, Any]) -> _Arguments:
+    """Say that ``x.to(device)`` copies on the CPU backend: a graph's code holds a device by its value, which does not."""
+    where = args[0] if args else kwargs.get("device")
+    if where is not None and moves_copy() and len(args) < 4:
+        if where.is_python_constant() and where.as_python_constant() is THERE:
+            kwargs["copy"] = _constant(tx, True)
+    return args, kwargs
 
 
-def type_(original: Method) -> Method:
-    """Replace ``TensorVariable.method_type``: a graph holds ``torch.cuda.FloatTensor`` by its name."""
+def _translated(tx: Any, args: list[Any], kwargs: dict[str, Any]) -> _Arguments:
+    """Translate the device of ``x.new_tensor``, for which torch calls ``torch.tensor``."""
+    device = kwargs.get("device")
+    if device is not None and device.is_python_constant():
+        kwargs["device"] = _constant(tx, translate(device.as_python_constant()))
+    return args, kwargs
 
-    def method_type(self: Any, tx: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Any:
-        named = getattr(dtype, "value", None)
-        if isinstance(named, TensorType):
-            from torch._dynamo.variables.base import VariableTracker
 
-            name = VariableTracker.build(tx, f"{named.__module__}.{named.__name__}")
-            return self.call_method(tx, "type", [name, *args], kwargs)
-        return original(self, tx, dtype, *args, **kwargs)
+def _named(tx: Any, args: list[Any], kwargs: dict[str, Any]) -> _Arguments:
+    """Name ``torch.cuda.FloatTensor`` in ``x.type``: a graph holds it by its name."""
+    named = getattr(args[0] if args else kwargs.get("dtype"), "value", None)
+    if isinstance(named, TensorType):
+        kwargs.pop("dtype", None)
+        args[:1] = [_constant(tx, f"{named.__module__}.{named.__name__}")]
+    return args, kwargs
 
-    return method_type
+
+_CHANGES: dict[str, Callable[[Any, list[Any], dict[str, Any]], _Arguments]] = {
+    "new_tensor": _translated,
+    "to": _copied,
+    "type": _named,
+}
+
+
+def _constant(tx: Any, value: object) -> Any:
+    from torch._dynamo.variables.base import VariableTracker
+
+    return VariableTracker.build(tx, value)
 
 
 def call_class(original: Method) -> Method:
@@ -75,9 +83,7 @@ def call_class(original: Method) -> Method:
         if self.value in MAKERS:
             return made_in_graph(tx, self.value, list(args), kwargs)[1]
         if isinstance(self.value, TensorType):
-            from torch._dynamo.variables.base import VariableTracker
-
-            make = VariableTracker.build(tx, type(self.value).__call__)
+            make = _constant(tx, type(self.value).__call__)
             return tx.inline_user_function_return(make, [self, *args], kwargs)
         return original(self, tx, args, kwargs)
 
@@ -89,7 +95,6 @@ def call_isinstance(original: Method) -> Method:
 
     def call_isinstance(self: Any, tx: Any, arg: Any, kinds: Any) -> Any:
         from torch._dynamo.variables import TensorVariable
-        from torch._dynamo.variables.base import VariableTracker
 
         if not isinstance(arg, TensorVariable):
             return original(self, tx, arg, kinds)
@@ -98,7 +103,7 @@ def call_isinstance(original: Method) -> Method:
         if not any(isinstance(kind, (TensorType, SparseTensorType)) for kind in wanted):
             return original(self, tx, arg, kinds)
         example = arg.as_proxy().node.meta["example_value"]
-        return VariableTracker.build(tx, isinstance(example, wanted))
+        return _constant(tx, isinstance(example, wanted))
 
     return call_isinstance
 

@@ -226,7 +226,7 @@ BROKEN = {
         "torch._dynamo (devices)", ("sim",),
     ),
     "streams of the compiler": Broken("import torch._dynamo.variables.streams as m; del m.StreamVariable.call_method", ""),
-    "tensors of the compiler": Broken("import torch._dynamo.variables.tensor as m; del m.TensorVariable.method_new_tensor", ""),
+    "builtins of the compiler": Broken("import torch._dynamo.variables.builtin as m; del m.BuiltinVariable.call_isinstance", ""),
     "code of graph modules": Broken(
         "import torch.fx.graph_module as g; code_only = g._CodeOnlyModule; del g._CodeOnlyModule",
         "torch.fx._symbolic_trace.Tracer.trace", after="g._CodeOnlyModule = code_only",
