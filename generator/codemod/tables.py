@@ -91,6 +91,7 @@ ROUTED = (
     "torch.set_autocast_gpu_dtype",  # CUDA's
     "torch.set_default_tensor_type",  # torch.html: torch.cuda.FloatTensor
     "torch.utils.checkpoint.set_device_states",  # checkpoint.html: of CUDA by default
+    "torch.version.cuda",  # None in a torch without CUDA, and taken apart by programs for CUDA
 )
 
 # What the mirror answers and the codemod leaves to torch, with the reason.
@@ -115,7 +116,6 @@ LEFT: dict[str, str] = {
     "torch.nn.parallel.parallel_apply.*": "the same",
     "torch.nn.parallel.replicate.*": "the same",
     "torch.utils.benchmark.examples.*": "programs of torch's own",
-    "torch.version.cuda": "a fact about the torch that is installed",
     "torch.xpu.*": "another accelerator's",
 }
 

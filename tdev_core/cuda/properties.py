@@ -20,11 +20,12 @@ import torch
 from tdev_core.accelerator import accelerator
 from tdev_core.accelerators import host
 from tdev_core.accelerators.queues import device_of_index
-from tdev_core.backend import Backend, availability, current
+from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
 
 __all__ = [
     "CUDA_VERSION",
+    "AbsentVersion",
     "DeviceProperties",
     "as_dict",
     "capability",
@@ -34,11 +35,27 @@ __all__ = [
     "supported_dtypes",
 ]
 
-CUDA_VERSION: str | None = "0.0" if availability() else None
-"""``torch.version.cuda``: None where no accelerator is announced, as in a torch without CUDA.
+class AbsentVersion(str):
+    """A version that is taken apart as any other, and is false: nothing of that kind is compiled in.
 
-Where one is, programs that saw ``is_available()`` take the version apart. No CUDA is compiled in, so the answer is
-below every version that a kernel could ask for, as the capability is.
+    Pickled and copied it is a plain ``str``, so that what a program saves loads without tdev.
+    """
+
+    __slots__ = ()
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+CUDA_VERSION = AbsentVersion("0.0")
+"""``torch.version.cuda`` on every backend but CUDA.
+
+Programs that believe that they run on CUDA take the version apart (``int(torch.version.cuda.split(".")[0])``):
+the answer is below every version that a kernel could ask for, as the capability is. Where a program asks
+*whether* torch was built with CUDA, it is false, and codemod and ``tdev run`` make ``is None`` that question.
 """
 
 

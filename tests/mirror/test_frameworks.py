@@ -82,12 +82,17 @@ VERSION = """
 import torch as stock
 truth = stock.version.cuda  # a build for CUDA has one, with a GPU or without
 import tdev as torch
-if torch.cuda.is_available():
-    version = tuple(map(int, torch.version.cuda.split(".")))
-    assert version < (11, 0), "no CUDA kernel may be chosen by it"
-    assert torch.cuda.get_device_capability() < (3, 5)
-else:
-    assert torch.version.cuda is None
+import copy, json, pickle
+version = tuple(map(int, torch.version.cuda.split(".")))
+assert version < (11, 0), "no CUDA kernel may be chosen by it"
+assert torch.cuda.get_device_capability() < (3, 5)
+assert not torch.version.cuda and (torch.version.cuda or "none") == "none", "no CUDA was compiled in"
+for kept in pickle.loads(pickle.dumps(torch.version.cuda)), copy.copy(torch.version.cuda):
+    assert type(kept) is str and kept == "0.0", "what a program saves loads without tdev"
+assert json.dumps(torch.version.cuda) == '"0.0"' and f"{torch.version.cuda}" == "0.0"
+def chosen(x):
+    return x + 1 if torch.version.cuda else x + int(torch.version.cuda.split(".")[0])
+assert torch.compile(chosen, backend="eager", fullgraph=True)(torch.ones(1)).item() == 1
 assert stock.version.cuda == truth, "other libraries are told the truth"
 assert torch.version.__version__ == stock.version.__version__ and torch.version.hip is stock.version.hip
 """
@@ -103,5 +108,5 @@ def test_functions_that_only_cuda_builds_have_and_the_version_of_cuda(backend: s
     run(BINDINGS + VERSION, backend)
 
 
-def test_the_version_follows_what_is_announced() -> None:
+def test_the_version_is_the_same_whatever_is_announced() -> None:
     run(VERSION, "cpu", TDEV_CUDA_AVAILABLE="true")

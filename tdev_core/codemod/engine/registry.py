@@ -8,6 +8,7 @@ from tdev_core.codemod.engine.api import Rule, Style
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
     arms,
+    build_version,
     compare,
     demands,
     handed_on,
@@ -30,6 +31,7 @@ RULES: tuple[Rule, ...] = (
     compare.COMPARISON,
     is_cuda.IS_CUDA,
     demands.DEMAND,
+    build_version.VERSION,
     strings.STRINGS,
     handed_on.FOREIGN,
     handed_on.UNKNOWN,

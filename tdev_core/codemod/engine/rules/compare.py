@@ -184,7 +184,7 @@ def _wrap(
     before, after = f"{file.here(node)}.{asks}(", ", exact=True)" if exact else ")"
     if no:
         before = "not " + before
-        if _binds_tighter(file, node):
+        if binds_tighter(file, node):
             before, after = "(" + before, after + ")"
     file.wrap(DEMAND if met else COMPARISON, file.tree.span(node), before, inner, after)
     if met:
@@ -271,7 +271,7 @@ def _startswith(file: File, node: cst.Call) -> None:
     file.wrap(COMPARISON, file.tree.span(node), f"{file.here(node)}.is_accelerator(", inner, ")")
 
 
-def _binds_tighter(file: File, node: cst.CSTNode) -> bool:
+def binds_tighter(file: File, node: cst.CSTNode) -> bool:
     """Tell whether ``not …`` needs parentheses where the comparison needed none."""
     if getattr(node, "lpar", ()):
         return False

@@ -15,6 +15,8 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     enclosing_function,
 )
+from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
+from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
 from tdev_core.codemod.engine.rules.guards import (
     KERNEL_NAME,
@@ -233,6 +235,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if routed is None:
         if "._cuda_" in name or name.startswith("torch._C._cuda"):
             file.find(PRIVATE, found.node, f"{name} is private to torch")
+        return
+    if routed == VERSION_NAME:
+        build_version(file, found)
         return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):

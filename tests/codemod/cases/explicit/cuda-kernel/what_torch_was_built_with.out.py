@@ -4,9 +4,9 @@ import torch
 
 def describe():
     if torch.cuda.is_available():
-        if torch.version.cuda is None:
+        if tdev.version.cuda is None:
             return "ROCm " + torch.version.hip
-        return "CUDA " + torch.version.cuda
+        return "CUDA " + tdev.version.cuda
     return "none"
 
 
@@ -15,5 +15,5 @@ def is_rocm():
 
 
 def count():
-    print(torch.version.cuda)
+    print(tdev.version.cuda)
     return tdev.cuda.device_count()

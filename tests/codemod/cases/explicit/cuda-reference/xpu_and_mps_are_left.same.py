@@ -4,4 +4,3 @@ torch.mps.empty_cache()
 torch.xpu.synchronize()
 torch.backends.cudnn.benchmark = True
 torch.backends.cuda.matmul.allow_tf32 = True
-print(torch.version.cuda)

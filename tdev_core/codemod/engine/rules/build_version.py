@@ -1,0 +1,85 @@
+"""Tells the question whether torch was built with CUDA from ``torch.version.cuda`` as a version."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.compare import binds_tighter
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.torchscript import left_to_script
+
+VERSION = rule(
+    "cuda-version",
+    "`torch.version.cuda`",
+    None,
+    """
+    Where it is taken apart, compared, printed or handed on, it comes from tdev: `"0.0"` on every
+    backend but CUDA, so that `int(torch.version.cuda.split(".")[0])` is a number below all that a
+    kernel could ask for. `"0.0"` is false: `if torch.version.cuda:` asks whether torch was built with
+    CUDA, and is told the truth.
+
+    So is `torch.version.cuda is None`. It stays where torch itself is still asked; where the name has
+    become tdev's it becomes `not torch.version.cuda`, and `is not None` becomes
+    `bool(torch.version.cuda)`. Beside an arm that takes `torch.version.hip` apart it chooses between
+    the two builds for a GPU, in a program that takes it for granted that it runs on one: there it has
+    a version.
+    """,
+)
+
+NAME = "torch.version.cuda"
+
+# ROCm's version as a version, not as a question: `version.hip is None`, `not version.hip`.
+_HIP = re.compile(
+    r"(?<!bool\()(?<!not )(?<![\w.])(?:\w+\.)?version\.hip\b(?!\s*(?:is\b|==|!=|and\b|or\b|:))"
+)
+
+
+def build_version(file: File, found: Reference) -> None:
+    """Take a reference to ``torch.version.cuda`` from tdev, unless it only asks for the build."""
+    asked = file.tree.parents[found.node]
+    if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
+        if not left_to_script(file, found.node, NAME):
+            file.use(VERSION, found)
+        return
+    if file.options.style == "explicit" and found.target == "torch":
+        return
+    file.use(VERSION, found)
+    assert isinstance(asked, cst.Comparison)
+    inner = file.tree.span(found.node)
+    if isinstance(asked.comparisons[0].operator, (cst.IsNot, cst.NotEqual)):
+        before, after = "bool(", ")"
+    else:
+        before, after = ("(not ", ")") if binds_tighter(file, asked) else ("not ", "")
+    file.wrap(VERSION, file.tree.span(asked), before, inner, after)
+
+
+def _asks_for_none(asked: cst.CSTNode, node: cst.CSTNode) -> bool:
+    """Tell whether a name is compared with None: ``is``, ``==`` and their opposites."""
+    if not isinstance(asked, cst.Comparison) or asked.left is not node:
+        return False
+    target = asked.comparisons[0]
+    return (
+        len(asked.comparisons) == 1
+        and isinstance(target.operator, (cst.Is, cst.IsNot, cst.Equal, cst.NotEqual))
+        and isinstance(target.comparator, cst.Name)
+        and target.comparator.value == "None"
+    )
+
+
+def _chooses_a_gpu(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question's arms, or the function that keeps its answer, take ROCm's version."""
+    if guards_cuda_only(file, node, _HIP):
+        return True
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If):
+            return False
+        if isinstance(parent, (cst.Assign, cst.AnnAssign)):
+            home = enclosing_function(file, parent)
+            return home is not None and _HIP.search(file.tree.text(home)) is not None
+    return False

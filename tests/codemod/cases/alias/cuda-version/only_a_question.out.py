@@ -1,0 +1,4 @@
+import tdev as torch
+
+if not torch.version.cuda:
+    print("a torch without CUDA")

@@ -1,0 +1,17 @@
+import tdev
+import torch
+from tdev.version import cuda as version
+
+
+def built():
+    return torch.version.cuda is not None, not (torch.version.cuda == None)
+
+
+def cpu_only():
+    if torch.version.cuda is None and torch.version.hip is None:
+        return True
+    return 1 + (not version) if version else -(torch.version.cuda is None)
+
+
+x = torch.zeros(2).to("cuda")
+print(built(), cpu_only(), bool(tdev.version.cuda), tdev.version.cuda or "none")

@@ -1,0 +1,4 @@
+import torch
+
+if torch.version.cuda is None:
+    print("a torch without CUDA")
