@@ -493,6 +493,21 @@ SHIMS = (
         factory="tdev_core.shims.libraries:library_impl",
     ),
     Shim(
+        "torch.nn.attention.bias.CausalBias",
+        "_lower_right",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
+        "torch.nn.attention.bias.CausalBias",
+        "_upper_left",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
+        "torch.nn.attention.experimental._paged_attention.PagedAttention",
+        "__init__",
+        factory="tdev_core.shims.generic:by_signature",
+    ),
+    Shim(
         "torch.nn.attention.flex_attention.BlockMask",
         "to",
         devices=(("device", 0),),

@@ -57,11 +57,25 @@ def translating(
 
 
 def by_signature(original: Callable[..., Any]) -> Callable[..., Any]:
-    """``original``, a constructor, with its parameter ``device`` translated wherever it stands."""
+    """``original``, a method, with its parameter ``device`` translated wherever it stands.
+
+    So is a default that names CUDA, where a call leaves the device out.
+    """
     parameters = list(inspect.signature(original).parameters.values())[1:]  # without self
     devices = tuple(
         (parameter.name, None if parameter.kind is parameter.KEYWORD_ONLY else position)
         for position, parameter in enumerate(parameters)
         if parameter.name == "device"
     )
-    return translating(original, devices)
+    translated = translating(original, devices)
+    default = inspect.signature(original).parameters["device"].default
+    if not isinstance(default, str):
+        return translated
+    ((name, position),) = devices
+
+    def filled(*args: Any, **kwargs: Any) -> Any:
+        if name not in kwargs and (position is None or len(args) <= position + 1):
+            kwargs[name] = default
+        return translated(*args, **kwargs)
+
+    return filled
