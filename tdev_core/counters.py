@@ -7,10 +7,14 @@ wrappers. Fallbacks are always noted, since each is slow anyway.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
+
+from torch.compiler import is_compiling
 
 from tdev_core import settings
 from tdev_core.errors import uncounted
@@ -27,6 +31,7 @@ fallbacks: Counter[str] = Counter()
 """Operations that left the accelerator for the CPU, by operator."""
 
 _counting = threading.Lock()
+_answering = threading.local()
 
 
 @functools.lru_cache(maxsize=1)
@@ -36,17 +41,34 @@ def enabled() -> bool:
 
 
 def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """``function`` with its calls counted under ``name``."""
+    """``function`` with its calls counted under ``name``.
+
+    What torch or tdev calls while it answers a call that is counted (``Tensor.to`` for ``Module.cuda``) is
+    no call of the program's. What a compiled graph holds is counted nowhere: no Python runs there.
+    """
 
     @functools.wraps(function)
     def counting(*args: Any, **kwargs: Any) -> Any:
-        with _counting:
-            calls[name] += 1
-        answer = function(*args, **kwargs)
+        if is_compiling():
+            return function(*args, **kwargs)
+        nested = getattr(_answering, "nested", False)
+        if not (nested and _is_torchs(sys._getframe(1))):
+            with _counting:
+                calls[name] += 1
+        _answering.nested = True
+        try:
+            answer = function(*args, **kwargs)
+        finally:
+            _answering.nested = nested
         answered.add(name)
         return answer
 
     return uncounted(counting)
+
+
+def _is_torchs(frame: FrameType) -> bool:
+    """Tell whether a frame is of torch's code or tdev's."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "tdev", "tdev_core")
 
 
 def note_fallback(name: str) -> None:

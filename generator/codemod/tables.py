@@ -38,6 +38,7 @@ ROUTED = (
     "torch.amp.autocast_mode.custom_fwd",
     "torch.autograd.profiler.emit_nvtx",  # autograd.html: annotates for NVIDIA's profiler
     "torch.backends.cuda.cufft_plan_cache",  # backends.html: of a CUDA device
+    "torch.backends.cuda.is_built",  # backends.html: what is_available() implies
     "torch.backends.cuda.preferred_blas_library",  # backends.html: chooses among CUDA's
     "torch.backends.cuda.preferred_linalg_library",
     "torch.backends.cuda.sdp_kernel",  # backends.html: chooses among CUDA's

@@ -19,6 +19,7 @@ __all__ = [
     "device_count",
     "device_of",
     "is_available",
+    "is_built",
     "set_device",
 ]
 
@@ -33,6 +34,11 @@ def is_available() -> bool:
         global denied
         denied = True
     return answer
+
+
+def is_built() -> bool:
+    """Tell whether torch can use what is called CUDA: built for it, or :func:`is_available` by the backend."""
+    return torch.backends.cuda.is_built() or availability()
 
 
 def _devices() -> int:

@@ -35,6 +35,7 @@ __all__ = [
     "supported_dtypes",
 ]
 
+
 class AbsentVersion(str):
     """A version that is taken apart as any other, and is false: nothing of that kind is compiled in.
 

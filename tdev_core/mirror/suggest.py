@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from types import ModuleType
 
+from tdev_core.errors import ConfigError
+
 __all__ = ["NoSuchName", "similar", "suggestion"]
 
 _ENOUGH = 0.6
@@ -39,8 +41,20 @@ def suggestion(name: str, names: Iterable[str]) -> str:
     return f". Did you mean {' or '.join(repr(candidate) for candidate in found)}?"
 
 
+def _dropped(dotted: str) -> str:
+    """Return why torch no longer has a name, and what answers instead, or nothing where it never had it."""
+    from tdev_core.mirror import matrix  # a table of a megabyte, which most processes never read
+
+    try:
+        rows = matrix.load().rows
+    except ConfigError:
+        return ""
+    notes = (row.note for row in rows if row.name == dotted)
+    return next((f": {note}" for note in notes if note.startswith("torch no longer has it")), "")
+
+
 class NoSuchName(AttributeError):
-    """A module's missing attribute, with the names that may have been meant.
+    """A module's missing attribute, with what became of it, or the names that may have been meant.
 
     They are looked for when somebody reads the message: programs probe with ``hasattr``, and a search
     through all of torch for each probe would cost them.
@@ -52,4 +66,7 @@ class NoSuchName(AttributeError):
         )
 
     def __str__(self) -> str:
-        return f"{self.args[0]}{suggestion(str(self.name), dir(self.obj))}"
+        module, name = self.obj, str(self.name)
+        assert isinstance(module, ModuleType)
+        why = _dropped(f"{module.__name__}.{name}")
+        return f"{self.args[0]}{why or suggestion(name, dir(module))}"

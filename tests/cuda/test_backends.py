@@ -353,6 +353,21 @@ def test_notebook_names_that_are_wrong(name: str) -> None:
     assert all(f"'{right}'" in message for right in WRONG[name])
 
 
+def test_a_name_that_torch_has_dropped_says_what_answers_now() -> None:
+    with pytest.raises(AttributeError, match="torch no longer has it.*torch.export.export answers"):
+        tdev.export.export_for_training  # noqa: B018  # read for its error
+    assert not hasattr(tdev.mtia, "classproperty")
+    assert "torch.cuda.classproperty answers" in str(NoSuchName(torch.mtia, "classproperty"))
+
+
+def test_what_is_available_is_built() -> None:
+    """torch's own answers keep to it, and the backend that is announced does."""
+    assert tdev.backends.cuda.is_built() is (
+        tdev.cuda.is_available() or torch.backends.cuda.is_built()
+    )
+    assert tdev.backends.cuda.is_built() or not tdev.cuda.is_available()
+
+
 @pytest.mark.parametrize("name", WRONG)
 def test_the_right_name_comes_first(name: str) -> None:
     assert similar(name, dir(torch.backends.cuda))[: len(WRONG[name])] == WRONG[name]

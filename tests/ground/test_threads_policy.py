@@ -36,6 +36,7 @@ THREADS_OWN = {
     "accelerators.privateuse.torch_api._backward_ready": "whether the thread runs backward passes itself",
     "accelerators.sim.memory._current": "the thread's current device",
     "accelerators.streams._local": "the thread's current streams",
+    "counters._answering": "whether the thread answers a call that is counted",
     "cuda.amp._switched": "what the thread's autocast was before it was switched on",
     "cuda.nvtx._local": "the thread's open ranges",
     "shims.moved._default": "whether the thread's default device is the accelerator's",

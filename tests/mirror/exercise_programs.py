@@ -314,6 +314,9 @@ assert called == [1] and torch.cuda._is_in_bad_fork() is False
     "torch.cuda._exchange_device torch.cuda._maybe_exchange_device": """
 assert torch.cuda._exchange_device(0) == torch.cuda._maybe_exchange_device(-1) == 0
 """,
+    "torch.backends.cuda.is_built": """
+assert torch.backends.cuda.is_built() is torch.cuda.is_available()
+""",
     "torch.version.cuda": """
 assert torch.version.cuda == "0.0" and not torch.version.cuda
 """,

@@ -110,3 +110,46 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
         PROGRAM, TDEV_REPORT="1", TDEV_REPORT_DIR=str(tmp_path / "no"), TDEV_BACKEND="cpu"
     )
     assert "could not be written" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_call_counts_once_whatever_answers_it(tmp_path: Path) -> None:
+    """What torch or tdev calls on the way is no call; what the program calls in its own code is one."""
+    code = """
+import tdev as torch
+from tdev_core import counters
+
+def counts(call):
+    counters.calls.clear()
+    call()
+    return dict(counters.calls)
+
+x, model, batches = torch.ones(2), torch.nn.Linear(2, 2), torch.ones(2, 2)
+assert counts(lambda: x.cuda()) == {"torch.Tensor.cuda": 1}
+assert counts(lambda: model.cuda()) == {"torch.nn.modules.module.Module.cuda": 1}
+assert counts(lambda: model.to("cuda")) == {"torch.nn.modules.module.Module.to": 1}
+assert counts(lambda: x.type("torch.cuda.FloatTensor")) == {"torch.Tensor.type": 1}
+assert counts(lambda: x.untyped_storage().cuda()) == {"torch.storage._StorageBase.cuda": 1}
+
+class Moves(torch.nn.Module):
+    def forward(self, x):
+        return x.to("cuda") * 2
+
+wrapped = torch.nn.DataParallel(Moves())
+found = counts(lambda: wrapped(x))
+assert found["torch.Tensor.to"] == 1, found  # the program's own, inside torch's call
+"""
+    for backend in ("cpu", "sim"):
+        python(code, TDEV_REPORT="1", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND=backend)
+
+
+def test_counting_breaks_no_graph() -> None:
+    code = """
+import tdev as torch
+
+def moved(x):
+    return x.cuda() + torch.zeros(2, device="cuda").to("cuda")
+
+compiled = torch.compile(moved, fullgraph=True, backend="eager")
+assert compiled(torch.ones(2)).tolist() == [1, 1]
+"""
+    python(code, TDEV_REPORT="1", TDEV_BACKEND="sim")

@@ -108,6 +108,82 @@ def test_signatures_of_classes_agree_where_torch_has_one() -> None:
     assert different == []
 
 
+def _parameters(value: Any) -> list[tuple[str, Any, str]] | None:
+    """Name, kind and default of each parameter; None where there is no signature to be had."""
+    signature = outcome(inspect.signature, value)
+    if not isinstance(signature, inspect.Signature):
+        return None
+    return [(p.name, p.kind, repr(p.default)) for p in signature.parameters.values()]
+
+
+def _takes_what_torch_takes(theirs: Any, ours: Any) -> bool:
+    """Whether ours has torch's parameters first, in order, and can do without any further one.
+
+    What torch takes by position alone ours may take by name as well.
+    """
+    wanted, found = _parameters(theirs), _parameters(ours)
+    if wanted is None or found is None:
+        return True
+    rest = found[len(wanted) :]
+    by_position, by_name = (
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    )
+    return (
+        len(found) >= len(wanted)
+        and all(
+            ours[:2] == theirs[:2] or (theirs[1], ours[1]) == (by_position, by_name)
+            for theirs, ours in zip(wanted, found, strict=False)
+        )
+        and all(default != repr(inspect.Parameter.empty) for _, _, default in rest)
+    )
+
+
+# One class is `Event` (`MemPool`, `CUDAGraph`) of every accelerator: CUDA's, which takes more.
+TAKES_MORE = {
+    "torch.accelerator.device_index",  # torch.cuda.device, whose argument has a name
+    "torch.mps.Event",
+    "torch.mps.Event.record",
+    "torch.mps.Event.wait",
+    "torch.mps.event.Event",
+    "torch.mps.event.Event.record",
+    "torch.mps.event.Event.wait",
+    "torch.mtia.MTIAGraph.capture_begin",
+    "torch.mtia.mtia_graph.MTIAGraph.capture_begin",
+    "torch.xpu.Event",
+    "torch.xpu.MemPool",
+    "torch.xpu.MemPool.snapshot",
+    "torch.xpu.XPUGraph.capture_begin",
+    "torch.xpu.graphs.XPUGraph.capture_begin",
+    "torch.xpu.memory.MemPool",
+    "torch.xpu.memory.MemPool.snapshot",
+    "torch.xpu.streams.Event",
+}
+
+
+def test_whatever_torch_takes_is_taken() -> None:
+    """Every function, class and public method: the same parameters, and where one class has several names, more."""
+    checked, differ, refused = 0, set(), []
+    for path, theirs, ours in wrapped():
+        pairs = [(path, theirs, ours)]
+        if isinstance(theirs, type) and isinstance(ours, type):
+            names = (name for name in dir(theirs) if name[0] != "_" and hasattr(ours, name))
+            pairs += [(f"{path}.{n}", getattr(theirs, n), getattr(ours, n)) for n in names]
+        for name, one, other in pairs:
+            if not callable(one) or one is other:
+                continue
+            checked += 1
+            if not _takes_what_torch_takes(one, other):
+                refused.append(name)
+            elif (
+                None not in (mine := [_parameters(one), _parameters(other)]) and mine[0] != mine[1]
+            ):
+                differ.add(name)
+    assert checked > 600
+    assert refused == []
+    assert differ == TAKES_MORE
+
+
 @pytest.mark.parametrize("attribute", ["__doc__", "__name__"])
 def test_docstrings_and_names_agree(attribute: str) -> None:
     def look(value: Any) -> object:

@@ -115,6 +115,10 @@ class AcceleratorGraph(CUDAGraph):
         """Start recording, with the pool and the mode given at creation."""
         super().capture_begin(self.graph_pool, self.capture_error_mode)
 
+    def debug_dump(self, path: str) -> None:  # CUDAGraph calls it `debug_path`
+        """Write the captured operators to ``path``, as :meth:`CUDAGraph.debug_dump` does."""
+        super().debug_dump(path)
+
     def __enter__(self) -> None:
         streams.synchronize()
         self.capture_begin()

@@ -12,6 +12,7 @@ from typing import Any
 from tdev_core.attention import sdpa as _sdpa
 from tdev_core.backend import Backend as _Backend
 from tdev_core.cuda import backends as _backends
+from tdev_core.cuda import device_selection as _device_selection
 from tdev_core.cuda import fft_plans as _fft_plans
 from tdev_core.mirror import adoption as _adoption
 
@@ -48,6 +49,14 @@ def cublaslt_workspace_size(size: None | int = None) -> int:
     Query or set the cuBLASLt workspace size in bytes.
     """
     return _backends.cublaslt_workspace_size(size)
+
+
+def is_built() -> Any:
+    """Mirror of ``torch.backends.cuda.is_built``.
+
+    Return whether PyTorch is built with CUDA support.
+    """
+    return _device_selection.is_built()
 
 
 def preferred_blas_library(backend: Any = None) -> Any:
@@ -90,6 +99,7 @@ _adoption.adopt(
         "cublas_workspace_size",
         "cublaslt_workspace_size",
         "cufft_plan_cache",
+        "is_built",
         "preferred_blas_library",
         "preferred_linalg_library",
         "sdp_kernel",

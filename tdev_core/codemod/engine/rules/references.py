@@ -99,6 +99,7 @@ PRIVATE = rule(
 
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
+_ASKED = (*AVAILABILITY, "torch.backends.cuda.is_built")
 
 
 def references(file: File) -> None:
@@ -107,7 +108,7 @@ def references(file: File) -> None:
     chosen = chooses_between_backends(file, found)
     for reference in found:
         # Half of a condition is never rewritten.
-        if reference.name in AVAILABILITY or not beside_a_kept_question(file, reference.node):
+        if reference.name in _ASKED or not beside_a_kept_question(file, reference.node):
             _one(file, reference, chosen)
 
 
@@ -131,7 +132,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
 
     With one of them, all that its function asks.
     """
-    asked = [f for f in found if f.name in AVAILABILITY]
+    asked = [f for f in found if f.name in _ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
         f.node: f"{f.name} chooses between backends; left as it is" for f in beside
@@ -243,7 +244,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
         return
-    if name in AVAILABILITY:
+    if name in _ASKED:
         if found.node in chosen:
             file.find(ARMS, found.node, chosen[found.node])
             return

@@ -1,0 +1,18 @@
+import torch
+
+if not torch.backends.cuda.is_built():
+    raise SystemExit("this torch has no CUDA")
+
+device = "cuda" if torch.backends.cuda.is_built() else "cpu"
+
+
+def choose():
+    if torch.backends.cuda.is_built():
+        return "cuda"
+    elif torch.backends.mps.is_built():
+        return "mps"
+    return "cpu"
+
+
+x = torch.ones(2)
+print(float(x.sum()))
