@@ -179,7 +179,7 @@ def _execute(found: mainmodule.Main) -> int:
         if sys.gettrace() is not None:
             raise  # a debugger wants to see it itself
         failing.show(error)
-        failing.hint()
+        failing.hint(error)
         return 1
     except SystemExit as error:
         if error.code not in (None, 0, 2):  # 2: a command line that means nothing

@@ -21,8 +21,18 @@ def show(error: BaseException) -> None:
     sys.excepthook(type(error), error.with_traceback(trace), trace)
 
 
-def hint() -> None:
-    """Say, after a program that ended badly, which setting answers the ``is_available()`` that was false to it."""
+def hint(error: BaseException | None = None) -> None:
+    """Say, after a program that ended badly, what would have answered.
+
+    The setting, for an ``is_available()`` that was false to it; another dtype, where ``error`` says that the CPU lacks
+    a kernel that CUDA has.
+    """
+    backend = sys.modules.get("tdev_core.backend")
+    if error is not None and backend is not None and backend.current() is backend.Backend.CPU:
+        from tdev_core.accelerators.cpu import lacking
+
+        if advised := lacking.advice(error):
+            print(f"tdev run: {advised}.", file=sys.stderr)
     selection = sys.modules.get("tdev_core.cuda.device_selection")
     if selection is None or not selection.denied:
         return

@@ -170,3 +170,20 @@ def test_a_program_that_dies_after_a_false_answer_is_told_which_setting_gives_an
     assert ("TDEV_CUDA_AVAILABLE=true answers True" in done.stderr) is told, done.stderr
     done = forkserver.python(*run, cwd=tmp_path, env={**environment, "TDEV_CUDA_AVAILABLE": "true"})
     assert "answers True" not in done.stderr
+
+
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_a_kernel_that_the_cpu_lacks_is_told_with_the_dtype_that_answers(
+    tmp_path: Path, environment: dict[str, str], backend: str
+) -> None:
+    (tmp_path / "train.py").write_text(
+        "import torch\n\nprint(torch.tensor([True], device='cuda').abs().item())\n"
+    )
+    settings = {**environment, "TDEV_BACKEND": backend}
+    done = forkserver.python(*RUN, "train.py", cwd=tmp_path, env=settings)
+    told = "tdev run: CUDA has a kernel for abs_cpu of Bool, the CPU has none: compute it in uint8"
+    if backend == "cpu":
+        assert done.returncode == 1 and "not implemented for 'Bool'" in done.stderr
+        assert told in done.stderr, done.stderr
+    else:
+        assert done.stdout == "True\n" and told not in done.stderr

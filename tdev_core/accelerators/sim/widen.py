@@ -63,6 +63,8 @@ def retry(
     def up(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.dtype in rules:
             return value.to(rules[value.dtype])
+        if isinstance(value, torch.dtype):  # `prod(x, 0, dtype=torch.complex32)`
+            return rules.get(value, value)
         return value
 
     def down(value: Any) -> Any:
@@ -85,4 +87,5 @@ def retry(
 
 
 def _has(args: list[Any], kwargs: dict[str, Any], dtype: torch.dtype) -> bool:
-    return any(isinstance(x, torch.Tensor) and x.dtype is dtype for x in (*args, *kwargs.values()))
+    given = (*args, *kwargs.values())
+    return any(x is dtype or isinstance(x, torch.Tensor) and x.dtype is dtype for x in given)

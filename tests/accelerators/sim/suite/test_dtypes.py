@@ -19,6 +19,11 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], Any], torch.dtype, torch.dtype]]
     ),
     "histc": (lambda x: torch.histc(x, 4), torch.int64, torch.float64),
     "avg_pool3d": (lambda x: F.avg_pool3d(x.view(1, 1, 2, 2, 2), 2), torch.float16, torch.float32),
+    "prod dtype": (
+        lambda x: torch.prod(x.view(2, 4), 0, dtype=x.dtype),
+        torch.complex32,
+        torch.complex64,
+    ),
     "exp": (lambda x: torch.exp(x), torch.complex32, torch.complex64),
 }
 
