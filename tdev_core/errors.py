@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any, NoReturn, TypeVar
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "no_memory",
     "outside",
     "uncounted",
+    "warn",
     "warn_once",
 ]
 
@@ -85,6 +86,11 @@ def warn_once(
     _warned.add(mark)
 
 
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn at the program's line, each time: what torch says there on other devices."""
+    warnings.warn(message, category, stacklevel=_level(1) + 1)
+
+
 def uncounted(function: F) -> F:
     """``function``, a wrapper that only watches, whose frame no ``stacklevel`` of ours counts."""
     code: CodeType = function.__code__
@@ -106,14 +112,30 @@ def _is_ours(module: str) -> bool:
 
 
 def _level(stacklevel: int) -> int:
-    """``stacklevel`` as the interpreter counts, from the caller; the outermost frame at most."""
+    """``stacklevel`` as the interpreter counts, from the caller; the outermost frame at most.
+
+    Where that is no line of the program's, but torch's code, ours or the import system's, the next line that is.
+    """
     frame, level = sys._getframe(1), 0
     while frame.f_back is not None:
         frame, level = frame.f_back, level + 1
         stacklevel -= frame.f_code not in _uncounted
         if not stacklevel:
             break
+    asked = level
+    while _is_between(frame):
+        if frame.f_back is None:
+            return asked  # a thread of torch's, an import by the interpreter
+        frame, level = frame.f_back, level + 1
     return level
+
+
+def _is_between(frame: FrameType) -> bool:
+    """Tell whether a frame stands between a program and what warns it."""
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    return module in ("torch", "tdev", "tdev_core", "contextlib") or frame.f_code.co_filename.startswith(
+        "<frozen importlib"
+    )
 
 
 def exit_with(error: TdevError) -> NoReturn:

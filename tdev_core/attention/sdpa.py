@@ -19,7 +19,7 @@ from torch.nn.attention import activate_flash_attention_impl as _activate
 from torch.nn.attention import sdpa_kernel as _sdpa_kernel
 
 from tdev_core.backend import Backend, current
-from tdev_core.errors import DeviceWarning, warn_once
+from tdev_core.errors import DeviceWarning, warn, warn_once
 
 __all__ = ["activate_flash_attention_impl", "sdp_kernel", "sdpa_kernel", "with_last_resort"]
 
@@ -77,12 +77,9 @@ def sdp_kernel(
     enable_cudnn: bool = True,
 ) -> Any:
     """Return the older form of :func:`sdpa_kernel`, with one flag for each kernel; deprecated in torch."""
-    import warnings
-
-    warnings.warn(
+    warn(
         "torch.backends.cuda.sdp_kernel() is deprecated in torch. Use torch.nn.attention.sdpa_kernel()",
         FutureWarning,
-        stacklevel=3,
     )
     wishes = {
         SDPBackend.FLASH_ATTENTION: enable_flash,

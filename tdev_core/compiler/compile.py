@@ -91,6 +91,8 @@ def for_host(options: dict[str, Any]) -> dict[str, Any]:
     named = options.get("backend")
     if options.get("disable") or (named is not None and not isinstance(named, str)):
         return options
+    if os.environ.get("TORCHDYNAMO_DISABLE") == "1":
+        return options  # torch hands the function back as it is, whatever the backend
     name = named if named is not None else _default()
     replacement, why = _instead_of(name)
     if replacement is None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import pytest
 
+from tdev_core import errors
 from tdev_core.backend import unsupported
 from tdev_core.errors import (
     ConfigError,
     FallbackWarning,
     UnsupportedError,
     exit_with,
+    warn,
     warn_once,
 )
 
@@ -26,6 +29,26 @@ def test_a_call_site_warns_once() -> None:
         library()
     assert len(caught) == 2
     assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("module", ["torch.nn.modules.linear", "tdev_core.cuda.amp", "tdev.cuda"])
+def test_what_stands_between_is_no_call_site(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many frames of torch's or ours lie between a program's line and its warning."""
+    monkeypatch.setattr(errors, "_warned", set())
+    between = {"__name__": module, "warn_once": warn_once, "warn": warn, "kind": FallbackWarning}
+    source = "def {0}(n):\n    {0}(n - 1) if n else {1}\n"
+    for name, warns in ("once", "warn_once('slow', kind)"), ("each", "warn('slow', kind)"):
+        exec(compile(source.format(name, warns), "/site-packages/torch/nn.py", "exec"), between)
+    once: Callable[[int], None] = between["once"]  # type: ignore[assignment]  # made by exec
+    each: Callable[[int], None] = between["each"]  # type: ignore[assignment]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            once(3)
+            each(3)
+        once(0)
+    assert {warning.filename for warning in caught} == {__file__}
+    assert len(caught) == 2 + 2
 
 
 def test_a_key_warns_once_wherever_it_is_called_from() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import torch
 from tdev_core.accelerators.mlx.storage.allocation import contiguous_strides, wrap
 from tdev_core.accelerators.mlx.storage.contents import write
+from tdev_core.errors import warn
 
 __all__ = ["resize", "store"]
 
@@ -16,11 +16,10 @@ def store(out: torch.Tensor, a: Any) -> None:
     """Write `a` to `out`, giving it the array's shape first (with torch's warning when it held something else)."""
     if out.shape != a.shape:
         if out.numel():
-            warnings.warn(
+            warn(
                 f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does "
                 f"not match the required output shape {list(a.shape)}. Reuse of resized outputs is deprecated.",
                 UserWarning,
-                stacklevel=4,
             )
         resize(out, a)
         return
