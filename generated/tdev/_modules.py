@@ -77,6 +77,8 @@ OWN = (
     "tdev.signal",
     "tdev.signal.windows",
     "tdev.signal.windows.windows",
+    "tdev.sparse",
+    "tdev.sparse.semi_structured",
     "tdev.testing",
     "tdev.utils",
     "tdev.utils.benchmark",

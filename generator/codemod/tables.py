@@ -91,6 +91,8 @@ ROUTED = (
     "torch.set_autocast_enabled",  # without a device type: CUDA's
     "torch.set_autocast_gpu_dtype",  # CUDA's
     "torch.set_default_tensor_type",  # torch.html: torch.cuda.FloatTensor
+    "torch.sparse.semi_structured.to_sparse_semi_structured",
+    "torch.sparse.to_sparse_semi_structured",  # sparse.html: for the sparse tensor cores of CUDA
     "torch.utils.checkpoint.set_device_states",  # checkpoint.html: of CUDA by default
     "torch.version.cuda",  # None in a torch without CUDA, and taken apart by programs for CUDA
 )

@@ -376,3 +376,8 @@ def test_the_right_name_comes_first(name: str) -> None:
 def test_no_suggestion_where_nothing_is_similar() -> None:
     assert suggestion("xyzzy", dir(torch.backends.cuda)) == ""
     assert suggestion("_is_build", ["_is_built"]) == ""  # private names are nobody's intention
+
+
+def test_semi_structured_sparsity_is_refused_by_name() -> None:
+    with pytest.raises(tdev.UnsupportedError, match="to_sparse_semi_structured.*keep the dense"):
+        tdev.sparse.to_sparse_semi_structured(torch.ones(128, 128, dtype=torch.float16))

@@ -32,6 +32,7 @@ def register() -> None:
     torch_api.set_fallback(fallback.boxed)
     for key in ("SparsePrivateUse1", "SparseCsrPrivateUse1"):
         torch_api.set_fallback(_no_sparse, key)
+    torch_api.set_fallback(_no_nested, "NestedTensorPrivateUse1")
     for row in list(OPERATORS.values()):
         if row.eager:
             _register_row(row)
@@ -81,6 +82,14 @@ def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:
         operator.name(),
         "MLX has no sparse tensors",
         "make the sparse tensor on the CPU, or use a dense one",
+    )
+
+
+def _no_nested(operator: Any, *args: Any, **kwargs: Any) -> Any:
+    unsupported(
+        operator.name(),
+        "MLX has no nested tensors in the strided layout",
+        "make it with layout=torch.jagged, or pad the sequences",
     )
 
 

@@ -286,3 +286,30 @@ def test_moves_that_need_not_block_move(dtype: torch.dtype) -> None:
     assert x.to("cpu", non_blocking=True).tolist() == [0, 1, 2]
     assert x.to("cpu", torch.float64, non_blocking=True).dtype is torch.float64
     assert torch.arange(3).to("mlx", non_blocking=True).tolist() == [0, 1, 2]
+
+
+def test_what_is_held_counts_in_the_peak_after_a_reset() -> None:
+    import tdev
+
+    x = torch.rand(256, 256).to("mlx")
+    tdev.cuda.synchronize()
+    tdev.cuda.reset_peak_memory_stats()
+    assert tdev.cuda.max_memory_allocated() >= tdev.cuda.memory_allocated() >= x.nbytes
+
+
+def test_strided_nested_tensors_are_refused_by_name_and_jagged_ones_computed() -> None:
+    from tdev_core.errors import UnsupportedError
+
+    rows = [torch.ones(2, 3), torch.ones(1, 3)]
+    strided = torch.nested.nested_tensor(rows, device="mlx")
+    for refused in (
+        lambda: strided * 2,
+        lambda: strided.to_padded_tensor(0.0),
+        lambda: strided.softmax(-1),
+        lambda: strided.unbind(),
+        lambda: torch.nested.nested_tensor(rows).to("mlx"),
+    ):
+        with pytest.raises(UnsupportedError, match="layout=torch.jagged"):
+            refused()
+    jagged = torch.nested.nested_tensor(rows, device="mlx", layout=torch.jagged)
+    assert (jagged * 2).sum().item() == 18
