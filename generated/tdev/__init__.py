@@ -61,6 +61,10 @@ def arange(*args: Any, **kwargs: Any) -> Any:
     Returns a 1-D tensor of size ``\\left\\lceil \\frac{\\text{end} -
     \\text{start}}{\\text{step}} \\right\\rceil`` with values from the interval ``[start, end)``
     taken with common difference ``step`` beginning from `start`.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.arange(*args)
@@ -76,6 +80,10 @@ def as_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.as_tensor``.
 
     Converts ``data`` into a tensor, sharing data and preserving autograd history if possible.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
@@ -86,7 +94,12 @@ def as_tensor(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing(seen=("device",))
 def asarray(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor."""
+    """Mirror of ``torch.asarray``: Converts ``obj`` to a tensor.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.asarray(*args)
     if "device" in kwargs:
@@ -96,7 +109,12 @@ def asarray(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def bartlett_window(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.bartlett_window``: Bartlett window function."""
+    """Mirror of ``torch.bartlett_window``: Bartlett window function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.bartlett_window(*args)
     if "device" in kwargs:
@@ -108,7 +126,12 @@ def bartlett_window(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def blackman_window(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.blackman_window``: Blackman window function."""
+    """Mirror of ``torch.blackman_window``: Blackman window function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.blackman_window(*args)
     if "device" in kwargs:
@@ -135,6 +158,11 @@ def compile(
     """Mirror of ``torch.compile``.
 
     Optimizes given model/function using TorchDynamo and specified backend.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
+            here, gives way to one that runs, with one warning
     """
     return _compile.compile(
         model,
@@ -153,7 +181,12 @@ def compile(
 
 @_calls.passing("device", "pin_memory")
 def empty(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty``: Returns a tensor filled with uninitialized data."""
+    """Mirror of ``torch.empty``: Returns a tensor filled with uninitialized data.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.empty(*args)
     if "device" in kwargs:
@@ -168,6 +201,10 @@ def empty_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_like``.
 
     Returns an uninitialized tensor with the same size as ``input``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.empty_like(*args)
@@ -185,6 +222,10 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
     Creates an uninitialized, non-overlapping and dense tensor with the specified ``size``, with
     ``physical_layout`` specifying how the dimensions are physically laid out in memory (each
     logical dimension is listed from outermost to innermost).
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.empty_permuted(*args)
@@ -197,7 +238,12 @@ def empty_permuted(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def empty_quantized(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.empty_quantized``."""
+    """Mirror of ``torch.empty_quantized``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.empty_quantized(*args)
     if "device" in kwargs:
@@ -212,6 +258,10 @@ def empty_strided(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.empty_strided``.
 
     Creates a tensor with the specified ``size`` and ``stride`` and filled with undefined data.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.empty_strided(*args)
@@ -227,6 +277,10 @@ def eye(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.eye``.
 
     Returns a 2-D tensor with ones on the diagonal and zeros elsewhere.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.eye(*args)
@@ -242,6 +296,10 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.from_file``.
 
     Creates a CPU tensor with a storage backed by a memory-mapped file.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.from_file(*args)
@@ -254,7 +312,12 @@ def from_file(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def full(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.full``: Creates a tensor of size ``size`` filled with ``fill_value``."""
+    """Mirror of ``torch.full``: Creates a tensor of size ``size`` filled with ``fill_value``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.full(*args)
     if "device" in kwargs:
@@ -269,6 +332,10 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.full_like``.
 
     Returns a tensor with the same size as ``input`` filled with ``fill_value``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.full_like(*args)
@@ -280,7 +347,13 @@ def full_like(*args: Any, **kwargs: Any) -> Any:
 
 
 def get_autocast_gpu_dtype() -> torch.dtype:
-    """Mirror of ``torch.get_autocast_gpu_dtype``."""
+    """Mirror of ``torch.get_autocast_gpu_dtype``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the accelerator's; outside autocast CUDA's default,
+            float16
+    """
     return _amp.get_gpu_dtype()
 
 
@@ -288,6 +361,10 @@ def get_default_device() -> torch.device:
     """Mirror of ``torch.get_default_device``.
 
     Gets the default ``torch.Tensor`` to be allocated on ``device``
+
+    Backends:
+        cuda, mps, mlx, sim: torch's own
+        cpu: tdev's own; a move to it copies where it was translated
     """
     match _instead_of_cuda():
         case _Backend.MPS | _Backend.MLX | _Backend.SIM:
@@ -301,6 +378,10 @@ def get_device_module(device: torch.device | str | None = None) -> Any:
 
     Returns the module associated with a given device(e.g., torch.device('cuda'), 'mtia:0',
     'xpu', ...).
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.get_device_module(device)
@@ -308,7 +389,12 @@ def get_device_module(device: torch.device | str | None = None) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def hamming_window(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.hamming_window``: Hamming window function."""
+    """Mirror of ``torch.hamming_window``: Hamming window function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.hamming_window(*args)
     if "device" in kwargs:
@@ -320,7 +406,12 @@ def hamming_window(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def hann_window(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.hann_window``: Hann window function."""
+    """Mirror of ``torch.hann_window``: Hann window function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.hann_window(*args)
     if "device" in kwargs:
@@ -332,7 +423,12 @@ def hann_window(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("map_location", most=2)
 def import_ir_module(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.import_ir_module``."""
+    """Mirror of ``torch.import_ir_module``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if "map_location" in kwargs:
         kwargs["map_location"] = _translate(kwargs["map_location"])
     elif len(args) > 2:
@@ -342,7 +438,12 @@ def import_ir_module(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("map_location", most=2)
 def import_ir_module_from_buffer(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.import_ir_module_from_buffer``."""
+    """Mirror of ``torch.import_ir_module_from_buffer``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if "map_location" in kwargs:
         kwargs["map_location"] = _translate(kwargs["map_location"])
     elif len(args) > 2:
@@ -356,6 +457,10 @@ def kaiser_window(*args: Any, **kwargs: Any) -> Any:
 
     Computes the Kaiser window with window length ``window_length`` and shape parameter
     ``beta``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.kaiser_window(*args)
@@ -372,6 +477,10 @@ def linspace(*args: Any, **kwargs: Any) -> Any:
 
     Creates a one-dimensional tensor of size ``steps`` whose values are evenly spaced from
     ``start`` to ``end``, inclusive.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.linspace(*args)
@@ -389,6 +498,10 @@ def logspace(*args: Any, **kwargs: Any) -> Any:
     Creates a one-dimensional tensor of size ``steps`` whose values are evenly spaced from
     ``{{\\text{{base}}}}^{{\\text{{start}}}}`` to ``{{\\text{{base}}}}^{{\\text{{end}}}}``,
     inclusive, on a logarithmic scale with base ``base``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.logspace(*args)
@@ -405,6 +518,10 @@ def normal(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor of random numbers drawn from separate normal distributions whose mean and
     standard deviation are given.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.normal(*args)
@@ -421,6 +538,10 @@ def ones(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with the scalar value `1`, with the shape defined by the variable
     argument ``size``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.ones(*args)
@@ -436,6 +557,10 @@ def ones_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.ones_like``.
 
     Returns a tensor filled with the scalar value `1`, with the same size as ``input``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.ones_like(*args)
@@ -452,6 +577,10 @@ def rand(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with random numbers from a uniform distribution on the interval
     ``[0, 1)``
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.rand(*args)
@@ -468,6 +597,10 @@ def rand_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor with the same size as ``input`` that is filled with random numbers from a
     uniform distribution on the interval ``[0, 1)``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.rand_like(*args)
@@ -484,6 +617,10 @@ def randint(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with random integers generated uniformly between ``low`` (inclusive)
     and ``high`` (exclusive).
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.randint(*args)
@@ -500,6 +637,10 @@ def randint_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor with the same shape as Tensor ``input`` filled with random integers
     generated uniformly between ``low`` (inclusive) and ``high`` (exclusive).
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.randint_like(*args)
@@ -516,6 +657,10 @@ def randn(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with random numbers from a normal distribution with mean `0` and
     variance `1` (also called the standard normal distribution).
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.randn(*args)
@@ -532,6 +677,10 @@ def randn_like(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor with the same size as ``input`` that is filled with random numbers from a
     normal distribution with mean 0 and variance 1.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.randn_like(*args)
@@ -547,6 +696,10 @@ def randperm(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.randperm``.
 
     Returns a random permutation of integers from ``0`` to ``n - 1``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.randperm(*args)
@@ -564,6 +717,10 @@ def range(*args: Any, **kwargs: Any) -> Any:
     Returns a 1-D tensor of size ``\\left\\lfloor \\frac{\\text{end} -
     \\text{start}}{\\text{step}} \\right\\rfloor + 1`` with values from ``start`` to ``end``
     with step ``step``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.range(*args)
@@ -576,7 +733,12 @@ def range(*args: Any, **kwargs: Any) -> Any:
 
 @_calls.passing("device", "pin_memory")
 def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.scalar_tensor``."""
+    """Mirror of ``torch.scalar_tensor``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.scalar_tensor(*args)
     if "device" in kwargs:
@@ -587,7 +749,12 @@ def scalar_tensor(*args: Any, **kwargs: Any) -> Any:
 
 
 def set_autocast_gpu_dtype(dtype: torch.dtype) -> None:
-    """Mirror of ``torch.set_autocast_gpu_dtype``."""
+    """Mirror of ``torch.set_autocast_gpu_dtype``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _amp.set_gpu_dtype(dtype)
 
 
@@ -595,6 +762,12 @@ def set_default_device(device: torch.types.Device) -> None:
     """Mirror of ``torch.set_default_device``.
 
     Sets the default ``torch.Tensor`` to be allocated on ``device``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: calls what the backend has for it; on the translated device
+        cpu: tdev's own; on the translated device, and torch.get_default_device() tells it from
+            the CPU
     """
     match _instead_of_cuda():
         case _Backend.MPS | _Backend.MLX | _Backend.SIM:
@@ -608,6 +781,11 @@ def set_default_tensor_type(t: Any, /) -> None:
 
     This function is deprecated as of PyTorch 2.1, please use ``torch.set_default_dtype()`` and
     ``torch.set_default_device()`` as alternatives.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; an accelerator's type sets the dtype and the device of
+            new tensors
     """
     _tensortypes.set_default_tensor_type(t)
 
@@ -618,6 +796,11 @@ def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in BSC (Block Compressed Sparse Column))`` with specified
     2-dimensional blocks at the given ``ccol_indices`` and ``row_indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_bsc_tensor(*args)
@@ -632,6 +815,11 @@ def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in BSR (Block Compressed Sparse Row))`` with specified
     2-dimensional blocks at the given ``crow_indices`` and ``col_indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_bsr_tensor(*args)
@@ -646,6 +834,11 @@ def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in Compressed Sparse format - CSR, CSC, BSR, or BSC -`` with
     specified values at the given ``compressed_indices`` and ``plain_indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_compressed_tensor(*args)
@@ -660,6 +853,11 @@ def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in COO(rdinate) format`` with specified values at the given
     ``indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_coo_tensor(*args)
@@ -674,6 +872,11 @@ def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in CSC (Compressed Sparse Column)`` with specified values at
     the given ``ccol_indices`` and ``row_indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_csc_tensor(*args)
@@ -688,6 +891,11 @@ def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a ``sparse tensor in CSR (Compressed Sparse Row)`` with specified values at the
     given ``crow_indices`` and ``col_indices``.
+
+    Backends:
+        cuda, mps, sim, cpu: device arguments are translated, then torch's own function runs
+        mlx: raises tdev.UnsupportedError; MLX has no sparse tensors; instead: make it on the
+            CPU, or use a dense one
     """
     if not kwargs:
         return torch.sparse_csr_tensor(*args)
@@ -702,6 +910,10 @@ def tensor(*args: Any, **kwargs: Any) -> Any:
 
     Constructs a tensor with no autograd history (also known as a 'leaf tensor', see
     ``/notes/autograd``) by copying ``data``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if "device" in kwargs:
         kwargs["device"] = _translate(kwargs["device"])
@@ -721,6 +933,10 @@ def tril_indices(*args: Any, **kwargs: Any) -> Any:
     Returns the indices of the lower triangular part of a ``row``-by- ``col`` matrix in a 2-by-N
     Tensor, where the first row contains row coordinates of all indices and the second row
     contains column coordinates.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.tril_indices(*args)
@@ -738,6 +954,10 @@ def triu_indices(*args: Any, **kwargs: Any) -> Any:
     Returns the indices of the upper triangular part of a ``row`` by ``col`` matrix in a 2-by-N
     Tensor, where the first row contains row coordinates of all indices and the second row
     contains column coordinates.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.triu_indices(*args)
@@ -754,6 +974,10 @@ def zeros(*args: Any, **kwargs: Any) -> Any:
 
     Returns a tensor filled with the scalar value `0`, with the shape defined by the variable
     argument ``size``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.zeros(*args)
@@ -769,6 +993,10 @@ def zeros_like(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.zeros_like``.
 
     Returns a tensor filled with the scalar value `0`, with the same size as ``input``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.zeros_like(*args)
@@ -898,6 +1126,40 @@ if not _launch.codemod_only():
             "triu_indices": "aten::triu_indices",
             "zeros": "aten::zeros",
             "zeros_like": "aten::zeros_like",
+        },
+        answers={
+            "Event": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; gives real torch.Event objects on the translated device",
+            ),
+            "Generator": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; gives real torch.Generator objects on the translated device",
+            ),
+            "Stream": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; gives real torch.Stream objects on the translated device",
+            ),
+            "device": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; called like torch.device, gives real torch.device objects with the specification translated",
+            ),
+            "get_autocast_dtype": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; the device type is translated; outside autocast the named type's own default",
+            ),
+            "is_autocast_enabled": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; the device type is translated; without one the accelerator is meant",
+            ),
+            "set_autocast_dtype": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; the device type is translated; on the CPU the accelerator's dtype is kept apart from the CPU's own",
+            ),
+            "set_autocast_enabled": (
+                "cuda: torch's own",
+                "mps, mlx, sim, cpu: tdev's own; the device type is translated; without one the accelerator is meant",
+            ),
         },
         tools=["codemod", "shims"],
         generated_from="2.13.0",

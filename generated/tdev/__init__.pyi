@@ -578,7 +578,6 @@ from torch import (
     aminmax as aminmax,
     angle as angle,
     any as any,
-    arange as arange,
     arccos as arccos,
     arccos_ as arccos_,
     arccosh as arccosh,
@@ -601,8 +600,6 @@ from torch import (
     as_strided_ as as_strided_,
     as_strided_copy as as_strided_copy,
     as_strided_scatter as as_strided_scatter,
-    as_tensor as as_tensor,
-    asarray as asarray,
     asin as asin,
     asin_ as asin_,
     asinh as asinh,
@@ -620,7 +617,6 @@ from torch import (
     autocast_increment_nesting as autocast_increment_nesting,
     avg_pool1d as avg_pool1d,
     baddbmm as baddbmm,
-    bartlett_window as bartlett_window,
     batch_norm as batch_norm,
     batch_norm_backward_elemt as batch_norm_backward_elemt,
     batch_norm_backward_reduce as batch_norm_backward_reduce,
@@ -646,7 +642,6 @@ from torch import (
     bitwise_or as bitwise_or,
     bitwise_right_shift as bitwise_right_shift,
     bitwise_xor as bitwise_xor,
-    blackman_window as blackman_window,
     block_diag as block_diag,
     bmm as bmm,
     bool as bool,
@@ -689,7 +684,6 @@ from torch import (
     col_indices_copy as col_indices_copy,
     column_stack as column_stack,
     combinations as combinations,
-    compile as compile,
     compiled_with_cxx11_abi as compiled_with_cxx11_abi,
     complex as complex,
     complex128 as complex128,
@@ -771,11 +765,6 @@ from torch import (
     embedding as embedding,
     embedding_bag as embedding_bag,
     embedding_renorm_ as embedding_renorm_,
-    empty as empty,
-    empty_like as empty_like,
-    empty_permuted as empty_permuted,
-    empty_quantized as empty_quantized,
-    empty_strided as empty_strided,
     enable_grad as enable_grad,
     eq as eq,
     equal as equal,
@@ -791,7 +780,6 @@ from torch import (
     expand_copy as expand_copy,
     expm1 as expm1,
     expm1_ as expm1_,
-    eye as eye,
     fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
     fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine,
     fbgemm_linear_fp16_weight as fbgemm_linear_fp16_weight,
@@ -836,12 +824,8 @@ from torch import (
     frac_ as frac_,
     frexp as frexp,
     frobenius_norm as frobenius_norm,
-    from_dlpack as from_dlpack,
-    from_file as from_file,
     from_numpy as from_numpy,
     frombuffer as frombuffer,
-    full as full,
-    full_like as full_like,
     fused_moving_avg_obs_fake_quant as fused_moving_avg_obs_fake_quant,
     gather as gather,
     gcd as gcd,
@@ -851,12 +835,9 @@ from torch import (
     ger as ger,
     get_autocast_cpu_dtype as get_autocast_cpu_dtype,
     get_autocast_dtype as get_autocast_dtype,
-    get_autocast_gpu_dtype as get_autocast_gpu_dtype,
-    get_default_device as get_default_device,
     get_default_dtype as get_default_dtype,
     get_deterministic_debug_mode as get_deterministic_debug_mode,
     get_device as get_device,
-    get_device_module as get_device_module,
     get_file_path as get_file_path,
     get_float32_matmul_precision as get_float32_matmul_precision,
     get_num_interop_threads as get_num_interop_threads,
@@ -873,8 +854,6 @@ from torch import (
     gru_cell as gru_cell,
     gt as gt,
     half as half,
-    hamming_window as hamming_window,
-    hann_window as hann_window,
     hardshrink as hardshrink,
     has_lapack as has_lapack,
     has_mkl as has_mkl,
@@ -897,8 +876,6 @@ from torch import (
     igammac as igammac,
     iinfo as iinfo,
     imag as imag,
-    import_ir_module as import_ir_module,
-    import_ir_module_from_buffer as import_ir_module_from_buffer,
     index_add as index_add,
     index_copy as index_copy,
     index_fill as index_fill,
@@ -951,7 +928,6 @@ from torch import (
     isreal as isreal,
     istft as istft,
     jagged as jagged,
-    kaiser_window as kaiser_window,
     kl_div as kl_div,
     kron as kron,
     kthvalue as kthvalue,
@@ -967,8 +943,6 @@ from torch import (
     less as less,
     less_equal as less_equal,
     lgamma as lgamma,
-    linspace as linspace,
-    load as load,
     lobpcg as lobpcg,
     log as log,
     log10 as log10,
@@ -989,7 +963,6 @@ from torch import (
     logical_xor as logical_xor,
     logit as logit,
     logit_ as logit_,
-    logspace as logspace,
     logsumexp as logsumexp,
     long as long,
     lstm as lstm,
@@ -1072,12 +1045,9 @@ from torch import (
     nonzero_static as nonzero_static,
     norm as norm,
     norm_except_dim as norm_except_dim,
-    normal as normal,
     not_equal as not_equal,
     nuclear_norm as nuclear_norm,
     numel as numel,
-    ones as ones,
-    ones_like as ones_like,
     orgqr as orgqr,
     ormqr as ormqr,
     outer as outer,
@@ -1139,14 +1109,6 @@ from torch import (
     quint8 as quint8,
     rad2deg as rad2deg,
     rad2deg_ as rad2deg_,
-    rand as rand,
-    rand_like as rand_like,
-    randint as randint,
-    randint_like as randint_like,
-    randn as randn,
-    randn_like as randn_like,
-    randperm as randperm,
-    range as range,
     ravel as ravel,
     real as real,
     reciprocal as reciprocal,
@@ -1180,7 +1142,6 @@ from torch import (
     rsub as rsub,
     saddmm as saddmm,
     save as save,
-    scalar_tensor as scalar_tensor,
     scatter as scatter,
     scatter_add as scatter_add,
     scatter_reduce as scatter_reduce,
@@ -1198,10 +1159,7 @@ from torch import (
     set_autocast_cpu_enabled as set_autocast_cpu_enabled,
     set_autocast_dtype as set_autocast_dtype,
     set_autocast_enabled as set_autocast_enabled,
-    set_autocast_gpu_dtype as set_autocast_gpu_dtype,
-    set_default_device as set_default_device,
     set_default_dtype as set_default_dtype,
-    set_default_tensor_type as set_default_tensor_type,
     set_deterministic_debug_mode as set_deterministic_debug_mode,
     set_float32_matmul_precision as set_float32_matmul_precision,
     set_flush_denormal as set_flush_denormal,
@@ -1232,16 +1190,10 @@ from torch import (
     solve as solve,
     sort as sort,
     sparse_bsc as sparse_bsc,
-    sparse_bsc_tensor as sparse_bsc_tensor,
     sparse_bsr as sparse_bsr,
-    sparse_bsr_tensor as sparse_bsr_tensor,
-    sparse_compressed_tensor as sparse_compressed_tensor,
     sparse_coo as sparse_coo,
-    sparse_coo_tensor as sparse_coo_tensor,
     sparse_csc as sparse_csc,
-    sparse_csc_tensor as sparse_csc_tensor,
     sparse_csr as sparse_csr,
-    sparse_csr_tensor as sparse_csr_tensor,
     split as split,
     split_copy as split_copy,
     split_with_sizes as split_with_sizes,
@@ -1286,7 +1238,6 @@ from torch import (
     tan_ as tan_,
     tanh as tanh,
     tanh_ as tanh_,
-    tensor as tensor,
     tensor_split as tensor_split,
     tensordot as tensordot,
     thread_safe_generator as thread_safe_generator,
@@ -1302,10 +1253,8 @@ from torch import (
     trapz as trapz,
     triangular_solve as triangular_solve,
     tril as tril,
-    tril_indices as tril_indices,
     triplet_margin_loss as triplet_margin_loss,
     triu as triu,
-    triu_indices as triu_indices,
     true_divide as true_divide,
     trunc as trunc,
     trunc_ as trunc_,
@@ -1347,29 +1296,25 @@ from torch import (
     xlogy as xlogy,
     xlogy_ as xlogy_,
     zero_ as zero_,
-    zeros as zeros,
-    zeros_like as zeros_like,
 )
+from tdev.utils.dlpack import from_dlpack as from_dlpack
+from tdev.serialization import load as load
 from tdev import accelerator as accelerator
 from tdev import amp as amp
 from tdev import ao as ao
 from tdev import autograd as autograd
 from tdev import backends as backends
 from torch import classes as classes
-from torch import compiler as compiler
 from tdev import cpu as cpu
 from tdev import cuda as cuda
 from tdev import distributed as distributed
 from tdev import distributions as distributions
 from tdev import export as export
-from torch import fft as fft
 from torch import func as func
 from torch import functional as functional
 from torch import futures as futures
 from tdev import fx as fx
-from torch import hub as hub
 from tdev import jit as jit
-from torch import library as library
 from torch import linalg as linalg
 from tdev import masked as masked
 from tdev import mps as mps
@@ -1378,14 +1323,11 @@ from tdev import multiprocessing as multiprocessing
 from tdev import nn as nn
 from tdev import onnx as onnx
 from torch import ops as ops
-from torch import optim as optim
 from torch import overrides as overrides
 from tdev import profiler as profiler
 from tdev import quantization as quantization
 from torch import quasirandom as quasirandom
-from torch import random as random
 from torch import return_types as return_types
-from torch import serialization as serialization
 from tdev import sparse as sparse
 from torch import special as special
 from torch import storage as storage
@@ -1399,6 +1341,7 @@ from torch import _jit_internal as _jit_internal
 from torch import _prims_common as _prims_common
 from torch import _tensor as _tensor
 from torch import _utils as _utils
+import torch as _theirs
 from tdev import shims as shims
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
@@ -1410,7 +1353,14 @@ from tdev_core.errors import UnsupportedError as UnsupportedError
 from tdev_core.mirror.report import report as report
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch import compiler as compiler
+    from torch import fft as fft
+    from torch import hub as hub
+    from torch import library as library
     from torch import nested as nested
+    from torch import optim as optim
+    from torch import random as random
+    from torch import serialization as serialization
     from torch import testing as testing
     from torch import _C as _C
     from torch import _dynamo as _dynamo
@@ -1419,7 +1369,14 @@ if MYPY:  # which finds submodules through the mirror as through torch: once a p
     from torch import _inductor as _inductor
     from torch import _subclasses as _subclasses
 else:
+    from tdev import compiler as compiler
+    from tdev import fft as fft
+    from tdev import hub as hub
+    from tdev import library as library
     from tdev import nested as nested
+    from tdev import optim as optim
+    from tdev import random as random
+    from tdev import serialization as serialization
     from tdev import testing as testing
     from tdev import _C as _C
     from tdev import _dynamo as _dynamo
@@ -1434,3 +1391,56 @@ else:
     from tdev import package as package
     from tdev import signal as signal
     from torch import torch_version as torch_version
+
+# Defined in the source beside this stub, with torch's types.
+arange = _theirs.arange
+as_tensor = _theirs.as_tensor
+asarray = _theirs.asarray
+bartlett_window = _theirs.bartlett_window
+blackman_window = _theirs.blackman_window
+compile = _theirs.compile
+empty = _theirs.empty
+empty_like = _theirs.empty_like
+empty_permuted = _theirs.empty_permuted
+empty_quantized = _theirs.empty_quantized
+empty_strided = _theirs.empty_strided
+eye = _theirs.eye
+from_file = _theirs.from_file
+full = _theirs.full
+full_like = _theirs.full_like
+get_autocast_gpu_dtype = _theirs.get_autocast_gpu_dtype
+get_default_device = _theirs.get_default_device
+get_device_module = _theirs.get_device_module
+hamming_window = _theirs.hamming_window
+hann_window = _theirs.hann_window
+import_ir_module = _theirs.import_ir_module
+import_ir_module_from_buffer = _theirs.import_ir_module_from_buffer
+kaiser_window = _theirs.kaiser_window
+linspace = _theirs.linspace
+logspace = _theirs.logspace
+normal = _theirs.normal
+ones = _theirs.ones
+ones_like = _theirs.ones_like
+rand = _theirs.rand
+rand_like = _theirs.rand_like
+randint = _theirs.randint
+randint_like = _theirs.randint_like
+randn = _theirs.randn
+randn_like = _theirs.randn_like
+randperm = _theirs.randperm
+range = _theirs.range
+scalar_tensor = _theirs.scalar_tensor
+set_autocast_gpu_dtype = _theirs.set_autocast_gpu_dtype
+set_default_device = _theirs.set_default_device
+set_default_tensor_type = _theirs.set_default_tensor_type
+sparse_bsc_tensor = _theirs.sparse_bsc_tensor
+sparse_bsr_tensor = _theirs.sparse_bsr_tensor
+sparse_compressed_tensor = _theirs.sparse_compressed_tensor
+sparse_coo_tensor = _theirs.sparse_coo_tensor
+sparse_csc_tensor = _theirs.sparse_csc_tensor
+sparse_csr_tensor = _theirs.sparse_csr_tensor
+tensor = _theirs.tensor
+tril_indices = _theirs.tril_indices
+triu_indices = _theirs.triu_indices
+zeros = _theirs.zeros
+zeros_like = _theirs.zeros_like

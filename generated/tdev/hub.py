@@ -28,6 +28,10 @@ def load_state_dict_from_url(
     """Mirror of ``torch.hub.load_state_dict_from_url``.
 
     Loads the Torch serialized object at the given URL.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     map_location = _translate(map_location)
     return torch.hub.load_state_dict_from_url(

@@ -44,9 +44,12 @@ from torch.hub import (
     help as help,
     list as list,
     load as load,
-    load_state_dict_from_url as load_state_dict_from_url,
     set_dir as set_dir,
     tqdm as tqdm,
     urlopen as urlopen,
     urlparse as urlparse,
 )
+import torch.hub as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+load_state_dict_from_url = _theirs.load_state_dict_from_url

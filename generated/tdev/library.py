@@ -17,7 +17,12 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def custom_op(*args: Any, **kwargs: Any) -> Any:
-    """Mirror of ``torch.library.custom_op``: Wraps a function into custom operator."""
+    """Mirror of ``torch.library.custom_op``: Wraps a function into custom operator.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     if not kwargs:
         return torch.library.custom_op(*args)
     if "device_types" in kwargs:
@@ -29,6 +34,10 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Any
     """Mirror of ``torch.library.register_kernel``.
 
     Register an implementation for a device type for this operator.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device_types = _translate_type(device_types)
     return torch.library.register_kernel(op, device_types, func, lib=lib)

@@ -37,7 +37,6 @@ from torch.library import (
     _scoped_library as _scoped_library,
     _validate_inplace_schema as _validate_inplace_schema,
     _validate_out_schema as _validate_out_schema,
-    custom_op as custom_op,
     define as define,
     deprecated as deprecated,
     device_types_t as device_types_t,
@@ -52,9 +51,13 @@ from torch.library import (
     register_autocast as register_autocast,
     register_autograd as register_autograd,
     register_fake as register_fake,
-    register_kernel as register_kernel,
     register_torch_dispatch as register_torch_dispatch,
     register_vmap as register_vmap,
     triton_op as triton_op,
     wrap_triton as wrap_triton,
 )
+import torch.library as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+custom_op = _theirs.custom_op
+register_kernel = _theirs.register_kernel

@@ -25,6 +25,10 @@ def fork_rng(
 
     Forks the RNG, so that when you return, the RNG is reset to the state that it was previously
     in.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; device_type is translated
     """
     return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
 

@@ -8,7 +8,6 @@ from torch.random import (
     _manual_seed_impl as _manual_seed_impl,
     _seed_custom_device as _seed_custom_device,
     default_generator as default_generator,
-    fork_rng as fork_rng,
     get_rng_state as get_rng_state,
     initial_seed as initial_seed,
     manual_seed as manual_seed,
@@ -16,3 +15,7 @@ from torch.random import (
     set_rng_state as set_rng_state,
     thread_safe_generator as thread_safe_generator,
 )
+import torch.random as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+fork_rng = _theirs.fork_rng

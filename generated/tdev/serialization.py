@@ -28,6 +28,11 @@ def load(
     """Mirror of ``torch.serialization.load``.
 
     Loads an object saved with ``torch.save`` from a file.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; map_location is translated; storages saved from a
+            missing accelerator go to the active device
     """
     return torch.load(
         f,

@@ -84,7 +84,6 @@ from torch.serialization import (
     get_safe_globals as get_safe_globals,
     get_source_lines_and_file as get_source_lines_and_file,
     get_unsafe_globals_in_checkpoint as get_unsafe_globals_in_checkpoint,
-    load as load,
     location_tag as location_tag,
     mkdtemp as mkdtemp,
     normalize_storage_type as normalize_storage_type,
@@ -99,3 +98,7 @@ from torch.serialization import (
     validate_cuda_device as validate_cuda_device,
     validate_hpu_device as validate_hpu_device,
 )
+import torch.serialization as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+load = _theirs.load

@@ -21,5 +21,11 @@ _adoption.adopt(
         "cuda",
     ],
     home=_Backend.CUDA,
+    answers={
+        "cuda": (
+            "cuda: torch's own",
+            'mps, mlx, sim, cpu: tdev\'s own; "0.0" where torch.cuda.is_available(): below all that a CUDA kernel asks for; else None, as in torch without CUDA',
+        ),
+    },
     generated_from="2.13.0",
 )

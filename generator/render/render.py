@@ -9,6 +9,7 @@ from typing import Any
 import jinja2
 
 from generator.errors import GenerationError
+from generator.render.answers import Answers
 from generator.render.formatting import formatting
 from generator.render.matrix import matrix_text
 from generator.render.names import names_text
@@ -52,8 +53,8 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    stubs = Stubs(catalog)
-    view = root_view(catalog, stubs)
+    stubs, answers = Stubs(catalog), Answers(catalog)
+    view = root_view(catalog, stubs, answers)
     # The largest files first: nothing is left to do beside the last one that is formatted.
     for path in sorted(templates.rglob("*.j2")):
         if not path.name.startswith("_") or path.name.startswith("__"):
@@ -67,7 +68,7 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
         target = _target(name, catalog)
         yield f"{target}.pyi", "tdev/_stub.pyi.j2", stubs.view(name)
         if name in catalog["mirrors"]:
-            yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog)
+            yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog, answers)
 
 
 def _target(name: str, catalog: dict[str, Any]) -> str:

@@ -6,6 +6,9 @@ program imported: what says ``import tdev.utils.benchmark`` binds ``tdev``, and 
 ``torch.utils``. For them a package that lacks the name of a submodule is therefore our own, which has it.
 
 A private package says that its stub is partial: most of what is below it has none.
+
+What the mirror defines in a function of its own is assigned in the stub, from torch's: its type is torch's, and an
+editor that is asked for the definition finds the name in the source beside the stub, where the emitted function is.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ class Stubs:
         self.torch: str = catalog["torch"]
         self.modules: dict[str, Any] = catalog["modules"]
         self.private: dict[str, Any] = catalog["private"]
+        self.mirrors: dict[str, Any] = catalog["mirrors"]
         self.below: dict[str, list[str]] = defaultdict(list)  # private modules by their package
         for name in self.private:
             self.below[name.rpartition(".")[0]].append(name)
@@ -36,6 +40,8 @@ class Stubs:
             if any(leaf not in typed or child in self.ours for leaf, child in public):
                 self.ours.add(name)
             if name in self.ours or any(child in self.named for _, child in public):
+                self.named.add(name)
+            if self._emitted(name):
                 self.named.add(name)
             if any(_leaf(child) not in typed or child in self.named for child in private):
                 self.named.add(name)
@@ -58,9 +64,28 @@ class Stubs:
             if target == f"{name}.{leaf}":
                 yield leaf, target
 
+    def _emitted(self, name: str) -> list[str]:
+        """Return the names of a module that its mirror defines in functions, as far as a checker finds them."""
+        rows = self.mirrors.get(name, {"definitions": []})["definitions"]
+        typed = frozenset(self._typed(name))
+        return sorted(
+            row["name"] for row in rows if row["kind"] != "bound" and row["name"] in typed
+        )
+
+    def _elsewhere(self, name: str) -> list[dict[str, str]]:
+        """Return the names of a module whose functions another mirror defines, and where."""
+        found = []
+        typed = frozenset(self._typed(name))
+        for local, home in self.mirrors.get(name, {"elsewhere": {}})["elsewhere"].items():
+            module, _, attribute = home.partition(":")
+            if local in typed and attribute in self._emitted("torch" + module[len("tdev") :]):
+                found.append({"from": module, "name": attribute, "as": local})
+        return sorted(found, key=lambda row: row["as"])
+
     def view(self, name: str) -> dict[str, Any]:
         """Return the view of one stub."""
         typed = self._typed(name)
+        emitted, elsewhere = self._emitted(name), self._elsewhere(name)
         attributes = dict(self.modules[name]["modules"]) if name in self.modules else {}
         modules: list[dict[str, str]] = []
         unseen: list[dict[str, str]] = []
@@ -84,7 +109,7 @@ class Stubs:
                 apart.append(_twice(child, leaf))
             elif leaf not in typed:
                 modules.append(_imported(child, leaf))
-        taken = {row["as"] for row in apart}
+        taken = {row["as"] for row in (*apart, *elsewhere)} | {*emitted}
         return {
             "torch_version": self.torch,
             "torch_name": name,
@@ -93,6 +118,8 @@ class Stubs:
                 {item for item in typed if item not in attributes and item not in taken}
                 | {*self._loaded(name)}
             ),
+            "emitted": emitted,
+            "handed_on": elsewhere,
             "modules": modules,
             "apart": apart,  # torch's own for mypy, ours for the others
             "unseen": unseen,  # submodules that torch's own source does not import

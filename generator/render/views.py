@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import textwrap
 from typing import Any
 
+from generator.render.answers import Answers
 from generator.render.stubs import Stubs
 
 __all__ = ["module_view", "root_view"]
 
 
-def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
+def module_view(name: str, catalog: dict[str, Any], answers: Answers) -> dict[str, Any]:
     """Return the view of one mirror module."""
     mirror = catalog["mirrors"][name]
     definitions = mirror["definitions"]
@@ -26,8 +28,13 @@ def module_view(name: str, catalog: dict[str, Any]) -> dict[str, Any]:
         **{key: mirror[key] for key in ("home", "asked", "elsewhere", "seen")},
         "routed": [row["name"] for row in definitions],
         "objects": _objects([row for row in definitions if row["kind"] == "bound"]),
+        "answers": {
+            row["name"]: [json.dumps(line, ensure_ascii=False) for line in said]
+            for row in definitions
+            if row["kind"] == "bound" and (said := answers.of(row["torch_name"]))
+        },
         "functions": [
-            {**row, "doc": _docstring(row["torch_name"], row["summary"])}
+            {**row, "doc": _docstring(row["torch_name"], row["summary"], answers)}
             for row in definitions
             if row["kind"] != "bound"
         ],
@@ -75,16 +82,21 @@ def _early(name: str, mirror: dict[str, Any]) -> bool:
     return any(f"= {name}." in row["signature"] for row in mirror["definitions"])
 
 
-def _docstring(torch_name: str, summary: str) -> str:
-    """Return the docstring of an emitted function: one line if it fits, else a wrapped paragraph."""
+_WIDTH = 96
+
+
+def _docstring(torch_name: str, summary: str, answers: Answers) -> str:
+    """Return the docstring of an emitted function: what it does, on one line if that fits, and what each backend does."""
+    end = answers.docstring(torch_name, _WIDTH)
+    end = f"\n\n{end}\n    " if end else ""
     text = _plain(summary).replace("\\", "\\\\").replace('"', "'")
     line = f"Mirror of ``{torch_name}``" + (f": {text}" if text else ".")
     if len(line) <= 88:
-        return line
+        return f"{line}{end}"
     rest = textwrap.fill(
-        text, 96, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+        text, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False
     )
-    return f"Mirror of ``{torch_name}``.\n\n{rest}\n    "
+    return f"Mirror of ``{torch_name}``.\n\n{rest}" + (end or "\n    ")
 
 
 def _plain(summary: str) -> str:
@@ -139,13 +151,13 @@ def _split(dotted: str) -> tuple[str, str]:
     return home, name
 
 
-def root_view(catalog: dict[str, Any], stubs: Stubs) -> dict[str, Any]:
+def root_view(catalog: dict[str, Any], stubs: Stubs, answers: Answers) -> dict[str, Any]:
     """Return the view of the templates that are not per module: the root, the tools, the list of shims."""
     own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
     core = catalog["core"]
     added = [{"from": core[home], "name": name, "as": name} for name, home in _ADDED.items()]
     added.sort(key=_place)
-    view = module_view("torch", catalog)
+    view = module_view("torch", catalog, answers)
     early = [_split(core["calls"]), _split(core["launch"])]  # before torch itself
     late = [row for row in view["imports"] if _place(row) not in early]
     return {

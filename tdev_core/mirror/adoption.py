@@ -35,6 +35,7 @@ def adopt(
     elsewhere: Mapping[str, str] | None = None,
     home: Backend | None = None,
     script: Mapping[str, str] | None = None,
+    answers: Mapping[str, Sequence[str]] | None = None,
     extra: Sequence[str] = (),
     tools: Sequence[str] = (),
     generated_from: str,
@@ -49,6 +50,8 @@ def adopt(
         home: the backend on which torch's own objects answer; there the body's give way to them, so
             that ``tdev.cuda.synchronize is torch.cuda.synchronize`` and costs nothing.
         script: routed names that TorchScript knows as operators of the given names.
+        answers: what each backend does, of routed names that are no functions of the body: those say it in
+            their docstrings.
         extra: names that tdev adds to torch's; kept on every backend.
         tools: submodules that tdev adds to torch's; imported at their first use.
         generated_from: the torch version that the mirror was generated from.
@@ -74,7 +77,8 @@ def adopt(
                 namespace[key] = newer.with_newer_parameters(
                     namespace[key], original, dotted, generated_from
                 )
-            value = with_metadata(namespace[key], name, key, original)
+            said = () if answers is None else answers.get(key, ())
+            value = with_metadata(namespace[key], name, key, original, said)
             namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)
     if script and not at_home:

@@ -326,7 +326,7 @@ def test_a_function_may_take_itself_away() -> None:
 def test_what_is_asked_of_it_is_the_wrappers() -> None:
     zeros = tdev.zeros
     assert zeros.__name__ == "zeros"
-    assert zeros.__doc__ == torch.zeros.__doc__
+    assert zeros.__doc__ == zeros.__tdev_wrapper__.__doc__
     assert zeros.__module__ == "tdev"
     assert zeros.__wrapped__ is torch.zeros
     assert "function zeros" in repr(zeros)

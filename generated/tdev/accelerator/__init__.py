@@ -26,6 +26,11 @@ def current_accelerator(check_available: bool = False) -> torch.device | None:
     """Mirror of ``torch.accelerator.current_accelerator``.
 
     Return the device of the accelerator available at compilation time.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own
+        cpu: tdev's own; None, in step with is_available()
     """
     return _device_selection.current_accelerator(check_available)
 
@@ -35,6 +40,12 @@ def current_device_idx() -> int:
 
     (Deprecated) Return the index of a currently selected device for the current
     :ref:`accelerator<accelerators>`.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; 0: the host is the one device
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -48,6 +59,12 @@ def current_device_index() -> int:
 
     Return the index of a currently selected device for the current
     :ref:`accelerator<accelerators>`.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; 0: the host is the one device
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -60,6 +77,10 @@ def current_stream(device: torch.types.Device = None, /) -> Any:
     """Mirror of ``torch.accelerator.current_stream``.
 
     Return the currently selected stream for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _streams.current_stream(device)
 
@@ -68,6 +89,11 @@ def device_count() -> int:
     """Mirror of ``torch.accelerator.device_count``.
 
     Return the number of current :ref:`accelerator<accelerators>` available.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own; in step with is_available()
+        cpu: tdev's own; 0, in step with is_available()
     """
     return _device_selection.device_count()
 
@@ -76,6 +102,10 @@ def get_device_capability(device: torch.types.Device = None, /) -> Any:
     """Mirror of ``torch.accelerator.get_device_capability``.
 
     Return the capability of the currently selected device.
+
+    Backends:
+        cuda, mps: torch's own
+        mlx, sim, cpu: tdev's own; every dtype is tried
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -89,6 +119,12 @@ def is_available() -> bool:
 
     Check if the current accelerator is available at runtime: it was built, all the required
     drivers are available and at least one device is visible.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own; true: the active backend is an accelerator
+            (TDEV_CUDA_AVAILABLE overrides)
+        cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
     """
     return _device_selection.is_available()
 
@@ -97,6 +133,11 @@ def set_device_idx(device: torch.types.Device, /) -> None:
     """Mirror of ``torch.accelerator.set_device_idx``.
 
     (Deprecated) Set the current device index to a given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; an index that the backend lacks becomes 0, with one
+            warning
     """
     _device_selection.set_device(device)
 
@@ -105,12 +146,22 @@ def set_device_index(device: torch.types.Device, /) -> None:
     """Mirror of ``torch.accelerator.set_device_index``.
 
     Set the current device index to a given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; an index that the backend lacks becomes 0, with one
+            warning
     """
     _device_selection.set_device(device)
 
 
 def set_stream(stream: Any) -> None:
-    """Mirror of ``torch.accelerator.set_stream``: Set the current stream to a given stream."""
+    """Mirror of ``torch.accelerator.set_stream``: Set the current stream to a given stream.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _streams.set_stream(stream)
 
 
@@ -118,6 +169,13 @@ def synchronize(device: torch.types.Device = None, /) -> None:
     """Mirror of ``torch.accelerator.synchronize``.
 
     Wait for all kernels in all streams on the given device to complete.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; CPU operators have finished when they return; the device argument is
+            checked
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -158,5 +216,11 @@ _adoption.adopt(
         "reset_peak_memory_stats": "tdev.accelerator.memory:reset_peak_memory_stats",
     },
     home=_Backend.CUDA,
+    answers={
+        "device_index": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

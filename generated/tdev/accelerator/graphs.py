@@ -21,5 +21,11 @@ _adoption.adopt(
         "Graph",
     ],
     home=_Backend.CUDA,
+    answers={
+        "Graph": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; replay() runs the recorded operators again into the same outputs",
+        ),
+    },
     generated_from="2.13.0",
 )

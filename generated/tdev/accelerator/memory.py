@@ -23,6 +23,13 @@ def empty_cache() -> None:
 
     Release all unoccupied cached memory currently held by the caching allocator so that those
     can be used in other application.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx: calls what the backend has for it; mx.clear_cache
+        sim: tdev's own; the simulated device keeps no cache; the C heap returns what is free
+        cpu: tdev's own; the C heap returns its free pages to the system
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -36,6 +43,11 @@ def empty_host_cache() -> None:
 
     Release all unoccupied cached host (pinned) memory currently held by the host caching
     allocator so that it can be used by other applications.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no pinned host memory, hence no cache of
+            it
     """
     return  # there is no pinned host memory, hence no cache of it
 
@@ -44,6 +56,13 @@ def get_memory_info(device_index: torch.types.Device = None, /) -> tuple[int, in
     """Mirror of ``torch.accelerator.memory.get_memory_info``.
 
     Return the current device memory information for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; what could be allocated without swapping, and physical memory or the
+            container's limit
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -58,6 +77,13 @@ def max_memory_allocated(device_index: torch.types.Device = None, /) -> int:
 
     Return the current :ref:`accelerator<accelerators>` maximum device memory occupied by
     tensors in bytes for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -72,6 +98,13 @@ def max_memory_reserved(device_index: torch.types.Device = None, /) -> int:
 
     Return the current :ref:`accelerator<accelerators>` maximum device memory managed by the
     caching allocator in bytes for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
+        sim: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -86,6 +119,12 @@ def memory_allocated(device_index: torch.types.Device = None, /) -> int:
 
     Return the current :ref:`accelerator<accelerators>` device memory occupied by tensors in
     bytes for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; heap bytes in use by this process beyond what importing left
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -100,6 +139,15 @@ def memory_reserved(device_index: torch.types.Device = None, /) -> int:
 
     Return the current :ref:`accelerator<accelerators>` device memory managed by the caching
     allocator in bytes for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx: tdev's own; active and cached bytes together
+        sim: tdev's own; the simulated device keeps no cache: what is reserved is what is
+            allocated
+        cpu: tdev's own; bytes that the C heap has from the system, used or not, beyond what
+            importing left
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -114,6 +162,12 @@ def memory_stats(device_index: torch.types.Device = None, /) -> Any:
 
     Return a dictionary of accelerator device memory allocator statistics for a given device
     index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it; active_bytes is 0: this torch does not count it
+            on MPS (pytorch/pytorch#193838)
+        mlx, sim, cpu: tdev's own; torch's full key set; what the backend does not count is 0
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -128,6 +182,11 @@ def reset_accumulated_memory_stats(device_index: torch.types.Device = None, /) -
 
     Reset the 'accumulated' (historical) stats tracked by the current
     :ref:`accelerator<accelerators>` memory allocator for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -142,6 +201,11 @@ def reset_peak_memory_stats(device_index: torch.types.Device = None, /) -> None:
 
     Reset the 'peak' stats tracked by the current :ref:`accelerator<accelerators>` memory
     allocator for a given device index.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:

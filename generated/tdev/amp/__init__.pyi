@@ -6,12 +6,12 @@ from torch.amp import (
     _enter_autocast as _enter_autocast,
     _exit_autocast as _exit_autocast,
     autocast as autocast,
-    custom_bwd as custom_bwd,
-    custom_fwd as custom_fwd,
-    is_autocast_available as is_autocast_available,
 )
+from tdev.amp.autocast_mode import custom_bwd as custom_bwd
+from tdev.amp.autocast_mode import custom_fwd as custom_fwd
+from tdev.amp.autocast_mode import is_autocast_available as is_autocast_available
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch.amp import autocast_mode as autocast_mode
+    from tdev.amp import autocast_mode as autocast_mode
     from torch.amp import grad_scaler as grad_scaler

@@ -20,6 +20,10 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     """Mirror of ``torch.amp.autocast_mode.custom_bwd``.
 
     Create a helper decorator for backward methods of custom autograd functions.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the device type is translated
     """
     return _amp.custom_bwd(bwd, device_type=device_type)
 
@@ -28,6 +32,10 @@ def custom_fwd(fwd: Any = None, *, device_type: str, cast_inputs: torch.dtype | 
     """Mirror of ``torch.amp.autocast_mode.custom_fwd``.
 
     Create a helper decorator for ``forward`` methods of custom autograd functions.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the device type is translated
     """
     return _amp.custom_fwd(fwd, device_type=device_type, cast_inputs=cast_inputs)
 
@@ -36,6 +44,10 @@ def is_autocast_available(device_type: str) -> bool:
     """Mirror of ``torch.amp.autocast_mode.is_autocast_available``.
 
     Return a bool indicating if autocast is available on ``device_type``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the device type is translated
     """
     return _amp.is_autocast_available(device_type)
 

@@ -11,7 +11,10 @@ from torch.amp.autocast_mode import (
     _exit_autocast as _exit_autocast,
     autocast as autocast,
     autocast_decorator as autocast_decorator,
-    custom_bwd as custom_bwd,
-    custom_fwd as custom_fwd,
-    is_autocast_available as is_autocast_available,
 )
+import torch.amp.autocast_mode as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+custom_bwd = _theirs.custom_bwd
+custom_fwd = _theirs.custom_fwd
+is_autocast_available = _theirs.is_autocast_available

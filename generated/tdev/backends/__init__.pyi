@@ -17,15 +17,12 @@ from torch.backends import (
     set_flags as set_flags,
 )
 from torch.backends import cpu as cpu
-from torch.backends import cuda as cuda
-from torch.backends import cudnn as cudnn
 from torch.backends import cusparselt as cusparselt
 from torch.backends import kleidiai as kleidiai
 from torch.backends import mha as mha
 from torch.backends import miopen as miopen
 from torch.backends import mkl as mkl
 from torch.backends import mkldnn as mkldnn
-from torch.backends import mps as mps
 from torch.backends import nnpack as nnpack
 from torch.backends import openmp as openmp
 from torch.backends import opt_einsum as opt_einsum
@@ -33,6 +30,13 @@ from torch.backends import python_native as python_native
 from torch.backends import quantized as quantized
 from tdev_core.mirror.checkers import MYPY
 
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.backends import cuda as cuda
+    from torch.backends import cudnn as cudnn
+    from torch.backends import mps as mps
+else:
+    from tdev.backends import cuda as cuda
+    from tdev.backends import cudnn as cudnn
+    from tdev.backends import mps as mps
     from tdev.backends import xeon as xeon
     from torch.backends import xnnpack as xnnpack

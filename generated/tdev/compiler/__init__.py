@@ -20,6 +20,10 @@ def compile(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.compiler.compile``.
 
     See ``torch.compile`` for details on the arguments for this function.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; torch.compile under its second name
     """
     return _compile.compile(*args, **kwargs)
 
@@ -28,6 +32,11 @@ def set_default_backend(backend: Any) -> None:
     """Mirror of ``torch.compiler.set_default_backend``.
 
     Set the default backend for ``torch.compile`` when no ``backend`` argument is specified.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it; the backend that stands in for
+            one that needs CUDA
     """
     torch.compiler.set_default_backend(_compile.default_backend(backend))
 

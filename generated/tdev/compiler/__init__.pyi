@@ -23,7 +23,6 @@ from torch.compiler import (
     _patch_engine_backward as _patch_engine_backward,
     allow_in_graph as allow_in_graph,
     assume_constant_result as assume_constant_result,
-    compile as compile,
     cudagraph_mark_step_begin as cudagraph_mark_step_begin,
     disable as disable,
     get_default_backend as get_default_backend,
@@ -38,7 +37,6 @@ from torch.compiler import (
     nested_compile_region as nested_compile_region,
     reset as reset,
     save_cache_artifacts as save_cache_artifacts,
-    set_default_backend as set_default_backend,
     set_enable_guard_collectives as set_enable_guard_collectives,
     set_stance as set_stance,
     skip_all_guards_unsafe as skip_all_guards_unsafe,
@@ -49,3 +47,8 @@ from torch.compiler import (
     wrap_numpy as wrap_numpy,
 )
 from torch.compiler import config as config
+import torch.compiler as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+compile = _theirs.compile
+set_default_backend = _theirs.set_default_backend

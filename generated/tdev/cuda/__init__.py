@@ -70,6 +70,12 @@ def can_device_access_peer(device: torch.types.Device, peer_device: torch.types.
     """Mirror of ``torch.cuda.can_device_access_peer``.
 
     Check if peer access between two devices is possible.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, cpu: tdev's own; false: there is one device, and CUDA answers false for a
+            device and itself
+        sim: tdev's own; true between two devices: both are host memory
     """
     return _device_selection.can_access_peer(device, peer_device)
 
@@ -78,6 +84,10 @@ def check_error(res: int) -> None:
     """Mirror of ``torch.cuda.check_error``.
 
     Raise an error if the result of a CUDA runtime API call is not success.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _cudart.check_error(res)
 
@@ -87,6 +97,13 @@ def clock_rate(device: torch.types.Device = None) -> int:
 
     Return the clock speed of the GPU SM in MHz (megahertz) over the past sample period as given
     by `nvidia-smi`.
+
+    Backends:
+        cuda: torch's own
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processors' clock through psutil; raises where it is not told
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -100,7 +117,13 @@ def clock_rate(device: torch.types.Device = None) -> int:
 
 
 def cudart() -> Any:
-    """Mirror of ``torch.cuda.cudart``: Retrieves the CUDA runtime API module."""
+    """Mirror of ``torch.cuda.cudart``: Retrieves the CUDA runtime API module.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the runtime's functions that torch binds, each doing
+            what it means here
+    """
     return _cudart.cudart()
 
 
@@ -108,6 +131,11 @@ def current_blas_handle() -> Any:
     """Mirror of ``torch.cuda.current_blas_handle``.
 
     Return cublasHandle_t pointer to current cuBLAS handle
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; the result is the address of a cuBLAS
+            handle, which only cuBLAS can use; instead: call torch.matmul and its kin
     """
     _unsupported(
         "torch.cuda.current_blas_handle",
@@ -120,6 +148,12 @@ def current_device() -> int:
     """Mirror of ``torch.cuda.current_device``.
 
     Return the index of a currently selected device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; 0: the host is the one device
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -132,6 +166,11 @@ def current_solver_handle() -> Any:
     """Mirror of ``torch.cuda.current_solver_handle``.
 
     Return cusolverDnHandle_t pointer to current cuSOLVER handle
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; the result is the address of a
+            cuSOLVER handle, which only cuSOLVER can use; instead: call torch.linalg
     """
     _unsupported(
         "torch.cuda.current_solver_handle",
@@ -144,6 +183,10 @@ def current_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.current_stream``.
 
     Return the currently selected ``Stream`` for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _streams.current_stream(device)
 
@@ -152,12 +195,22 @@ def default_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.default_stream``.
 
     Return the default ``Stream`` for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _streams.default_stream(device)
 
 
 def device_count() -> int:
-    """Mirror of ``torch.cuda.device_count``: Return the number of GPUs available."""
+    """Mirror of ``torch.cuda.device_count``: Return the number of GPUs available.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own; in step with is_available()
+        cpu: tdev's own; 0, in step with is_available()
+    """
     return _device_selection.device_count()
 
 
@@ -165,6 +218,11 @@ def device_memory_used(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.device_memory_used``.
 
     Return used global (device) memory in bytes as given by `nvidia-smi` or `amd-smi`.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own; capacity less what is free
+        cpu: tdev's own; the host's memory in use by all programs
     """
     return _usage.device_used(device)
 
@@ -173,22 +231,47 @@ def get_arch_list() -> list[str]:
     """Mirror of ``torch.cuda.get_arch_list``.
 
     Return list CUDA architectures this library was compiled for.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
+            same without CUDA
     """
     return []  # no CUDA kernels are compiled in; torch answers the same without CUDA
 
 
 def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
-    """Mirror of ``torch.cuda.get_device_capability``: Get the cuda capability of a device."""
+    """Mirror of ``torch.cuda.get_device_capability``: Get the cuda capability of a device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; (0, 0): below every compute capability that selects a
+            CUDA-only kernel
+    """
     return _properties.capability(device)
 
 
 def get_device_name(device: torch.types.Device = None) -> str:
-    """Mirror of ``torch.cuda.get_device_name``: Get the name of a device."""
+    """Mirror of ``torch.cuda.get_device_name``: Get the name of a device.
+
+    Backends:
+        cuda: torch's own
+        mps: tdev's own; torch.backends.mps.get_name()
+        mlx: tdev's own; what mlx.core.device_info() says, the host's processor on Linux
+        sim: tdev's own; says that it is simulated, and on which processor
+        cpu: tdev's own; the host's processor
+    """
     return _properties.name(device)
 
 
 def get_device_properties(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.cuda.get_device_properties``: Get the properties of a device."""
+    """Mirror of ``torch.cuda.get_device_properties``: Get the properties of a device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; facts of the host or the device; what only an NVIDIA GPU
+            has is 0
+    """
     return _properties.get(device)
 
 
@@ -196,6 +279,11 @@ def get_gencode_flags() -> str:
     """Mirror of ``torch.cuda.get_gencode_flags``.
 
     Return NVCC gencode flags this library was compiled with.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
+            same without CUDA
     """
     return ""  # no CUDA kernels are compiled in; torch answers the same without CUDA
 
@@ -204,6 +292,10 @@ def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -
     """Mirror of ``torch.cuda.get_stream_from_external``.
 
     Return a ``Stream`` from an externally allocated CUDA stream.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _streams.get_stream_from_external(data_ptr, device)
 
@@ -212,12 +304,23 @@ def get_sync_debug_mode() -> int:
     """Mirror of ``torch.cuda.get_sync_debug_mode``.
 
     Return current value of debug mode for cuda synchronizing operations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _cudart.get_sync_debug_mode()
 
 
 def init() -> Any:
-    """Mirror of ``torch.cuda.init``: Initialize PyTorch's CUDA state."""
+    """Mirror of ``torch.cuda.init``: Initialize PyTorch's CUDA state.
+
+    Backends:
+        cuda: torch's own
+        mps: nothing is done; torch initialises MPS on first use
+        mlx, sim: nothing is done; the device was registered when tdev was imported
+        cpu: nothing is done; the CPU needs no initialisation
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return  # torch initialises MPS on first use
@@ -231,6 +334,11 @@ def ipc_collect() -> Any:
     """Mirror of ``torch.cuda.ipc_collect``.
 
     Force collects GPU memory after it has been released by CUDA IPC.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there are no CUDA IPC handles; shared memory goes
+            with its last user
     """
     return  # there are no CUDA IPC handles; shared memory goes with its last user
 
@@ -239,6 +347,12 @@ def is_available() -> bool:
     """Mirror of ``torch.cuda.is_available``.
 
     Return a bool indicating if CUDA is currently available.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: tdev's own; true: the active backend is an accelerator
+            (TDEV_CUDA_AVAILABLE overrides)
+        cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
     """
     return _device_selection.is_available()
 
@@ -247,6 +361,11 @@ def is_bf16_supported(including_emulation: bool = True) -> Any:
     """Mirror of ``torch.cuda.is_bf16_supported``.
 
     Return a bool indicating if the current CUDA/ROCm device supports dtype bfloat16.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; tried; without emulation: what the processor says of
+            itself
     """
     return _properties.is_bf16_supported(including_emulation)
 
@@ -255,6 +374,11 @@ def is_initialized() -> Any:
     """Mirror of ``torch.cuda.is_initialized``.
 
     Return whether PyTorch's CUDA state has been initialized.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: nothing is done; the device is ready whenever its functions can be called
+        cpu: nothing is done; the CPU is always ready
     """
     match _instead_of_cuda():
         case _Backend.MPS | _Backend.MLX | _Backend.SIM:
@@ -267,6 +391,10 @@ def is_tf32_supported() -> bool:
     """Mirror of ``torch.cuda.is_tf32_supported``.
 
     Return a bool indicating if the current CUDA/ROCm device supports dtype tf32.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
     """
     return False  # TF32 is a format of NVIDIA's tensor cores
 
@@ -276,6 +404,12 @@ def memory_usage(device: torch.types.Device = None) -> int:
 
     Return the percent of time over the past sample period during which global (device) memory
     was being read or written as given by `nvidia-smi`.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; the share of time that the memory bus
+            was busy is not told by any sensor here; instead: torch.cuda.device_memory_used for
+            how much is in use
     """
     _unsupported(
         "torch.cuda.memory_usage",
@@ -289,6 +423,14 @@ def power_draw(device: torch.types.Device = None) -> int:
 
     Return the average power draw of the GPU sensor in mW (MilliWatts) over the past sample
     period as given by `nvidia-smi` for Fermi or newer fully supported devices.
+
+    Backends:
+        cuda: torch's own
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processors' energy counters over 0.1 s; raises where they
+            cannot be read
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -302,12 +444,23 @@ def power_draw(device: torch.types.Device = None) -> int:
 
 
 def set_device(device: torch.types.Device) -> None:
-    """Mirror of ``torch.cuda.set_device``: Set the current device."""
+    """Mirror of ``torch.cuda.set_device``: Set the current device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; an index that the backend lacks becomes 0, with one
+            warning
+    """
     _device_selection.set_device(device)
 
 
 def set_stream(stream: Any) -> Any:
-    """Mirror of ``torch.cuda.set_stream``: Set the current stream."""
+    """Mirror of ``torch.cuda.set_stream``: Set the current stream.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _streams.set_stream(stream)
 
 
@@ -315,6 +468,11 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Mirror of ``torch.cuda.set_sync_debug_mode``.
 
     Set the debug mode for cuda synchronizing operations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; checked and kept; no operator waits for the device
+            behind the program's back
     """
     _cudart.set_sync_debug_mode(debug_mode)
 
@@ -323,6 +481,10 @@ def stream(stream: Any) -> Any:
     """Mirror of ``torch.cuda.stream``.
 
     Wrap around the Context-manager StreamContext that selects a given stream.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _streams.stream(stream)
 
@@ -331,6 +493,13 @@ def synchronize(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.cuda.synchronize``.
 
     Wait for all kernels in all streams on a CUDA device to complete.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; CPU operators have finished when they return; the device argument is
+            checked
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -344,6 +513,13 @@ def temperature(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.temperature``.
 
     Return the average temperature of the GPU sensor in Degrees C (Centigrades).
+
+    Backends:
+        cuda: torch's own
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers smc`
+        mlx: tdev's own; the host's processor on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processor's sensor through psutil; raises where there is none
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -361,6 +537,13 @@ def utilization(device: torch.types.Device = None) -> int:
 
     Return the percent of time over the past sample period during which one or more kernels was
     executing on the GPU as given by `nvidia-smi`.
+
+    Backends:
+        cuda: torch's own
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; load of the host's processors over 0.1 s, from psutil
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -502,5 +685,159 @@ _adoption.adopt(
         "use_mem_pool": "tdev.cuda.memory:use_mem_pool",
     },
     home=_Backend.CUDA,
+    answers={
+        "BFloat16Storage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "BFloat16Tensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "BoolStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "BoolTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ByteStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ByteTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "CharStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "CharTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ComplexDoubleStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ComplexFloatStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "CudaError": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; a subclass that needs no CUDA to word its message",
+        ),
+        "DoubleStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "DoubleTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "FloatStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "FloatTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "HalfStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "HalfTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "IntStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "IntTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "LongStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "LongTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ShortStorage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "ShortTensor": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "StreamContext": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_exchange_device": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_get_device_index": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_get_generator": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_get_rng_state_offset": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: raises tdev.UnsupportedError; this generator's state is not a seed and a number of steps; instead: keep and restore the whole state: torch.cuda.get_rng_state() and set_rng_state()",
+        ),
+        "_is_in_bad_fork": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_lazy_call": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; there is no lazy initialisation to wait for: the callback runs at once",
+        ),
+        "_lazy_init": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_maybe_exchange_device": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_set_rng_state_offset": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: raises tdev.UnsupportedError; this generator's state is not a seed and a number of steps; instead: keep and restore the whole state: torch.cuda.get_rng_state() and set_rng_state()",
+        ),
+        "_set_stream_by_id": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_sleep": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "default_generators": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; a sequence, one generator for each device",
+        ),
+        "device": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "device_of": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

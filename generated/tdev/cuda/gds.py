@@ -20,6 +20,10 @@ def gds_deregister_buffer(s: Any) -> None:
     """Mirror of ``torch.cuda.gds.gds_deregister_buffer``.
 
     Deregisters a previously registered storage on a CUDA device as a cufile buffer.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; ordinary reads need no registration; the type is checked
     """
     _gds.gds_deregister_buffer(s)
 
@@ -28,6 +32,10 @@ def gds_register_buffer(s: Any) -> None:
     """Mirror of ``torch.cuda.gds.gds_register_buffer``.
 
     Registers a storage on a CUDA device as a cufile buffer.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; ordinary reads need no registration; the type is checked
     """
     _gds.gds_register_buffer(s)
 
@@ -41,5 +49,11 @@ _adoption.adopt(
         "gds_register_buffer",
     ],
     home=_Backend.CUDA,
+    answers={
+        "GdsFile": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; ordinary reads and writes",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -6,6 +6,9 @@ from torch.cuda.gds import (
     GdsFile as GdsFile,
     Storage as Storage,
     _dummy_fn as _dummy_fn,
-    gds_deregister_buffer as gds_deregister_buffer,
-    gds_register_buffer as gds_register_buffer,
 )
+import torch.cuda.gds as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+gds_deregister_buffer = _theirs.gds_deregister_buffer
+gds_register_buffer = _theirs.gds_register_buffer

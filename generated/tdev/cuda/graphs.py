@@ -23,6 +23,10 @@ def graph_pool_handle() -> Any:
     """Mirror of ``torch.cuda.graphs.graph_pool_handle``.
 
     Return an opaque token representing the id of a graph memory pool.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _graphs.graph_pool_handle()
 
@@ -31,6 +35,10 @@ def is_current_stream_capturing() -> bool:
     """Mirror of ``torch.cuda.graphs.is_current_stream_capturing``.
 
     Return True if CUDA graph capture is underway on the current CUDA stream, False otherwise.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _graphs.is_current_stream_capturing()
 
@@ -46,6 +54,10 @@ def make_graphed_callables(
 
     Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
     versions.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _graphs.make_graphed_callables(
         callables, sample_args, num_warmup_iters, allow_unused_input, pool
@@ -63,5 +75,15 @@ _adoption.adopt(
         "make_graphed_callables",
     ],
     home=_Backend.CUDA,
+    answers={
+        "CUDAGraph": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; replay() runs the recorded operators again into the same outputs",
+        ),
+        "graph": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

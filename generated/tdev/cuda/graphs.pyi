@@ -25,8 +25,11 @@ from torch.cuda.graphs import (
     _graph_pool_handle as _graph_pool_handle,
     annotations as annotations,
     graph as graph,
-    graph_pool_handle as graph_pool_handle,
-    is_current_stream_capturing as is_current_stream_capturing,
-    make_graphed_callables as make_graphed_callables,
     overload as overload,
 )
+import torch.cuda.graphs as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+graph_pool_handle = _theirs.graph_pool_handle
+is_current_stream_capturing = _theirs.is_current_stream_capturing
+make_graphed_callables = _theirs.make_graphed_callables

@@ -21,5 +21,11 @@ _adoption.adopt(
         "GreenContext",
     ],
     home=_Backend.CUDA,
+    answers={
+        "GreenContext": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: raises tdev.UnsupportedError; a green context reserves part of an NVIDIA GPU's multiprocessors; instead: run without one, or bound the work with torch.set_num_threads",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -34,6 +34,11 @@ def caching_allocator_alloc(
     """Mirror of ``torch.cuda.memory.caching_allocator_alloc``.
 
     Perform a memory allocation using the CUDA memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, sim, cpu: tdev's own; the address of a tensor's memory
+        mlx: tdev's own; the address of an array's memory; raises where it has none
     """
     return _allocator.alloc(size, device, stream)
 
@@ -42,6 +47,10 @@ def caching_allocator_delete(mem_ptr: Any) -> Any:
     """Mirror of ``torch.cuda.memory.caching_allocator_delete``.
 
     Delete memory allocated using the CUDA memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _allocator.delete(mem_ptr)
 
@@ -50,6 +59,10 @@ def caching_allocator_disabled() -> Any:
     """Mirror of ``torch.cuda.memory.caching_allocator_disabled``.
 
     Context manager that temporarily disables the CUDA caching allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _allocator.disabled()
 
@@ -58,6 +71,12 @@ def caching_allocator_enable(value: bool = True) -> None:
     """Mirror of ``torch.cuda.memory.caching_allocator_enable``.
 
     Enable or disable the CUDA memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, sim, cpu: tdev's own; kept for caching_allocator_disabled; there is no cache to
+            switch, and no result depends on it
+        mlx: tdev's own; mlx.core.set_cache_limit
     """
     _allocator.enable(value)
 
@@ -66,6 +85,11 @@ def change_current_allocator(allocator: Any) -> None:
     """Mirror of ``torch.cuda.memory.change_current_allocator``.
 
     Change the currently used memory allocator to be the one provided.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; this backend's allocator cannot be
+            replaced from Python; instead: preload another malloc (LD_PRELOAD) for host memory
     """
     _unsupported(
         "torch.cuda.memory.change_current_allocator",
@@ -79,6 +103,13 @@ def empty_cache() -> None:
 
     Release all unoccupied cached memory currently held by the caching allocator so that those
     can be used in other GPU application and visible in `nvidia-smi`.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx: calls what the backend has for it; mx.clear_cache
+        sim: tdev's own; the simulated device keeps no cache; the C heap returns what is free
+        cpu: tdev's own; the C heap returns its free pages to the system
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -91,6 +122,10 @@ def get_allocator_backend() -> str:
     """Mirror of ``torch.cuda.memory.get_allocator_backend``.
 
     Return a string describing the active allocator backend as set by ``PYTORCH_ALLOC_CONF``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; the backend's own allocator, never cudaMallocAsync
     """
     return "native"  # the backend's own allocator, never cudaMallocAsync
 
@@ -99,6 +134,10 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.cuda.memory.get_per_process_memory_fraction``.
 
     Get memory fraction for a process.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _usage.get_fraction(device)
 
@@ -107,6 +146,10 @@ def host_memory_stats() -> Any:
     """Mirror of ``torch.cuda.memory.host_memory_stats``.
 
     Return a dictionary of pinned (host) allocator statistics.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; all 0: there is no pinned host memory
     """
     return _usage.host_stats()
 
@@ -115,6 +158,10 @@ def host_memory_stats_as_nested_dict() -> Any:
     """Mirror of ``torch.cuda.memory.host_memory_stats_as_nested_dict``.
 
     Return the result of ``torch.cuda.host_memory_stats`` as a nested dictionary.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; all 0: there is no pinned host memory
     """
     return _usage.host_stats_nested()
 
@@ -124,6 +171,11 @@ def list_gpu_processes(device: torch.types.Device = None) -> str:
 
     Return a human-readable printout of the running processes and their GPU memory use for a
     given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; lists this process; what others hold on the device is
+            not told
     """
     return _usage.processes(device)
 
@@ -132,6 +184,13 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.max_memory_allocated``.
 
     Return the maximum GPU memory occupied by tensors in bytes for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -145,6 +204,11 @@ def max_memory_cached(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.max_memory_cached``.
 
     Deprecated; see ``torch.cuda.max_memory_reserved``.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own; the old name of max_memory_reserved
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -158,6 +222,13 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.max_memory_reserved``.
 
     Return the maximum GPU memory managed by the caching allocator in bytes for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
+        sim: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -171,6 +242,13 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
     """Mirror of ``torch.cuda.memory.mem_get_info``.
 
     Return the global free and total GPU memory for a given device using cudaMemGetInfo.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; what could be allocated without swapping, and physical memory or the
+            container's limit
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -184,6 +262,12 @@ def memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.memory_allocated``.
 
     Return the current GPU memory occupied by tensors in bytes for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; heap bytes in use by this process beyond what importing left
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -197,6 +281,11 @@ def memory_cached(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.memory_cached``.
 
     Deprecated; see ``torch.cuda.memory_reserved``.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own; the old name of memory_reserved
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -210,6 +299,15 @@ def memory_reserved(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.cuda.memory.memory_reserved``.
 
     Return the current GPU memory managed by the caching allocator in bytes for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx: tdev's own; active and cached bytes together
+        sim: tdev's own; the simulated device keeps no cache: what is reserved is what is
+            allocated
+        cpu: tdev's own; bytes that the C heap has from the system, used or not, beyond what
+            importing left
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -223,6 +321,10 @@ def memory_snapshot(mempool_id: Any = None, include_traces: Any = True) -> Any:
     """Mirror of ``torch.cuda.memory.memory_snapshot``.
 
     Return a snapshot of the CUDA memory allocator state across all devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the storages made since recording was switched on
     """
     return _history.segments(mempool_id, include_traces)
 
@@ -231,6 +333,12 @@ def memory_stats(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.memory.memory_stats``.
 
     Return a dictionary of CUDA memory allocator statistics for a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it; active_bytes is 0: this torch does not count it
+            on MPS (pytorch/pytorch#193838)
+        mlx, sim, cpu: tdev's own; torch's full key set; what the backend does not count is 0
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -244,6 +352,10 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.memory.memory_stats_as_nested_dict``.
 
     Return the result of ``torch.cuda.memory_stats`` as a nested dictionary.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _usage.stats_nested(device)
 
@@ -253,6 +365,10 @@ def memory_summary(device: torch.types.Device = None, abbreviated: bool = False)
 
     Return a human-readable printout of the current memory allocator statistics for a given
     device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _usage.summary(device, abbreviated)
 
@@ -261,6 +377,11 @@ def reset_accumulated_host_memory_stats() -> None:
     """Mirror of ``torch.cuda.memory.reset_accumulated_host_memory_stats``.
 
     Reset the 'accumulated' (historical) stats tracked by the host memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no pinned host memory, and nothing to
+            reset
     """
     return  # there is no pinned host memory, and nothing to reset
 
@@ -269,6 +390,11 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.cuda.memory.reset_accumulated_memory_stats``.
 
     Reset the 'accumulated' (historical) stats tracked by the CUDA memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -283,6 +409,11 @@ def reset_max_memory_allocated(device: torch.types.Device = None) -> None:
 
     Reset the starting point in tracking maximum GPU memory occupied by tensors for a given
     device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own; resets all peaks, as torch's does
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -297,6 +428,11 @@ def reset_max_memory_cached(device: torch.types.Device = None) -> None:
 
     Reset the starting point in tracking maximum GPU memory managed by the caching allocator for
     a given device.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own; resets all peaks, as torch's does
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -310,6 +446,11 @@ def reset_peak_host_memory_stats() -> None:
     """Mirror of ``torch.cuda.memory.reset_peak_host_memory_stats``.
 
     Reset the 'peak' stats tracked by the host memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no pinned host memory, and nothing to
+            reset
     """
     return  # there is no pinned host memory, and nothing to reset
 
@@ -318,6 +459,11 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.cuda.memory.reset_peak_memory_stats``.
 
     Reset the 'peak' stats tracked by the CUDA memory allocator.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -331,6 +477,14 @@ def set_per_process_memory_fraction(fraction: Any, device: torch.types.Device = 
     """Mirror of ``torch.cuda.memory.set_per_process_memory_fraction``.
 
     Set memory fraction for a process.
+
+    Backends:
+        cuda: torch's own
+        mps: tdev's own; torch.mps sets the limit; the value is kept for reading
+        mlx: tdev's own; mlx.core.set_memory_limit
+        sim: tdev's own; the device refuses what goes beyond
+        cpu: tdev's own; kept for reading; nothing enforces it, which a value below 1 warns of
+            once
     """
     _usage.set_fraction(fraction, device)
 
@@ -339,6 +493,10 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.cuda.memory.use_mem_pool``.
 
     A context manager that routes allocations to a given pool.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; counts as a use; memory comes from the one heap
     """
     return _pools.use_mem_pool(pool, device)
 
@@ -387,5 +545,27 @@ _adoption.adopt(
         "is_initialized": "tdev.cuda:is_initialized",
     },
     home=_Backend.CUDA,
+    answers={
+        "CUDAPluggableAllocator": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; loads the library; only CUDA's allocator can be replaced by it",
+        ),
+        "MemPool": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; identity and use count; memory comes from the one heap",
+        ),
+        "_dump_snapshot": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_record_memory_history": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_snapshot": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

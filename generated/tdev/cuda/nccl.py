@@ -23,7 +23,12 @@ _adoption.load("torch.cuda.nccl", "2.13.0")
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
-    """Mirror of ``torch.cuda.nccl.all_gather``."""
+    """Mirror of ``torch.cuda.nccl.all_gather``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _nccl.all_gather(inputs, outputs, streams, comms)
 
 
@@ -34,17 +39,33 @@ def all_reduce(
     streams: Any = None,
     comms: Any = None,
 ) -> Any:
-    """Mirror of ``torch.cuda.nccl.all_reduce``."""
+    """Mirror of ``torch.cuda.nccl.all_reduce``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _nccl.all_reduce(inputs, outputs, op, streams, comms)
 
 
 def broadcast(inputs: Any, root: int = 0, streams: Any = None, comms: Any = None) -> None:
-    """Mirror of ``torch.cuda.nccl.broadcast``."""
+    """Mirror of ``torch.cuda.nccl.broadcast``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _nccl.broadcast(inputs, root, streams, comms)
 
 
 def init_rank(num_ranks: Any, uid: Any, rank: Any) -> Any:
-    """Mirror of ``torch.cuda.nccl.init_rank``."""
+    """Mirror of ``torch.cuda.nccl.init_rank``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; an NCCL communicator joins GPUs;
+            instead: torch.distributed.init_process_group
+    """
     _unsupported(
         "torch.cuda.nccl.init_rank",
         "an NCCL communicator joins GPUs",
@@ -53,7 +74,13 @@ def init_rank(num_ranks: Any, uid: Any, rank: Any) -> Any:
 
 
 def is_available(tensors: Any) -> Any:
-    """Mirror of ``torch.cuda.nccl.is_available``."""
+    """Mirror of ``torch.cuda.nccl.is_available``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; whether the functions beside it take these tensors,
+            which they do without NCCL
+    """
     return _nccl.is_available(tensors)
 
 
@@ -67,19 +94,35 @@ def reduce(
     *,
     outputs: Any = None,
 ) -> None:
-    """Mirror of ``torch.cuda.nccl.reduce``."""
+    """Mirror of ``torch.cuda.nccl.reduce``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _nccl.reduce(inputs, output, root, op, streams, comms, outputs=outputs)
 
 
 def reduce_scatter(
     inputs: Any, outputs: Any, op: int = torch.cuda.nccl.SUM, streams: Any = None, comms: Any = None
 ) -> None:
-    """Mirror of ``torch.cuda.nccl.reduce_scatter``."""
+    """Mirror of ``torch.cuda.nccl.reduce_scatter``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _nccl.reduce_scatter(inputs, outputs, op, streams, comms)
 
 
 def unique_id() -> Any:
-    """Mirror of ``torch.cuda.nccl.unique_id``."""
+    """Mirror of ``torch.cuda.nccl.unique_id``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; an NCCL communicator joins GPUs;
+            instead: torch.distributed.init_process_group
+    """
     _unsupported(
         "torch.cuda.nccl.unique_id",
         "an NCCL communicator joins GPUs",
@@ -88,7 +131,14 @@ def unique_id() -> Any:
 
 
 def version() -> Any:
-    """Mirror of ``torch.cuda.nccl.version``: Returns the version of the NCCL."""
+    """Mirror of ``torch.cuda.nccl.version``: Returns the version of the NCCL.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; there is no NCCL here to tell its
+            version; instead: torch.distributed runs on gloo;
+            torch.distributed.is_nccl_available() tells
+    """
     _unsupported(
         "torch.cuda.nccl.version",
         "there is no NCCL here to tell its version",

@@ -21,6 +21,10 @@ def mark(msg: Any) -> Any:
     """Mirror of ``torch.cuda.nvtx.mark``.
 
     Describe an instantaneous event that occurred at some point.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a record_function of no length, seen by torch.profiler
     """
     return _nvtx.mark(msg)
 
@@ -30,12 +34,21 @@ def range(msg: Any, *args: Any, **kwargs: Any) -> Any:
 
     Context manager / decorator that pushes an NVTX range at the beginning of its scope, and
     pops it at the end.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a record_function, seen by torch.profiler
     """
     return _nvtx.range(msg, *args, **kwargs)
 
 
 def range_end(range_id: Any) -> None:
-    """Mirror of ``torch.cuda.nvtx.range_end``: Mark the end of a range for a given range_id."""
+    """Mirror of ``torch.cuda.nvtx.range_end``: Mark the end of a range for a given range_id.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     _nvtx.range_end(range_id)
 
 
@@ -43,6 +56,10 @@ def range_pop() -> Any:
     """Mirror of ``torch.cuda.nvtx.range_pop``.
 
     Pop a range off of a stack of nested range spans.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _nvtx.range_pop()
 
@@ -51,6 +68,10 @@ def range_push(msg: Any) -> Any:
     """Mirror of ``torch.cuda.nvtx.range_push``.
 
     Push a range onto a stack of nested range span.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a record_function, seen by torch.profiler
     """
     return _nvtx.range_push(msg)
 
@@ -59,6 +80,10 @@ def range_start(msg: Any) -> int:
     """Mirror of ``torch.cuda.nvtx.range_start``.
 
     Mark the start of a range with string message.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a record_function, seen by torch.profiler
     """
     return _nvtx.range_start(msg)
 
@@ -77,5 +102,15 @@ _adoption.adopt(
         "range_start",
     ],
     home=_Backend.CUDA,
+    answers={
+        "_device_range_end": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_device_range_start": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

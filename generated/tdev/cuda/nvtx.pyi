@@ -7,10 +7,13 @@ from torch.cuda.nvtx import (
     _device_range_start as _device_range_start,
     _nvtx as _nvtx,
     contextmanager as contextmanager,
-    mark as mark,
-    range as range,
-    range_end as range_end,
-    range_pop as range_pop,
-    range_push as range_push,
-    range_start as range_start,
 )
+import torch.cuda.nvtx as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+mark = _theirs.mark
+range = _theirs.range
+range_end = _theirs.range_end
+range_pop = _theirs.range_pop
+range_push = _theirs.range_push
+range_start = _theirs.range_start

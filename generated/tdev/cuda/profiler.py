@@ -18,7 +18,13 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def profile() -> Any:
-    """Mirror of ``torch.cuda.profiler.profile``: Enable profiling."""
+    """Mirror of ``torch.cuda.profiler.profile``: Enable profiling.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own; a context that tells nobody: there is no outside profiler
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return torch.mps.profiler.profile()
@@ -27,7 +33,14 @@ def profile() -> Any:
 
 
 def start() -> Any:
-    """Mirror of ``torch.cuda.profiler.start``: Starts cuda profiler data collection."""
+    """Mirror of ``torch.cuda.profiler.start``: Starts cuda profiler data collection.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: nothing is done; there is no outside profiler to tell; torch.profiler
+            needs no such call
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return torch.mps.profiler.start()
@@ -36,7 +49,14 @@ def start() -> Any:
 
 
 def stop() -> Any:
-    """Mirror of ``torch.cuda.profiler.stop``: Stops cuda profiler data collection."""
+    """Mirror of ``torch.cuda.profiler.stop``: Stops cuda profiler data collection.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: nothing is done; there is no outside profiler to tell; torch.profiler
+            needs no such call
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return torch.mps.profiler.stop()

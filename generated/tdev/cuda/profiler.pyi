@@ -3,9 +3,12 @@
 
 from torch.cuda.profiler import (
     DEFAULT_FLAGS as DEFAULT_FLAGS,
-    check_error as check_error,
-    cudart as cudart,
-    profile as profile,
-    start as start,
-    stop as stop,
 )
+from tdev.cuda import check_error as check_error
+from tdev.cuda import cudart as cudart
+import torch.cuda.profiler as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+profile = _theirs.profile
+start = _theirs.start
+stop = _theirs.stop

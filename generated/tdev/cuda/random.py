@@ -22,6 +22,11 @@ def get_rng_state(device: int | str | torch.device = "cuda") -> torch.Tensor:
     """Mirror of ``torch.cuda.random.get_rng_state``.
 
     Return the random number generator state of the specified GPU as a ByteTensor.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -35,6 +40,10 @@ def get_rng_state_all() -> list[torch.Tensor]:
     """Mirror of ``torch.cuda.random.get_rng_state_all``.
 
     Return a list of ByteTensor representing the random number states of all devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _rng.get_rng_state_all()
 
@@ -43,6 +52,10 @@ def initial_seed() -> int:
     """Mirror of ``torch.cuda.random.initial_seed``.
 
     Return the current random seed of the current GPU.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _rng.initial_seed()
 
@@ -51,6 +64,12 @@ def manual_seed(seed: int) -> None:
     """Mirror of ``torch.cuda.random.manual_seed``.
 
     Set the seed for generating random numbers for the current GPU.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -63,6 +82,12 @@ def manual_seed_all(seed: int) -> None:
     """Mirror of ``torch.cuda.random.manual_seed_all``.
 
     Set the seed for generating random numbers on all GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -75,6 +100,11 @@ def seed() -> None:
     """Mirror of ``torch.cuda.random.seed``.
 
     Set the seed for generating random numbers to a random number for the current GPU.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -87,6 +117,11 @@ def seed_all() -> None:
     """Mirror of ``torch.cuda.random.seed_all``.
 
     Set the seed for generating random numbers to a random number on all GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -99,6 +134,11 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "c
     """Mirror of ``torch.cuda.random.set_rng_state``.
 
     Set the random number generator state of the specified GPU.
+
+    Backends:
+        cuda: torch's own
+        mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -112,6 +152,10 @@ def set_rng_state_all(new_states: Any) -> None:
     """Mirror of ``torch.cuda.random.set_rng_state_all``.
 
     Set the random number generator state of all devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; states of devices that are not there are left out
     """
     _rng.set_rng_state_all(new_states)
 

@@ -37,5 +37,52 @@ _adoption.adopt(
         "ShortTensor",
     ],
     home=_Backend.CUDA,
+    answers={
+        "BFloat16Tensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "ByteTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "CharTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "DoubleTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "FloatTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "HalfTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "IntTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "LongTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+        "ShortTensor": (
+            "cuda: torch's own",
+            "mps, sim, cpu: tdev's own",
+            "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -26,5 +26,22 @@ _adoption.adopt(
         "Stream",
     ],
     home=_Backend.CUDA,
+    answers={
+        "Event": (
+            "cuda: torch's own",
+            "mps: tdev's own; a torch.mps.Event inside",
+            "mlx, sim: tdev's own; a timing event drains the queue before it reads the clock",
+            "cpu: tdev's own; times are the clock's at record()",
+        ),
+        "ExternalStream": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "Stream": (
+            "cuda: torch's own",
+            "mps, mlx, sim: tdev's own; one queue per device in issue order; a stream keeps identity and order",
+            "cpu: tdev's own; work runs when it is issued; a stream keeps identity and order",
+        ),
+    },
     generated_from="2.13.0",
 )

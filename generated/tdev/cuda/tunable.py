@@ -17,12 +17,22 @@ def enable(val: bool = True) -> None:
     """Mirror of ``torch.cuda.tunable.enable``.
 
     This is the big on/off switch for all TunableOp implementations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; warns once: there are no matrix products to choose
+            between
     """
     _tunable.enable(val)
 
 
 def get_filename() -> str:
-    """Mirror of ``torch.cuda.tunable.get_filename``: Get the results filename."""
+    """Mirror of ``torch.cuda.tunable.get_filename``: Get the results filename.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _tunable.get_filename()
 
 
@@ -30,6 +40,10 @@ def get_max_tuning_duration() -> int:
     """Mirror of ``torch.cuda.tunable.get_max_tuning_duration``.
 
     Get max time to spend tuning a given solution.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _tunable.get_max_tuning_duration()
 
@@ -38,12 +52,21 @@ def get_max_tuning_iterations() -> int:
     """Mirror of ``torch.cuda.tunable.get_max_tuning_iterations``.
 
     Get max iterations to spend tuning a given solution.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _tunable.get_max_tuning_iterations()
 
 
 def get_results() -> tuple[str, str, str, float]:
-    """Mirror of ``torch.cuda.tunable.get_results``: Return all TunableOp results."""
+    """Mirror of ``torch.cuda.tunable.get_results``: Return all TunableOp results.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; empty: nothing was tuned
+    """
     return _tunable.get_results()
 
 
@@ -51,12 +74,21 @@ def get_rotating_buffer_size() -> int:
     """Mirror of ``torch.cuda.tunable.get_rotating_buffer_size``.
 
     Get the rotating buffer size in kilobytes.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _tunable.get_rotating_buffer_size()
 
 
 def get_validators() -> tuple[str, str]:
-    """Mirror of ``torch.cuda.tunable.get_validators``: Return the TunableOp validators."""
+    """Mirror of ``torch.cuda.tunable.get_validators``: Return the TunableOp validators.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; empty: no library's version matters
+    """
     return _tunable.get_validators()
 
 
@@ -64,6 +96,10 @@ def is_enabled() -> bool:
     """Mirror of ``torch.cuda.tunable.is_enabled``.
 
     Returns whether the TunableOp feature is enabled.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no tuner, and asking for one warned
     """
     return False  # there is no tuner, and asking for one warned
 
@@ -72,6 +108,12 @@ def mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None:
     """Mirror of ``torch.cuda.tunable.mgpu_tune_gemm_in_file``.
 
     Process one or more files and distribute work over one or more GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; it times the GPU libraries' matrix
+            products, and there are none to choose between; instead: run it on the GPU that the
+            results are for
     """
     _unsupported(
         "torch.cuda.tunable.mgpu_tune_gemm_in_file",
@@ -81,7 +123,12 @@ def mgpu_tune_gemm_in_file(filename_pattern: str, num_gpus: int) -> None:
 
 
 def read_file(filename: str | None = None) -> bool:
-    """Mirror of ``torch.cuda.tunable.read_file``: Read results from a TunableOp CSV file."""
+    """Mirror of ``torch.cuda.tunable.read_file``: Read results from a TunableOp CSV file.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; false: another device's results are not taken over
+    """
     return _tunable.read_file(filename)
 
 
@@ -89,6 +136,11 @@ def record_untuned_enable(val: bool = True) -> None:
     """Mirror of ``torch.cuda.tunable.record_untuned_enable``.
 
     Enable recording untuned of TunableOp perations for offline tuning.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; warns once: there are no matrix products to choose
+            between
     """
     _tunable.record_untuned_enable(val)
 
@@ -97,6 +149,10 @@ def record_untuned_is_enabled() -> bool:
     """Mirror of ``torch.cuda.tunable.record_untuned_is_enabled``.
 
     Returns whether TunableOp operations are recorded for offline tuning.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no tuner, and asking for one warned
     """
     return False  # there is no tuner, and asking for one warned
 
@@ -105,6 +161,10 @@ def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
     """Mirror of ``torch.cuda.tunable.set_filename``.
 
     Set the filename to use for input/output of tuning results.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _tunable.set_filename(filename, insert_device_ordinal)
 
@@ -113,6 +173,10 @@ def set_max_tuning_duration(duration: int) -> None:
     """Mirror of ``torch.cuda.tunable.set_max_tuning_duration``.
 
     Set max time in milliseconds to spend tuning a given solution.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _tunable.set_max_tuning_duration(duration)
 
@@ -121,6 +185,10 @@ def set_max_tuning_iterations(iterations: int) -> None:
     """Mirror of ``torch.cuda.tunable.set_max_tuning_iterations``.
 
     Set max number of iterations to spend tuning a given solution.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _tunable.set_max_tuning_iterations(iterations)
 
@@ -129,6 +197,10 @@ def set_numerical_check_tolerances(enable: bool, atol: float = 1e-5, rtol: float
     """Mirror of ``torch.cuda.tunable.set_numerical_check_tolerances``.
 
     Set the atol and rtol values in numeric check
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _tunable.set_numerical_check_tolerances(enable, atol, rtol)
 
@@ -137,12 +209,23 @@ def set_rotating_buffer_size(buffer_size: int) -> None:
     """Mirror of ``torch.cuda.tunable.set_rotating_buffer_size``.
 
     Set rotating buffer size to this value in MB, if the buffer size is greater than zero.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     _tunable.set_rotating_buffer_size(buffer_size)
 
 
 def tune_gemm_in_file(filename: str) -> None:
-    """Mirror of ``torch.cuda.tunable.tune_gemm_in_file``: tune GEMM in file."""
+    """Mirror of ``torch.cuda.tunable.tune_gemm_in_file``: tune GEMM in file.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; it times the GPU libraries' matrix
+            products, and there are none to choose between; instead: run it on the GPU that the
+            results are for
+    """
     _unsupported(
         "torch.cuda.tunable.tune_gemm_in_file",
         "it times the GPU libraries' matrix products, and there are none to choose between",
@@ -154,6 +237,11 @@ def tuning_enable(val: bool = True) -> None:
     """Mirror of ``torch.cuda.tunable.tuning_enable``.
 
     Enable tuning of TunableOp implementations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; warns once: there are no matrix products to choose
+            between
     """
     _tunable.tuning_enable(val)
 
@@ -162,6 +250,10 @@ def tuning_is_enabled() -> bool:
     """Mirror of ``torch.cuda.tunable.tuning_is_enabled``.
 
     Returns whether TunableOp implementations can be tuned.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no tuner, and asking for one warned
     """
     return False  # there is no tuner, and asking for one warned
 

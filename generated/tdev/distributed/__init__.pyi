@@ -76,19 +76,14 @@ from torch.distributed import (
     all_reduce_coalesced as all_reduce_coalesced,
     all_to_all as all_to_all,
     all_to_all_single as all_to_all_single,
-    barrier as barrier,
     batch_isend_irecv as batch_isend_irecv,
     breakpoint as breakpoint,
     broadcast as broadcast,
-    broadcast_object_list as broadcast_object_list,
     default_pg_timeout as default_pg_timeout,
     destroy_process_group as destroy_process_group,
     gather as gather,
     gather_object as gather_object,
-    get_backend as get_backend,
-    get_backend_config as get_backend_config,
     get_debug_level as get_debug_level,
-    get_default_backend_for_device as get_default_backend_for_device,
     get_global_rank as get_global_rank,
     get_group_rank as get_group_rank,
     get_node_local_rank as get_node_local_rank,
@@ -97,46 +92,55 @@ from torch.distributed import (
     get_rank as get_rank,
     get_world_size as get_world_size,
     group as group,
-    init_device_mesh as init_device_mesh,
-    init_process_group as init_process_group,
     irecv as irecv,
     is_available as is_available,
-    is_backend_available as is_backend_available,
     is_gloo_available as is_gloo_available,
     is_initialized as is_initialized,
     is_mpi_available as is_mpi_available,
-    is_nccl_available as is_nccl_available,
     is_torchelastic_launched as is_torchelastic_launched,
     is_ucc_available as is_ucc_available,
     is_xccl_available as is_xccl_available,
     isend as isend,
     log as log,
     monitored_barrier as monitored_barrier,
-    new_group as new_group,
-    new_subgroups as new_subgroups,
-    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     record_comm as record_comm,
     recv as recv,
-    recv_object_list as recv_object_list,
     reduce as reduce,
     reduce_op as reduce_op,
-    reduce_scatter as reduce_scatter,
-    reduce_scatter_single as reduce_scatter_single,
-    reduce_scatter_tensor as reduce_scatter_tensor,
     register_rendezvous_handler as register_rendezvous_handler,
     rendezvous as rendezvous,
     scatter as scatter,
     scatter_object_list as scatter_object_list,
     send as send,
-    send_object_list as send_object_list,
     set_debug_level as set_debug_level,
     set_debug_level_from_env as set_debug_level_from_env,
-    shrink_group as shrink_group,
-    split_group as split_group,
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
 from torch.distributed import _functional_collectives as _functional_collectives
+from tdev.distributed.distributed_c10d import barrier as barrier
+from tdev.distributed.distributed_c10d import broadcast_object_list as broadcast_object_list
+from tdev.distributed.distributed_c10d import get_backend as get_backend
+from tdev.distributed.distributed_c10d import get_backend_config as get_backend_config
+from tdev.distributed.distributed_c10d import (
+    get_default_backend_for_device as get_default_backend_for_device,
+)
+from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
+from tdev.distributed.distributed_c10d import init_process_group as init_process_group
+from tdev.distributed.distributed_c10d import is_backend_available as is_backend_available
+from tdev.distributed.distributed_c10d import is_nccl_available as is_nccl_available
+from tdev.distributed.distributed_c10d import new_group as new_group
+from tdev.distributed.distributed_c10d import new_subgroups as new_subgroups
+from tdev.distributed.distributed_c10d import (
+    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+)
+from tdev.distributed.distributed_c10d import recv_object_list as recv_object_list
+from tdev.distributed.distributed_c10d import reduce_scatter as reduce_scatter
+from tdev.distributed.distributed_c10d import reduce_scatter_single as reduce_scatter_single
+from tdev.distributed.distributed_c10d import reduce_scatter_tensor as reduce_scatter_tensor
+from tdev.distributed.distributed_c10d import send_object_list as send_object_list
+from tdev.distributed.distributed_c10d import shrink_group as shrink_group
+from tdev.distributed.distributed_c10d import split_group as split_group
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -149,8 +153,8 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed import config as config
     from torch.distributed import constants as constants
     from torch.distributed import debug as debug
-    from torch.distributed import device_mesh as device_mesh
-    from torch.distributed import distributed_c10d as distributed_c10d
+    from tdev.distributed import device_mesh as device_mesh
+    from tdev.distributed import distributed_c10d as distributed_c10d
     from tdev.distributed import elastic as elastic
     from tdev.distributed import flight_recorder as flight_recorder
     from tdev.distributed import fsdp as fsdp

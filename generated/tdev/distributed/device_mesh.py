@@ -25,6 +25,10 @@ def init_device_mesh(
 
     Initializes a `DeviceMesh` based on `device_type`, `mesh_shape`, and `mesh_dim_names`
     parameters.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _mesh.init_device_mesh(
         device_type, mesh_shape, mesh_dim_names=mesh_dim_names, backend_override=backend_override

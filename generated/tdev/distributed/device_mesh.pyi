@@ -27,17 +27,20 @@ from torch.distributed.device_mesh import (
     _normalize_backend_override as _normalize_backend_override,
     _register_distributed_opaque_types as _register_distributed_opaque_types,
     _resolve_process_group as _resolve_process_group,
-    get_backend as get_backend,
     get_process_group_ranks as get_process_group_ranks,
     get_rank as get_rank,
     get_world_size as get_world_size,
-    init_device_mesh as init_device_mesh,
-    init_process_group as init_process_group,
     is_available as is_available,
     is_initialized as is_initialized,
     logger as logger,
-    new_group as new_group,
     not_none as not_none,
-    split_group as split_group,
     zip_longest as zip_longest,
 )
+from tdev.distributed.distributed_c10d import get_backend as get_backend
+from tdev.distributed.distributed_c10d import init_process_group as init_process_group
+from tdev.distributed.distributed_c10d import new_group as new_group
+from tdev.distributed.distributed_c10d import split_group as split_group
+import torch.distributed.device_mesh as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+init_device_mesh = _theirs.init_device_mesh

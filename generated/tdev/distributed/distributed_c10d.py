@@ -31,7 +31,13 @@ def barrier(
     device_ids: Any = None,
     timeout: Any = None,
 ) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.barrier``: Synchronize all processes."""
+    """Mirror of ``torch.distributed.distributed_c10d.barrier``: Synchronize all processes.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it; device_ids choose the GPU on
+            which NCCL waits; gloo waits on the host
+    """
     return torch.distributed.barrier(group, async_op, None, timeout)
 
 
@@ -45,6 +51,10 @@ def broadcast_object_list(
     """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``.
 
     Broadcasts picklable objects in ``object_list`` to the whole group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it
     """
     return torch.distributed.broadcast_object_list(
         object_list, src, group, _devices.translate(device), group_src
@@ -55,6 +65,11 @@ def get_backend(group: Any = None) -> Any:
     """Mirror of ``torch.distributed.distributed_c10d.get_backend``.
 
     Return the backend of the given process group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; answers the name that the program asked for; gloo does
+            the work
     """
     return _group_backends.get_backend(group)
 
@@ -63,6 +78,10 @@ def get_backend_config(group: Any = None) -> str:
     """Mirror of ``torch.distributed.distributed_c10d.get_backend_config``.
 
     Return the backend configuration of the given process group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; in the words in which the group was asked for
     """
     return _group_backends.get_backend_config(group)
 
@@ -71,6 +90,11 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
     """Mirror of ``torch.distributed.distributed_c10d.get_default_backend_for_device``.
 
     Return the default backend for the given device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it; by the name that a CUDA program
+            knows
     """
     return _group_backends.get_default_backend_for_device(device)
 
@@ -90,6 +114,10 @@ def init_process_group(
     """Mirror of ``torch.distributed.distributed_c10d.init_process_group``.
 
     Initialize the default distributed process group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a request for NCCL or XCCL is granted through gloo
     """
     _groups.init_process_group(
         backend,
@@ -109,6 +137,10 @@ def is_backend_available(backend: str) -> bool:
     """Mirror of ``torch.distributed.distributed_c10d.is_backend_available``.
 
     Check backend availability.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; true for what init_process_group grants
     """
     return _group_backends.is_backend_available(backend)
 
@@ -117,6 +149,11 @@ def is_nccl_available() -> bool:
     """Mirror of ``torch.distributed.distributed_c10d.is_nccl_available``.
 
     Check if the NCCL backend is available.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; true where init_process_group('nccl') works, which is
+            wherever gloo is
     """
     return _group_backends.is_nccl_available()
 
@@ -134,6 +171,10 @@ def new_group(
     """Mirror of ``torch.distributed.distributed_c10d.new_group``.
 
     Create a new distributed group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _groups.new_group(
         ranks,
@@ -158,6 +199,11 @@ def new_subgroups(
     """Mirror of ``torch.distributed.distributed_c10d.new_subgroups``.
 
     Create subgroups of equal size.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; without a size: the launcher's ranks on this machine,
+            where CUDA counts devices
     """
     return _groups.new_subgroups(group_size, group, timeout, backend, pg_options, group_desc)
 
@@ -172,6 +218,10 @@ def new_subgroups_by_enumeration(
     """Mirror of ``torch.distributed.distributed_c10d.new_subgroups_by_enumeration``.
 
     Create subgroups by dividing the global world.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _groups.new_subgroups_by_enumeration(
         ranks_per_subgroup_list, timeout, backend, pg_options, group_desc
@@ -189,6 +239,10 @@ def recv_object_list(
     """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``.
 
     Receives picklable objects in ``object_list`` synchronously.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it
     """
     return torch.distributed.recv_object_list(
         object_list, src, group, _devices.translate(device), group_src, use_batch
@@ -205,6 +259,10 @@ def reduce_scatter(
     """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter``.
 
     Reduces, then scatters a list of tensors to all processes in a group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; gloo does it; the work has a future, as NCCL's has
     """
     return _collectives.reduce_scatter(output, input_list, op, group, async_op)
 
@@ -219,6 +277,10 @@ def reduce_scatter_single(
     """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_single``.
 
     Reduces, then scatters a tensor to all ranks in a group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; gloo does it; the work has a future, as NCCL's has
     """
     return _collectives.reduce_scatter_single(output, input, op, group, async_op)
 
@@ -233,6 +295,10 @@ def reduce_scatter_tensor(
     """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_tensor``.
 
     Reduces, then scatters a tensor to all ranks in a group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; gloo does it; the work has a future, as NCCL's has
     """
     return _collectives.reduce_scatter_tensor(output, input, op, group, async_op)
 
@@ -248,6 +314,10 @@ def send_object_list(
     """Mirror of ``torch.distributed.distributed_c10d.send_object_list``.
 
     Sends picklable objects in ``object_list`` synchronously.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: calls what the backend has for it
     """
     return torch.distributed.send_object_list(
         object_list, dst, group, _devices.translate(device), group_dst, use_batch
@@ -263,6 +333,12 @@ def shrink_group(
     """Mirror of ``torch.distributed.distributed_c10d.shrink_group``.
 
     Shrinks a process group by excluding specified ranks.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; gloo cannot take failed ranks out of a
+            communicator; NCCL can; instead: destroy the process group and make one of the ranks
+            that remain
     """
     _unsupported(
         "torch.distributed.distributed_c10d.shrink_group",
@@ -282,6 +358,10 @@ def split_group(
     """Mirror of ``torch.distributed.distributed_c10d.split_group``.
 
     Create a new process group split from the given parent process group.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
     """
     return _groups.split_group(parent_pg, split_ranks, timeout, pg_options, group_desc, backend)
 

@@ -146,20 +146,15 @@ from torch.distributed.distributed_c10d import (
     all_reduce_coalesced as all_reduce_coalesced,
     all_to_all as all_to_all,
     all_to_all_single as all_to_all_single,
-    barrier as barrier,
     batch_isend_irecv as batch_isend_irecv,
     broadcast as broadcast,
-    broadcast_object_list as broadcast_object_list,
     default_pg_nccl_timeout as default_pg_nccl_timeout,
     default_pg_timeout as default_pg_timeout,
     deprecated as deprecated,
     destroy_process_group as destroy_process_group,
     gather as gather,
     gather_object as gather_object,
-    get_backend as get_backend,
-    get_backend_config as get_backend_config,
     get_debug_level as get_debug_level,
-    get_default_backend_for_device as get_default_backend_for_device,
     get_global_rank as get_global_rank,
     get_group_rank as get_group_rank,
     get_node_local_rank as get_node_local_rank,
@@ -170,13 +165,10 @@ from torch.distributed.distributed_c10d import (
     group as group,
     handle_torch_function as handle_torch_function,
     has_torch_function as has_torch_function,
-    init_process_group as init_process_group,
     irecv as irecv,
-    is_backend_available as is_backend_available,
     is_gloo_available as is_gloo_available,
     is_initialized as is_initialized,
     is_mpi_available as is_mpi_available,
-    is_nccl_available as is_nccl_available,
     is_torchelastic_launched as is_torchelastic_launched,
     is_ucc_available as is_ucc_available,
     is_xccl_available as is_xccl_available,
@@ -184,27 +176,38 @@ from torch.distributed.distributed_c10d import (
     logger as logger,
     monitored_barrier as monitored_barrier,
     namedtuple as namedtuple,
-    new_group as new_group,
-    new_subgroups as new_subgroups,
-    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
     not_none as not_none,
     record_comm as record_comm,
     recv as recv,
-    recv_object_list as recv_object_list,
     reduce as reduce,
     reduce_op as reduce_op,
-    reduce_scatter as reduce_scatter,
-    reduce_scatter_single as reduce_scatter_single,
-    reduce_scatter_tensor as reduce_scatter_tensor,
     register_rendezvous_handler as register_rendezvous_handler,
     rendezvous as rendezvous,
     scatter as scatter,
     scatter_object_list as scatter_object_list,
     send as send,
-    send_object_list as send_object_list,
     set_pytorch_distributed_envs_from_justknobs as set_pytorch_distributed_envs_from_justknobs,
-    shrink_group as shrink_group,
-    split_group as split_group,
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
+import torch.distributed.distributed_c10d as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+barrier = _theirs.barrier
+broadcast_object_list = _theirs.broadcast_object_list
+get_backend = _theirs.get_backend
+get_backend_config = _theirs.get_backend_config
+get_default_backend_for_device = _theirs.get_default_backend_for_device
+init_process_group = _theirs.init_process_group
+is_backend_available = _theirs.is_backend_available
+is_nccl_available = _theirs.is_nccl_available
+new_group = _theirs.new_group
+new_subgroups = _theirs.new_subgroups
+new_subgroups_by_enumeration = _theirs.new_subgroups_by_enumeration
+recv_object_list = _theirs.recv_object_list
+reduce_scatter = _theirs.reduce_scatter
+reduce_scatter_single = _theirs.reduce_scatter_single
+reduce_scatter_tensor = _theirs.reduce_scatter_tensor
+send_object_list = _theirs.send_object_list
+shrink_group = _theirs.shrink_group
+split_group = _theirs.split_group

@@ -20,6 +20,11 @@ def load(
     """Mirror of ``torch.export.load``.
 
     Loads an ``ExportedProgram`` previously saved with ``torch.export.save``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; devices of weights, example inputs and graph are
+            translated
     """
     return _exported.load(f, extra_files=extra_files, expected_opset_version=expected_opset_version)
 

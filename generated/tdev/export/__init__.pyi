@@ -30,12 +30,12 @@ from torch.export import (
     dims as dims,
     draft_export as draft_export,
     export as export,
-    load as load,
     log as log,
     register_dataclass as register_dataclass,
     save as save,
     unflatten as unflatten,
 )
+import torch.export as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -46,5 +46,8 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.export import experimental as experimental
     from torch.export import exported_program as exported_program
     from torch.export import graph_signature as graph_signature
-    from torch.export import passes as passes
+    from tdev.export import passes as passes
     from tdev.export import pt2_archive as pt2_archive
+
+# Defined in the source beside this stub, with torch's types.
+load = _theirs.load

@@ -23,6 +23,10 @@ def fftfreq(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.fft.fftfreq``.
 
     Computes the discrete Fourier Transform sample frequencies for a signal of size ``n``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.fft.fftfreq(*args)
@@ -38,6 +42,10 @@ def rfftfreq(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.fft.rfftfreq``.
 
     Computes the sample frequencies for ``torch.fft.rfft`` with a signal of size ``n``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     if not kwargs:
         return torch.fft.rfftfreq(*args)

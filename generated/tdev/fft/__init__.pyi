@@ -9,7 +9,6 @@ from torch.fft import (
     factory_common_args as factory_common_args,
     fft as fft,
     fft2 as fft2,
-    fftfreq as fftfreq,
     fftn as fftn,
     fftshift as fftshift,
     hfft as hfft,
@@ -27,6 +26,10 @@ from torch.fft import (
     irfftn as irfftn,
     rfft as rfft,
     rfft2 as rfft2,
-    rfftfreq as rfftfreq,
     rfftn as rfftn,
 )
+import torch.fft as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+fftfreq = _theirs.fftfreq
+rfftfreq = _theirs.rfftfreq

@@ -20,6 +20,11 @@ def load(
     """Mirror of ``torch.jit.load``.
 
     Load a ``ScriptModule`` or ``ScriptFunction`` previously saved with ``torch.jit.save``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; map_location and the devices that the code names are
+            translated
     """
     return _jit.load(f, map_location, _extra_files, _restore_shapes)
 
@@ -31,7 +36,13 @@ def script(
     _rcb: Any = None,
     example_inputs: Any = None,
 ) -> Any:
-    """Mirror of ``torch.jit.script``: Script the function."""
+    """Mirror of ``torch.jit.script``: Script the function.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; torch's own compiler; devices that the script names are
+            translated in its graph
+    """
     return _jit.script(obj, optimize, _frames_up, _rcb, example_inputs)
 
 

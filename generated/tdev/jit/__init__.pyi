@@ -68,14 +68,12 @@ from torch.jit import (
     isinstance as isinstance,
     jit_module_from_flatbuffer as jit_module_from_flatbuffer,
     last_executed_optimized_graph as last_executed_optimized_graph,
-    load as load,
     onednn_fusion_enabled as onednn_fusion_enabled,
     optimize_for_inference as optimize_for_inference,
     optimized_execution as optimized_execution,
     run_frozen_optimizations as run_frozen_optimizations,
     save as save,
     save_jit_module_to_flatbuffer as save_jit_module_to_flatbuffer,
-    script as script,
     script_if_tracing as script_if_tracing,
     script_method as script_method,
     set_fusion_strategy as set_fusion_strategy,
@@ -87,13 +85,18 @@ from torch.jit import (
     wait as wait,
 )
 from torch.jit import _script as _script
+import torch.jit as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.jit import annotations as annotations
     from torch.jit import frontend as frontend
     from torch.jit import generate_bytecode as generate_bytecode
-    from torch.jit import mobile as mobile
+    from tdev.jit import mobile as mobile
     from torch.jit import quantized as quantized
     from torch.jit import supported_ops as supported_ops
     from torch.jit import unsupported_tensor_ops as unsupported_tensor_ops
+
+# Defined in the source beside this stub, with torch's types.
+load = _theirs.load
+script = _theirs.script

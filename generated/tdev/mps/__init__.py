@@ -27,6 +27,12 @@ def compile_shader(source: str) -> Any:
 
     Compiles compute shader from source and allows one to invoke kernels defined there from the
     comfort of Python runtime Example::
+
+    Backends:
+        cuda, mlx, sim, cpu: raises tdev.UnsupportedError; it compiles or loads Metal shaders,
+            which run on Apple GPUs under MPS only; instead: write the kernel in PyTorch
+            operators, and let torch.compile fuse them
+        mps: torch's own
     """
     _unsupported(
         "torch.mps.compile_shader",
@@ -39,6 +45,12 @@ def current_allocated_memory() -> int:
     """Mirror of ``torch.mps.current_allocated_memory``.
 
     Returns the current GPU memory occupied by tensors in bytes.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim: tdev's own
+        cpu: tdev's own; heap bytes in use by this process beyond what importing left
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -48,7 +60,14 @@ def current_allocated_memory() -> int:
 
 
 def device_count() -> int:
-    """Mirror of ``torch.mps.device_count``: Returns the number of available MPS devices."""
+    """Mirror of ``torch.mps.device_count``: Returns the number of available MPS devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim: tdev's own; in step with is_available()
+        cpu: tdev's own; 0, in step with is_available()
+    """
     match _instead_of_mps():
         case _Backend.CUDA:
             return torch.cuda.device_count()
@@ -60,6 +79,15 @@ def driver_allocated_memory() -> int:
     """Mirror of ``torch.mps.driver_allocated_memory``.
 
     Returns total GPU memory allocated by Metal driver for the process in bytes.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx: tdev's own; active and cached bytes together
+        sim: tdev's own; the simulated device keeps no cache: what is reserved is what is
+            allocated
+        cpu: tdev's own; bytes that the C heap has from the system, used or not, beyond what
+            importing left
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -73,6 +101,13 @@ def empty_cache() -> None:
 
     Releases all unoccupied cached memory currently held by the caching allocator so that those
     can be used in other GPU applications.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx: calls what the backend has for it; mx.clear_cache
+        sim: tdev's own; the simulated device keeps no cache; the C heap returns what is free
+        cpu: tdev's own; the C heap returns its free pages to the system
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -85,6 +120,11 @@ def get_rng_state(device: int | str | torch.device = "mps") -> torch.Tensor:
     """Mirror of ``torch.mps.get_rng_state``.
 
     Returns the random number generator state as a ByteTensor.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -94,7 +134,15 @@ def get_rng_state(device: int | str | torch.device = "mps") -> torch.Tensor:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.mps.is_available``."""
+    """Mirror of ``torch.mps.is_available``.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim: tdev's own; true: the active backend is an accelerator (TDEV_CUDA_AVAILABLE
+            overrides)
+        cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
+    """
     match _instead_of_mps():
         case _Backend.CUDA:
             return torch.cuda.is_available()
@@ -107,6 +155,12 @@ def load_metallib(source: Any) -> Any:
 
     Loads a precompiled Metal library (.metallib) and returns a shader library object that
     allows invoking kernels defined in it.
+
+    Backends:
+        cuda, mlx, sim, cpu: raises tdev.UnsupportedError; it compiles or loads Metal shaders,
+            which run on Apple GPUs under MPS only; instead: write the kernel in PyTorch
+            operators, and let torch.compile fuse them
+        mps: torch's own
     """
     _unsupported(
         "torch.mps.load_metallib",
@@ -116,7 +170,14 @@ def load_metallib(source: Any) -> Any:
 
 
 def manual_seed(seed: int) -> None:
-    """Mirror of ``torch.mps.manual_seed``: Sets the seed for generating random numbers."""
+    """Mirror of ``torch.mps.manual_seed``: Sets the seed for generating random numbers.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
+    """
     match _instead_of_mps():
         case _Backend.CUDA:
             torch.cuda.manual_seed(seed)
@@ -128,6 +189,11 @@ def recommended_max_memory() -> int:
     """Mirror of ``torch.mps.recommended_max_memory``.
 
     Returns recommended max Working set size for GPU memory in bytes.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: tdev's own; capacity
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -140,6 +206,11 @@ def seed() -> None:
     """Mirror of ``torch.mps.seed``.
 
     Sets the seed for generating random numbers to a random number.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: tdev's own
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -152,6 +223,14 @@ def set_per_process_memory_fraction(fraction: Any) -> None:
     """Mirror of ``torch.mps.set_per_process_memory_fraction``.
 
     Set memory fraction for limiting process's memory allocation on MPS device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx: tdev's own; mlx.core.set_memory_limit
+        sim: tdev's own; the device refuses what goes beyond
+        cpu: tdev's own; kept for reading; nothing enforces it, which a value below 1 warns of
+            once
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -161,7 +240,13 @@ def set_per_process_memory_fraction(fraction: Any) -> None:
 
 
 def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "mps") -> None:
-    """Mirror of ``torch.mps.set_rng_state``: Sets the random number generator state."""
+    """Mirror of ``torch.mps.set_rng_state``: Sets the random number generator state.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: tdev's own
+    """
     match _instead_of_mps():
         case _Backend.CUDA:
             torch.cuda.set_rng_state(new_state, _devices.translate(device))
@@ -173,6 +258,13 @@ def synchronize() -> None:
     """Mirror of ``torch.mps.synchronize``.
 
     Waits for all kernels in all streams on a MPS device to complete.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim: tdev's own
+        cpu: tdev's own; CPU operators have finished when they return; the device argument is
+            checked
     """
     match _instead_of_mps():
         case _Backend.CUDA:

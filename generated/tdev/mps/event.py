@@ -31,5 +31,13 @@ _adoption.adopt(
         "Event",
     ],
     home=_Backend.MPS,
+    answers={
+        "Event": (
+            "cuda: calls what the backend has for it",
+            "mps: torch's own",
+            "mlx, sim: tdev's own; a timing event drains the queue before it reads the clock",
+            "cpu: tdev's own; times are the clock's at record()",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -22,6 +22,10 @@ def is_capturing_metal() -> bool:
     """Mirror of ``torch.mps.profiler.is_capturing_metal``.
 
     Checks if metal capture is in progress
+
+    Backends:
+        cuda, mlx, sim, cpu: nothing is done; Metal's capture exists on MPS only
+        mps: torch's own
     """
     return False  # Metal's capture exists on MPS only
 
@@ -31,6 +35,10 @@ def is_metal_capture_enabled() -> bool:
 
     Checks if `metal_capture` context manager is usable To enable metal capture, set
     MTL_CAPTURE_ENABLED envvar
+
+    Backends:
+        cuda, mlx, sim, cpu: nothing is done; Metal's capture exists on MPS only
+        mps: torch's own
     """
     return False  # Metal's capture exists on MPS only
 
@@ -39,6 +47,11 @@ def metal_capture(fname: str) -> Any:
     """Mirror of ``torch.mps.profiler.metal_capture``.
 
     Context manager that enables capturing of Metal calls into gputrace
+
+    Backends:
+        cuda, mlx, sim, cpu: raises tdev.UnsupportedError; it writes a trace of Metal calls, and
+            no Metal calls are made here; instead: torch.profiler.profile
+        mps: torch's own
     """
     _unsupported(
         "torch.mps.profiler.metal_capture",
@@ -51,6 +64,11 @@ def profile(mode: Any = "interval", wait_until_completed: bool = False) -> Any:
     """Mirror of ``torch.mps.profiler.profile``.
 
     Context Manager to enabling generating OS Signpost tracing from MPS backend.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: tdev's own; a context that tells nobody: there is no outside profiler
     """
     match _instead_of_mps():
         case _Backend.CUDA:
@@ -60,7 +78,14 @@ def profile(mode: Any = "interval", wait_until_completed: bool = False) -> Any:
 
 
 def start(mode: Any = "interval", wait_until_completed: bool = False) -> None:
-    """Mirror of ``torch.mps.profiler.start``: Start OS Signpost tracing from MPS backend."""
+    """Mirror of ``torch.mps.profiler.start``: Start OS Signpost tracing from MPS backend.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: nothing is done; there is no outside profiler to tell; torch.profiler
+            needs no such call
+    """
     match _instead_of_mps():
         case _Backend.CUDA:
             torch.cuda.profiler.start()
@@ -72,6 +97,12 @@ def stop() -> None:
     """Mirror of ``torch.mps.profiler.stop``.
 
     Stops generating OS Signpost tracing from MPS backend.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: torch's own
+        mlx, sim, cpu: nothing is done; there is no outside profiler to tell; torch.profiler
+            needs no such call
     """
     match _instead_of_mps():
         case _Backend.CUDA:

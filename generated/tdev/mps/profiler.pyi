@@ -5,10 +5,13 @@ from torch.mps.profiler import (
     Iterator as Iterator,
     Literal as Literal,
     ProfilerMode as ProfilerMode,
-    is_capturing_metal as is_capturing_metal,
-    is_metal_capture_enabled as is_metal_capture_enabled,
-    metal_capture as metal_capture,
-    profile as profile,
-    start as start,
-    stop as stop,
 )
+import torch.mps.profiler as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+is_capturing_metal = _theirs.is_capturing_metal
+is_metal_capture_enabled = _theirs.is_metal_capture_enabled
+metal_capture = _theirs.metal_capture
+profile = _theirs.profile
+start = _theirs.start
+stop = _theirs.stop

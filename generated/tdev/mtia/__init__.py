@@ -39,6 +39,11 @@ def attach_out_of_memory_observer(observer: Any) -> None:
     """Mirror of ``torch.mtia.attach_out_of_memory_observer``.
 
     Attach an out-of-memory observer to MTIA memory allocator
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; no allocator here calls back before it
+            fails; instead: catch the error and print torch.cuda.memory_summary()
     """
     match _current():
         case _Backend.CUDA:
@@ -55,6 +60,11 @@ def current_device() -> int:
     """Mirror of ``torch.mtia.current_device``.
 
     Return the index of a currently selected device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; 0: the host is the one device
     """
     match _current():
         case _Backend.CUDA:
@@ -69,6 +79,10 @@ def current_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.mtia.current_stream``.
 
     Return the currently selected ``Stream`` for a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -81,6 +95,10 @@ def default_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.mtia.default_stream``.
 
     Return the default ``Stream`` for a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -90,7 +108,13 @@ def default_stream(device: torch.types.Device = None) -> Any:
 
 
 def device_count() -> int:
-    """Mirror of ``torch.mtia.device_count``: Return the number of MTIA devices available."""
+    """Mirror of ``torch.mtia.device_count``: Return the number of MTIA devices available.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: tdev's own; in step with is_available()
+        cpu: tdev's own; 0, in step with is_available()
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.device_count()
@@ -99,7 +123,14 @@ def device_count() -> int:
 
 
 def empty_cache() -> None:
-    """Mirror of ``torch.mtia.empty_cache``: Empty the MTIA device cache."""
+    """Mirror of ``torch.mtia.empty_cache``: Empty the MTIA device cache.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx: calls what the backend has for it; mx.clear_cache
+        sim: tdev's own; the simulated device keeps no cache; the C heap returns what is free
+        cpu: tdev's own; the C heap returns its free pages to the system
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.empty_cache()
@@ -113,6 +144,11 @@ def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
     """Mirror of ``torch.mtia.get_device_capability``.
 
     Return capability of a given device as a tuple of (major version, minor version).
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; (0, 0): below every compute capability that selects a
+            CUDA-only kernel
     """
     match _current():
         case _Backend.CUDA:
@@ -125,6 +161,10 @@ def get_device_properties(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.mtia.get_device_properties``.
 
     Return a dictionary of MTIA device properties
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -137,6 +177,10 @@ def get_rng_state(device: torch.types.Device = "mtia") -> torch.Tensor:
     """Mirror of ``torch.mtia.get_rng_state``.
 
     Returns the random number generator state of the specified MTIA device as a ByteTensor.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -152,6 +196,10 @@ def get_rng_state_all() -> list[torch.Tensor]:
     """Mirror of ``torch.mtia.get_rng_state_all``.
 
     Returns a list of ByteTensor representing the random number states of all devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -161,7 +209,14 @@ def get_rng_state_all() -> list[torch.Tensor]:
 
 
 def init() -> Any:
-    """Mirror of ``torch.mtia.init``."""
+    """Mirror of ``torch.mtia.init``.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: nothing is done; torch initialises MPS on first use
+        mlx, sim: nothing is done; the device was registered when tdev was imported
+        cpu: nothing is done; the CPU needs no initialisation
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.init()
@@ -177,6 +232,10 @@ def initial_seed() -> int:
     """Mirror of ``torch.mtia.initial_seed``.
 
     Returns the current random seed of the current MTIA device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -186,7 +245,14 @@ def initial_seed() -> int:
 
 
 def is_available() -> bool:
-    """Mirror of ``torch.mtia.is_available``: Return true if MTIA device is available"""
+    """Mirror of ``torch.mtia.is_available``: Return true if MTIA device is available
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: tdev's own; true: the active backend is an accelerator
+            (TDEV_CUDA_AVAILABLE overrides)
+        cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_available()
@@ -198,6 +264,11 @@ def is_bf16_supported(including_emulation: bool = True) -> Any:
     """Mirror of ``torch.mtia.is_bf16_supported``.
 
     Return a bool indicating if the current MTIA device supports dtype bfloat16.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; tried; without emulation: what the processor says of
+            itself
     """
     match _current():
         case _Backend.CUDA:
@@ -210,6 +281,11 @@ def is_initialized() -> Any:
     """Mirror of ``torch.mtia.is_initialized``.
 
     Return whether PyTorch's MTIA state has been initialized.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: nothing is done; the device is ready whenever its functions can be called
+        cpu: nothing is done; the CPU is always ready
     """
     match _current():
         case _Backend.CUDA:
@@ -224,6 +300,11 @@ def manual_seed(seed: int) -> None:
     """Mirror of ``torch.mtia.manual_seed``.
 
     Sets the seed for generating random numbers for the current MTIA device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _current():
         case _Backend.CUDA:
@@ -238,6 +319,11 @@ def manual_seed_all(seed: int) -> None:
     """Mirror of ``torch.mtia.manual_seed_all``.
 
     Sets the seed for generating random numbers on all MTIA devices.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _current():
         case _Backend.CUDA:
@@ -254,6 +340,10 @@ def record_memory_history(
     """Mirror of ``torch.mtia.record_memory_history``.
 
     Enable/Disable the memory profiler on MTIA allocator
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -268,6 +358,10 @@ def seed() -> int:
     """Mirror of ``torch.mtia.seed``.
 
     Sets the seed for generating random numbers to a random number for the current MTIA device.
+
+    Backends:
+        cuda: tdev's own; torch.mtia returns the seed, torch.cuda does not
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -280,6 +374,10 @@ def seed_all() -> int:
     """Mirror of ``torch.mtia.seed_all``.
 
     Sets the seed for generating random numbers to a random number on all MTIA devices.
+
+    Backends:
+        cuda: tdev's own; torch.mtia returns the seed, torch.cuda does not
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -289,7 +387,13 @@ def seed_all() -> int:
 
 
 def set_device(device: torch.types.Device) -> None:
-    """Mirror of ``torch.mtia.set_device``: Set the current device."""
+    """Mirror of ``torch.mtia.set_device``: Set the current device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; an index that the backend lacks becomes 0, with one
+            warning
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_device(_devices.translate(device))
@@ -301,6 +405,10 @@ def set_rng_state(new_state: torch.Tensor, device: torch.types.Device = "mtia") 
     """Mirror of ``torch.mtia.set_rng_state``.
 
     Sets the random number generator state of the specified MTIA device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -316,6 +424,10 @@ def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
     """Mirror of ``torch.mtia.set_rng_state_all``.
 
     Sets the random number generator state of all devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; states of devices that are not there are left out
     """
     match _current():
         case _Backend.CUDA:
@@ -325,7 +437,12 @@ def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
 
 
 def set_stream(stream: Any) -> Any:
-    """Mirror of ``torch.mtia.set_stream``: Set the current stream."""
+    """Mirror of ``torch.mtia.set_stream``: Set the current stream.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.set_stream(stream)
@@ -334,7 +451,12 @@ def set_stream(stream: Any) -> Any:
 
 
 def snapshot() -> Any:
-    """Mirror of ``torch.mtia.snapshot``: Return a dictionary of MTIA memory allocator history"""
+    """Mirror of ``torch.mtia.snapshot``: Return a dictionary of MTIA memory allocator history
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.memory._snapshot()
@@ -346,6 +468,10 @@ def stream(stream: Any) -> Any:
     """Mirror of ``torch.mtia.stream``.
 
     Wrap around the Context-manager StreamContext that selects a given stream.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -358,6 +484,12 @@ def synchronize(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.mtia.synchronize``.
 
     Waits for all jobs in all streams on a MTIA device to complete.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; CPU operators have finished when they return; the device argument is
+            checked
     """
     match _current():
         case _Backend.CUDA:
@@ -414,6 +546,19 @@ _adoption.adopt(
         "memory_allocated": "tdev.mtia.memory:memory_allocated",
         "memory_stats": "tdev.mtia.memory:memory_stats",
         "reset_peak_memory_stats": "tdev.mtia.memory:reset_peak_memory_stats",
+    },
+    answers={
+        "StreamContext": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "default_generators": (
+            "cuda, mps, mlx, sim, cpu: tdev's own; a sequence, one generator for each device",
+        ),
+        "device": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
     },
     generated_from="2.13.0",
 )

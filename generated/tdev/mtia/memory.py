@@ -21,6 +21,12 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.mtia.memory.max_memory_allocated``.
 
     Return the maximum memory allocated in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
     """
     match _current():
         case _Backend.CUDA:
@@ -36,6 +42,11 @@ def memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.mtia.memory.memory_allocated``.
 
     Return the current MTIA memory occupied by tensors in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; heap bytes in use by this process beyond what importing left
     """
     match _current():
         case _Backend.CUDA:
@@ -51,6 +62,12 @@ def memory_stats(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.mtia.memory.memory_stats``.
 
     Return a dictionary of MTIA memory allocator statistics for a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: calls what the backend has for it; active_bytes is 0: this torch does not count it
+            on MPS (pytorch/pytorch#193838)
+        mlx, sim, cpu: tdev's own; torch's full key set; what the backend does not count is 0
     """
     match _current():
         case _Backend.CUDA:
@@ -66,6 +83,10 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.mtia.memory.reset_peak_memory_stats``.
 
     Reset the peak memory stats for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:

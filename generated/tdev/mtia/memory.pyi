@@ -5,9 +5,12 @@ from torch.mtia.memory import (
     Any as Any,
     Device as Device,
     _get_device_index as _get_device_index,
-    is_initialized as is_initialized,
-    max_memory_allocated as max_memory_allocated,
-    memory_allocated as memory_allocated,
-    memory_stats as memory_stats,
-    reset_peak_memory_stats as reset_peak_memory_stats,
 )
+from tdev.mtia import is_initialized as is_initialized
+import torch.mtia.memory as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+max_memory_allocated = _theirs.max_memory_allocated
+memory_allocated = _theirs.memory_allocated
+memory_stats = _theirs.memory_stats
+reset_peak_memory_stats = _theirs.reset_peak_memory_stats

@@ -31,6 +31,10 @@ def graph_pool_handle() -> Any:
     """Mirror of ``torch.mtia.mtia_graph.graph_pool_handle``.
 
     Return an opaque token representing the id of a graph memory pool.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -47,5 +51,15 @@ _adoption.adopt(
         "graph",
         "graph_pool_handle",
     ],
+    answers={
+        "MTIAGraph": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own; replay() runs the recorded operators again into the same outputs",
+        ),
+        "graph": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

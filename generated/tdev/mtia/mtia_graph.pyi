@@ -7,5 +7,8 @@ from torch.mtia.mtia_graph import (
     _POOL_HANDLE as _POOL_HANDLE,
     annotations as annotations,
     graph as graph,
-    graph_pool_handle as graph_pool_handle,
 )
+import torch.mtia.mtia_graph as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+graph_pool_handle = _theirs.graph_pool_handle

@@ -29,6 +29,10 @@ def as_nested_tensor(
 
     Constructs a nested tensor preserving autograd history from a tensor or a list / tuple of
     tensors.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate_apart(device)
     return _here(torch.nested.as_nested_tensor(ts, dtype, device, layout))
@@ -47,6 +51,10 @@ def nested_tensor(
 
     Constructs a nested tensor with no autograd history (also known as a 'leaf tensor', see
     ``Autograd mechanics``) from ``tensor_list`` a list of tensors.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     pin_memory = _unpinned(pin_memory)

@@ -25,4 +25,9 @@ from torch.optim import (
     swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
 )
 from torch.optim import lr_scheduler as lr_scheduler
-from torch.optim import swa_utils as swa_utils
+from tdev_core.mirror.checkers import MYPY
+
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.optim import swa_utils as swa_utils
+else:
+    from tdev.optim import swa_utils as swa_utils

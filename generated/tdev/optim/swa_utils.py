@@ -20,6 +20,10 @@ def update_bn(loader: Any, model: Any, device: int | torch.device | None = None)
     """Mirror of ``torch.optim.swa_utils.update_bn``.
 
     Update BatchNorm running_mean, running_var buffers in the model.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     torch.optim.swa_utils.update_bn(loader, model, device)

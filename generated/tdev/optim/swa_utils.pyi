@@ -22,5 +22,8 @@ from torch.optim.swa_utils import (
     get_swa_avg_fn as get_swa_avg_fn,
     get_swa_multi_avg_fn as get_swa_multi_avg_fn,
     override as override,
-    update_bn as update_bn,
 )
+import torch.optim.swa_utils as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+update_bn = _theirs.update_bn

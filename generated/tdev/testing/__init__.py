@@ -31,6 +31,10 @@ def make_tensor(
 
     Creates a tensor with the given ``shape``, ``device``, and ``dtype``, and filled with values
     uniformly drawn from ``[low, high)``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.testing.make_tensor(

@@ -8,9 +8,12 @@ from torch.testing import (
     _utils as _utils,
     assert_allclose as assert_allclose,
     assert_close as assert_close,
-    make_tensor as make_tensor,
 )
+import torch.testing as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.testing import _internal as _internal
+
+# Defined in the source beside this stub, with torch's types.
+make_tensor = _theirs.make_tensor

@@ -48,11 +48,11 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.utils import backend_registration as backend_registration
     from tdev.utils import benchmark as benchmark
     from torch.utils import bundled_inputs as bundled_inputs
-    from torch.utils import checkpoint as checkpoint
+    from tdev.utils import checkpoint as checkpoint
     from torch.utils import cpp_backtrace as cpp_backtrace
     from torch.utils import cpp_extension as cpp_extension
     from torch.utils import debug_log as debug_log
-    from torch.utils import dlpack as dlpack
+    from tdev.utils import dlpack as dlpack
     from torch.utils import file_baton as file_baton
     from torch.utils import flop_counter as flop_counter
     from tdev.utils import hipify as hipify

@@ -18,6 +18,11 @@ def set_device_states(devices: Any, states: Any, *, device_type: Any = None) -> 
     """Mirror of ``torch.utils.checkpoint.set_device_states``.
 
     Sets random number generator states for the specified devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; torch's own wants a context for the device, which
+            torch.mps and torch.cpu lack
     """
     _rng.set_device_states(devices, states, device_type=device_type)
 

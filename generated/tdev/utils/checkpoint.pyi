@@ -58,6 +58,9 @@ from torch.utils.checkpoint import (
     noop_context_fn as noop_context_fn,
     set_checkpoint_debug_enabled as set_checkpoint_debug_enabled,
     set_checkpoint_early_stop as set_checkpoint_early_stop,
-    set_device_states as set_device_states,
     tree_map as tree_map,
 )
+import torch.utils.checkpoint as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+set_device_states = _theirs.set_device_states

@@ -27,6 +27,11 @@ def from_dlpack(
     """Mirror of ``torch.utils.dlpack.from_dlpack``.
 
     Converts a tensor from an external library into a ``torch.Tensor``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim: calls what the backend has for it; on the translated device
+        cpu: tdev's own; on the translated device; what that moves is a copy
     """
     match _instead_of_cuda():
         case _Backend.MPS | _Backend.MLX | _Backend.SIM:

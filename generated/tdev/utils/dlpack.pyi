@@ -5,6 +5,9 @@ from torch.utils.dlpack import (
     Any as Any,
     DLDeviceType as DLDeviceType,
     _Device as _Device,
-    from_dlpack as from_dlpack,
     to_dlpack as to_dlpack,
 )
+import torch.utils.dlpack as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+from_dlpack = _theirs.from_dlpack

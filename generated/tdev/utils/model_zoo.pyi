@@ -2,6 +2,6 @@
 """Types of ``torch.utils.model_zoo``, seen through tdev: torch's own."""
 
 from torch.utils.model_zoo import (
-    load_url as load_url,
     tqdm as tqdm,
 )
+from tdev.hub import load_state_dict_from_url as load_url

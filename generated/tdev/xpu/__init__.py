@@ -42,6 +42,12 @@ def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device)
     """Mirror of ``torch.xpu.can_device_access_peer``.
 
     Query whether a device can access a peer device's memory.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, cpu: tdev's own; false: there is one device, and CUDA answers false for a
+            device and itself
+        sim: tdev's own; true between two devices: both are host memory
     """
     match _current():
         case _Backend.CUDA:
@@ -53,7 +59,15 @@ def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device)
 
 
 def clock_rate(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.clock_rate``: Return the GPU clock rate in MHz."""
+    """Mirror of ``torch.xpu.clock_rate``: Return the GPU clock rate in MHz.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processors' clock through psutil; raises where it is not told
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.clock_rate(_devices.translate(device))
@@ -68,7 +82,13 @@ def clock_rate(device: torch.types.Device = None) -> float:
 
 
 def current_device() -> int:
-    """Mirror of ``torch.xpu.current_device``: Return the index of a currently selected device."""
+    """Mirror of ``torch.xpu.current_device``: Return the index of a currently selected device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; 0: the host is the one device
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.current_device()
@@ -82,6 +102,10 @@ def current_stream(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.xpu.current_stream``.
 
     Return the currently selected ``Stream`` for a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -91,7 +115,13 @@ def current_stream(device: torch.types.Device = None) -> Any:
 
 
 def device_count() -> int:
-    """Mirror of ``torch.xpu.device_count``: Return the number of XPU device available."""
+    """Mirror of ``torch.xpu.device_count``: Return the number of XPU device available.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: tdev's own; in step with is_available()
+        cpu: tdev's own; 0, in step with is_available()
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.device_count()
@@ -103,6 +133,11 @@ def device_memory_used(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.device_memory_used``.
 
     Return the current GPU used global (device) memory in bytes.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: tdev's own; capacity less what is free
+        cpu: tdev's own; the host's memory in use by all programs
     """
     match _current():
         case _Backend.CUDA:
@@ -115,6 +150,11 @@ def get_arch_list() -> list[str]:
     """Mirror of ``torch.xpu.get_arch_list``.
 
     Return list XPU architectures this library was compiled for.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
+            same without CUDA
     """
     match _current():
         case _Backend.CUDA:
@@ -124,7 +164,12 @@ def get_arch_list() -> list[str]:
 
 
 def get_device_capability(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.get_device_capability``: Get the xpu capability of a device."""
+    """Mirror of ``torch.xpu.get_device_capability``: Get the xpu capability of a device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
+    """
     match _current():
         case _Backend.CUDA:
             return _properties.as_dict(torch.cuda.get_device_properties(_devices.translate(device)))
@@ -133,7 +178,15 @@ def get_device_capability(device: torch.types.Device = None) -> Any:
 
 
 def get_device_name(device: torch.types.Device = None) -> str:
-    """Mirror of ``torch.xpu.get_device_name``: Get the name of a device."""
+    """Mirror of ``torch.xpu.get_device_name``: Get the name of a device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: tdev's own; torch.backends.mps.get_name()
+        mlx: tdev's own; what mlx.core.device_info() says, the host's processor on Linux
+        sim: tdev's own; says that it is simulated, and on which processor
+        cpu: tdev's own; the host's processor
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_device_name(_devices.translate(device))
@@ -142,7 +195,13 @@ def get_device_name(device: torch.types.Device = None) -> str:
 
 
 def get_device_properties(device: torch.types.Device = None) -> Any:
-    """Mirror of ``torch.xpu.get_device_properties``: Get the properties of a device."""
+    """Mirror of ``torch.xpu.get_device_properties``: Get the properties of a device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; facts of the host or the device; what only an NVIDIA GPU
+            has is 0
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_device_properties(_devices.translate(device))
@@ -154,6 +213,11 @@ def get_gencode_flags() -> str:
     """Mirror of ``torch.xpu.get_gencode_flags``.
 
     Return XPU AOT(ahead-of-time) build flags this library was compiled with.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
+            same without CUDA
     """
     match _current():
         case _Backend.CUDA:
@@ -166,6 +230,10 @@ def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -
     """Mirror of ``torch.xpu.get_stream_from_external``.
 
     Return a ``Stream`` from an external SYCL queue.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -175,7 +243,14 @@ def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -
 
 
 def init() -> None:
-    """Mirror of ``torch.xpu.init``: Initialize PyTorch's XPU state."""
+    """Mirror of ``torch.xpu.init``: Initialize PyTorch's XPU state.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: nothing is done; torch initialises MPS on first use
+        mlx, sim: nothing is done; the device was registered when tdev was imported
+        cpu: nothing is done; the CPU needs no initialisation
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.init()
@@ -191,6 +266,12 @@ def is_available() -> bool:
     """Mirror of ``torch.xpu.is_available``.
 
     Return a bool indicating if XPU is currently available.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: tdev's own; true: the active backend is an accelerator
+            (TDEV_CUDA_AVAILABLE overrides)
+        cpu: tdev's own; false: there is no accelerator (TDEV_CUDA_AVAILABLE overrides)
     """
     match _current():
         case _Backend.CUDA:
@@ -203,6 +284,11 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Mirror of ``torch.xpu.is_bf16_supported``.
 
     Return a bool indicating if the current XPU device supports dtype bfloat16.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; tried; without emulation: what the processor says of
+            itself
     """
     match _current():
         case _Backend.CUDA:
@@ -215,6 +301,11 @@ def is_initialized() -> Any:
     """Mirror of ``torch.xpu.is_initialized``.
 
     Return whether PyTorch's XPU state has been initialized.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim: nothing is done; the device is ready whenever its functions can be called
+        cpu: nothing is done; the CPU is always ready
     """
     match _current():
         case _Backend.CUDA:
@@ -229,6 +320,10 @@ def is_tf32_supported() -> bool:
     """Mirror of ``torch.xpu.is_tf32_supported``.
 
     Return a bool indicating if the current XPU device supports dtype tf32.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
     """
     match _current():
         case _Backend.CUDA:
@@ -241,6 +336,12 @@ def memory_usage(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.memory_usage``.
 
     Return the GPU memory bandwidth usage as a percentage.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; the share of time that the memory bus
+            was busy is not told by any sensor here; instead: torch.cuda.device_memory_used for
+            how much is in use
     """
     match _current():
         case _Backend.CUDA:
@@ -254,7 +355,16 @@ def memory_usage(device: torch.types.Device = None) -> float:
 
 
 def power_draw(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.power_draw``: Return the GPU card power draw in watts."""
+    """Mirror of ``torch.xpu.power_draw``: Return the GPU card power draw in watts.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processors' energy counters over 0.1 s; raises where they
+            cannot be read
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.power_draw(_devices.translate(device))
@@ -269,7 +379,13 @@ def power_draw(device: torch.types.Device = None) -> float:
 
 
 def set_device(device: torch.types.Device) -> None:
-    """Mirror of ``torch.xpu.set_device``: Set the current device."""
+    """Mirror of ``torch.xpu.set_device``: Set the current device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; an index that the backend lacks becomes 0, with one
+            warning
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_device(_devices.translate(device))
@@ -278,7 +394,12 @@ def set_device(device: torch.types.Device) -> None:
 
 
 def set_stream(stream: Any) -> None:
-    """Mirror of ``torch.xpu.set_stream``: Set the current stream."""
+    """Mirror of ``torch.xpu.set_stream``: Set the current stream.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
+    """
     match _current():
         case _Backend.CUDA:
             torch.cuda.set_stream(stream)
@@ -290,6 +411,10 @@ def stream(stream: Any) -> Any:
     """Mirror of ``torch.xpu.stream``.
 
     Wrap around the Context-manager StreamContext that selects a given stream.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -302,6 +427,12 @@ def synchronize(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.xpu.synchronize``.
 
     Wait for all kernels in all streams on a XPU device to complete.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; CPU operators have finished when they return; the device argument is
+            checked
     """
     match _current():
         case _Backend.CUDA:
@@ -314,7 +445,15 @@ def synchronize(device: torch.types.Device = None) -> None:
 
 
 def temperature(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.temperature``: Return the GPU temperature in degrees Celsius."""
+    """Mirror of ``torch.xpu.temperature``: Return the GPU temperature in degrees Celsius.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers smc`
+        mlx: tdev's own; the host's processor on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; the processor's sensor through psutil; raises where there is none
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.temperature(_devices.translate(device))
@@ -329,7 +468,15 @@ def temperature(device: torch.types.Device = None) -> float:
 
 
 def utilization(device: torch.types.Device = None) -> float:
-    """Mirror of ``torch.xpu.utilization``: Return the GPU engine utilization as a percentage."""
+    """Mirror of ``torch.xpu.utilization``: Return the GPU engine utilization as a percentage.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: raises tdev.UnsupportedError; macOS gives the GPU's sensors to privileged tools
+            only; instead: run `sudo powermetrics --samplers gpu_power`
+        mlx: tdev's own; the host's processors on Linux; a Mac's GPU shows no sensor and raises
+        sim, cpu: tdev's own; load of the host's processors over 0.1 s, from psutil
+    """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.utilization(_devices.translate(device))
@@ -411,6 +558,23 @@ _adoption.adopt(
         "set_rng_state": "tdev.xpu.random:set_rng_state",
         "set_rng_state_all": "tdev.xpu.random:set_rng_state_all",
         "use_mem_pool": "tdev.xpu.memory:use_mem_pool",
+    },
+    answers={
+        "StreamContext": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "default_generators": (
+            "cuda, mps, mlx, sim, cpu: tdev's own; a sequence, one generator for each device",
+        ),
+        "device": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "device_of": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
     },
     generated_from="2.13.0",
 )

@@ -31,6 +31,10 @@ def graph_pool_handle() -> Any:
     """Mirror of ``torch.xpu.graphs.graph_pool_handle``.
 
     Return an opaque token representing the id of a graph memory pool.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -43,6 +47,10 @@ def is_current_stream_capturing() -> bool:
     """Mirror of ``torch.xpu.graphs.is_current_stream_capturing``.
 
     Return True if XPU graph capture is underway on the current XPU stream, False otherwise.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -62,6 +70,10 @@ def make_graphed_callables(
 
     Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
     versions.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -84,5 +96,15 @@ _adoption.adopt(
         "is_current_stream_capturing",
         "make_graphed_callables",
     ],
+    answers={
+        "XPUGraph": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own; replay() runs the recorded operators again into the same outputs",
+        ),
+        "graph": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -35,6 +35,11 @@ def change_current_allocator(allocator: Any) -> None:
     """Mirror of ``torch.xpu.memory.change_current_allocator``.
 
     Change the currently used memory allocator to be the one provided.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; this backend's allocator cannot be
+            replaced from Python; instead: preload another malloc (LD_PRELOAD) for host memory
     """
     match _current():
         case _Backend.CUDA:
@@ -52,6 +57,12 @@ def empty_cache() -> None:
 
     Release all unoccupied cached memory currently held by the caching allocator so that those
     can be used in other XPU application.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx: calls what the backend has for it; mx.clear_cache
+        sim: tdev's own; the simulated device keeps no cache; the C heap returns what is free
+        cpu: tdev's own; the C heap returns its free pages to the system
     """
     match _current():
         case _Backend.CUDA:
@@ -66,6 +77,10 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.memory.get_per_process_memory_fraction``.
 
     Retrieve the memory fraction currently set for a process on a given XPU device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -78,6 +93,12 @@ def max_memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.memory.max_memory_allocated``.
 
     Return the maximum GPU memory occupied by tensors in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
     """
     match _current():
         case _Backend.CUDA:
@@ -93,6 +114,12 @@ def max_memory_reserved(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.memory.max_memory_reserved``.
 
     Return the maximum GPU memory managed by the caching allocator in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, cpu: tdev's own; the highest of the readings taken by every query and by a sampling
+            thread
+        sim: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -108,6 +135,12 @@ def mem_get_info(device: torch.types.Device = None) -> tuple[int, int]:
     """Mirror of ``torch.xpu.memory.mem_get_info``.
 
     Return the global free and total GPU memory for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; what could be allocated without swapping, and physical memory or the
+            container's limit
     """
     match _current():
         case _Backend.CUDA:
@@ -123,6 +156,11 @@ def memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.memory.memory_allocated``.
 
     Return the current GPU memory occupied by tensors in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; heap bytes in use by this process beyond what importing left
     """
     match _current():
         case _Backend.CUDA:
@@ -138,6 +176,14 @@ def memory_reserved(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.memory.memory_reserved``.
 
     Return the current GPU memory managed by the caching allocator in bytes for a given device.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx: tdev's own; active and cached bytes together
+        sim: tdev's own; the simulated device keeps no cache: what is reserved is what is
+            allocated
+        cpu: tdev's own; bytes that the C heap has from the system, used or not, beyond what
+            importing left
     """
     match _current():
         case _Backend.CUDA:
@@ -153,6 +199,10 @@ def memory_snapshot(mempool_id: tuple[int, int] | None = None) -> Any:
     """Mirror of ``torch.xpu.memory.memory_snapshot``.
 
     Return a snapshot of the XPU memory allocator state across all devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; the storages made since recording was switched on
     """
     match _current():
         case _Backend.CUDA:
@@ -165,6 +215,12 @@ def memory_stats(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.xpu.memory.memory_stats``.
 
     Return a dictionary of XPU memory allocator statistics for a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: calls what the backend has for it; active_bytes is 0: this torch does not count it
+            on MPS (pytorch/pytorch#193838)
+        mlx, sim, cpu: tdev's own; torch's full key set; what the backend does not count is 0
     """
     match _current():
         case _Backend.CUDA:
@@ -180,6 +236,10 @@ def memory_stats_as_nested_dict(device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.xpu.memory.memory_stats_as_nested_dict``.
 
     Return the result of ``torch.xpu.memory_stats`` as a nested dictionary.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -192,6 +252,10 @@ def reset_accumulated_memory_stats(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.xpu.memory.reset_accumulated_memory_stats``.
 
     Reset the 'accumulated' (historical) stats tracked by the XPU memory allocator.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -207,6 +271,10 @@ def reset_peak_memory_stats(device: torch.types.Device = None) -> None:
     """Mirror of ``torch.xpu.memory.reset_peak_memory_stats``.
 
     Reset the 'peak' stats tracked by the XPU memory allocator.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -222,6 +290,14 @@ def set_per_process_memory_fraction(fraction: float, device: torch.types.Device 
     """Mirror of ``torch.xpu.memory.set_per_process_memory_fraction``.
 
     Set the memory fraction for a single process on XPU device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps: tdev's own; torch.mps sets the limit; the value is kept for reading
+        mlx: tdev's own; mlx.core.set_memory_limit
+        sim: tdev's own; the device refuses what goes beyond
+        cpu: tdev's own; kept for reading; nothing enforces it, which a value below 1 warns of
+            once
     """
     match _current():
         case _Backend.CUDA:
@@ -234,6 +310,10 @@ def use_mem_pool(pool: Any, device: torch.types.Device = None) -> Any:
     """Mirror of ``torch.xpu.memory.use_mem_pool``.
 
     A context manager that routes allocations to a given pool.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; counts as a use; memory comes from the one heap
     """
     match _current():
         case _Backend.CUDA:
@@ -266,6 +346,16 @@ _adoption.adopt(
     ],
     elsewhere={
         "is_initialized": "tdev.xpu:is_initialized",
+    },
+    answers={
+        "MemPool": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own; identity and use count; memory comes from the one heap",
+        ),
+        "XPUPluggableAllocator": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim, cpu: tdev's own; loads the library; only the GPU's allocator can be replaced by it",
+        ),
     },
     generated_from="2.13.0",
 )

@@ -21,6 +21,10 @@ def get_rng_state(device: int | str | torch.device = "xpu") -> torch.Tensor:
     """Mirror of ``torch.xpu.random.get_rng_state``.
 
     Return the random number generator state of the specified GPU as a ByteTensor.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -36,6 +40,10 @@ def get_rng_state_all() -> list[torch.Tensor]:
     """Mirror of ``torch.xpu.random.get_rng_state_all``.
 
     Return a list of ByteTensor representing the random number states of all devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -48,6 +56,10 @@ def initial_seed() -> int:
     """Mirror of ``torch.xpu.random.initial_seed``.
 
     Return the current random seed of the current GPU.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -60,6 +72,11 @@ def manual_seed(seed: int) -> None:
     """Mirror of ``torch.xpu.random.manual_seed``.
 
     Set the seed for generating random numbers for the current GPU.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _current():
         case _Backend.CUDA:
@@ -74,6 +91,11 @@ def manual_seed_all(seed: int) -> None:
     """Mirror of ``torch.xpu.random.manual_seed_all``.
 
     Set the seed for generating random numbers on all GPUs.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim: tdev's own
+        cpu: tdev's own; seeds torch.default_generator, which the tensors' numbers come from
     """
     match _current():
         case _Backend.CUDA:
@@ -88,6 +110,10 @@ def seed() -> None:
     """Mirror of ``torch.xpu.random.seed``.
 
     Set the seed for generating random numbers to a random number for the current GPU.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -102,6 +128,10 @@ def seed_all() -> None:
     """Mirror of ``torch.xpu.random.seed_all``.
 
     Set the seed for generating random numbers to a random number on all GPUs.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -116,6 +146,10 @@ def set_rng_state(new_state: torch.Tensor, device: int | str | torch.device = "x
     """Mirror of ``torch.xpu.random.set_rng_state``.
 
     Set the random number generator state of the specified GPU.
+
+    Backends:
+        cuda, mps: calls what the backend has for it
+        mlx, sim, cpu: tdev's own
     """
     match _current():
         case _Backend.CUDA:
@@ -131,6 +165,10 @@ def set_rng_state_all(new_states: Any) -> None:
     """Mirror of ``torch.xpu.random.set_rng_state_all``.
 
     Set the random number generator state of all devices.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; states of devices that are not there are left out
     """
     match _current():
         case _Backend.CUDA:

@@ -6,16 +6,19 @@ from torch.xpu.random import (
     Tensor as Tensor,
     _lazy_call as _lazy_call,
     _lazy_init as _lazy_init,
-    current_device as current_device,
-    device_count as device_count,
-    get_rng_state as get_rng_state,
-    get_rng_state_all as get_rng_state_all,
-    initial_seed as initial_seed,
-    is_initialized as is_initialized,
-    manual_seed as manual_seed,
-    manual_seed_all as manual_seed_all,
-    seed as seed,
-    seed_all as seed_all,
-    set_rng_state as set_rng_state,
-    set_rng_state_all as set_rng_state_all,
 )
+from tdev.xpu import current_device as current_device
+from tdev.xpu import device_count as device_count
+from tdev.xpu import is_initialized as is_initialized
+import torch.xpu.random as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+get_rng_state = _theirs.get_rng_state
+get_rng_state_all = _theirs.get_rng_state_all
+initial_seed = _theirs.initial_seed
+manual_seed = _theirs.manual_seed
+manual_seed_all = _theirs.manual_seed_all
+seed = _theirs.seed
+seed_all = _theirs.seed_all
+set_rng_state = _theirs.set_rng_state
+set_rng_state_all = _theirs.set_rng_state_all

@@ -34,5 +34,18 @@ _adoption.adopt(
         "Event",
         "Stream",
     ],
+    answers={
+        "Event": (
+            "cuda: calls what the backend has for it",
+            "mps: tdev's own; a torch.mps.Event inside",
+            "mlx, sim: tdev's own; a timing event drains the queue before it reads the clock",
+            "cpu: tdev's own; times are the clock's at record()",
+        ),
+        "Stream": (
+            "cuda: calls what the backend has for it",
+            "mps, mlx, sim: tdev's own; one queue per device in issue order; a stream keeps identity and order",
+            "cpu: tdev's own; work runs when it is issued; a stream keeps identity and order",
+        ),
+    },
     generated_from="2.13.0",
 )

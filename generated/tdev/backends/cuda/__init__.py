@@ -23,6 +23,11 @@ def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
     """Mirror of ``torch.backends.cuda.blas_workspace_size``.
 
     Query or set the BLAS workspace size for a given backend.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; what was set; 0 before, because no CUDA library
+            allocates
     """
     return _backends.blas_workspace_size(size, backend)
 
@@ -31,6 +36,11 @@ def can_use_cudnn_attention(params: Any, debug: bool = False) -> bool:
     """Mirror of ``torch.backends.cuda.can_use_cudnn_attention``.
 
     Check if cudnn_attention can be utilized in scaled_dot_product_attention.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; cuDNN runs on CUDA only; a torch with CUDA compiled
+            in would ask the driver, and raise where there is none
     """
     return False  # cuDNN runs on CUDA only; a torch with CUDA compiled in would ask the driver, and raise where there is none
 
@@ -39,6 +49,11 @@ def cublas_workspace_size(size: None | int = None) -> int:
     """Mirror of ``torch.backends.cuda.cublas_workspace_size``.
 
     Query or set the cuBLAS workspace size in bytes.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; what was set; 0 before, because no CUDA library
+            allocates
     """
     return _backends.cublas_workspace_size(size)
 
@@ -47,6 +62,11 @@ def cublaslt_workspace_size(size: None | int = None) -> int:
     """Mirror of ``torch.backends.cuda.cublaslt_workspace_size``.
 
     Query or set the cuBLASLt workspace size in bytes.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; what was set; 0 before, because no CUDA library
+            allocates
     """
     return _backends.cublaslt_workspace_size(size)
 
@@ -63,6 +83,10 @@ def preferred_blas_library(backend: Any = None) -> Any:
     """Mirror of ``torch.backends.cuda.preferred_blas_library``.
 
     Override the library PyTorch uses for BLAS operations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; kept and answered; there is nothing to choose between
     """
     return _backends.preferred_blas_library(backend)
 
@@ -72,6 +96,10 @@ def preferred_linalg_library(backend: Any = None) -> Any:
 
     Override the heuristic PyTorch uses to choose between cuSOLVER and MAGMA for CUDA linear
     algebra operations.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; kept and answered; there is nothing to choose between
     """
     return _backends.preferred_linalg_library(backend)
 
@@ -86,6 +114,11 @@ def sdp_kernel(
 
     This context manager can be used to temporarily enable or disable any of the three backends
     for scaled dot product attention.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the math kernel is the last resort, with one warning
+            where it is the only one
     """
     return _sdpa.sdp_kernel(enable_flash, enable_math, enable_mem_efficient, enable_cudnn)
 
@@ -105,5 +138,11 @@ _adoption.adopt(
         "sdp_kernel",
     ],
     home=_Backend.CUDA,
+    answers={
+        "cufft_plan_cache": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; empty caches that keep the capacity they are given",
+        ),
+    },
     generated_from="2.13.0",
 )

@@ -12,16 +12,12 @@ from torch.backends.cuda import (
     _ROCmFABackends as _ROCmFABackends,
     _ROCmFABackends_str as _ROCmFABackends_str,
     allow_fp16_bf16_reduction_math_sdp as allow_fp16_bf16_reduction_math_sdp,
-    blas_workspace_size as blas_workspace_size,
-    can_use_cudnn_attention as can_use_cudnn_attention,
     can_use_efficient_attention as can_use_efficient_attention,
     can_use_flash_attention as can_use_flash_attention,
     cuBLASModule as cuBLASModule,
     cuFFTPlanCache as cuFFTPlanCache,
     cuFFTPlanCacheAttrContextProp as cuFFTPlanCacheAttrContextProp,
     cuFFTPlanCacheManager as cuFFTPlanCacheManager,
-    cublas_workspace_size as cublas_workspace_size,
-    cublaslt_workspace_size as cublaslt_workspace_size,
     cudnn_sdp_enabled as cudnn_sdp_enabled,
     cufft_plan_cache as cufft_plan_cache,
     deprecated as deprecated,
@@ -37,8 +33,15 @@ from torch.backends.cuda import (
     math_sdp_enabled as math_sdp_enabled,
     matmul as matmul,
     mem_efficient_sdp_enabled as mem_efficient_sdp_enabled,
-    preferred_blas_library as preferred_blas_library,
-    preferred_linalg_library as preferred_linalg_library,
     preferred_rocm_fa_library as preferred_rocm_fa_library,
-    sdp_kernel as sdp_kernel,
 )
+import torch.backends.cuda as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+blas_workspace_size = _theirs.blas_workspace_size
+can_use_cudnn_attention = _theirs.can_use_cudnn_attention
+cublas_workspace_size = _theirs.cublas_workspace_size
+cublaslt_workspace_size = _theirs.cublaslt_workspace_size
+preferred_blas_library = _theirs.preferred_blas_library
+preferred_linalg_library = _theirs.preferred_linalg_library
+sdp_kernel = _theirs.sdp_kernel

@@ -28,4 +28,9 @@ from torch.backends.cudnn import (
     set_flags as set_flags,
     version as version,
 )
-from torch.backends.cudnn import rnn as rnn
+from tdev_core.mirror.checkers import MYPY
+
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.backends.cudnn import rnn as rnn
+else:
+    from tdev.backends.cudnn import rnn as rnn

@@ -15,12 +15,22 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def get_cudnn_mode(mode: Any) -> Any:
-    """Mirror of ``torch.backends.cudnn.rnn.get_cudnn_mode``."""
+    """Mirror of ``torch.backends.cudnn.rnn.get_cudnn_mode``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the numbers of the cuDNN API
+    """
     return _backends.get_cudnn_mode(mode)
 
 
 def init_dropout_state(dropout: Any, train: Any, dropout_seed: Any, dropout_state: Any) -> Any:
-    """Mirror of ``torch.backends.cudnn.rnn.init_dropout_state``."""
+    """Mirror of ``torch.backends.cudnn.rnn.init_dropout_state``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; no state: other kernels draw from the default generator
+    """
     return _backends.init_dropout_state(dropout, train, dropout_seed, dropout_state)
 
 

@@ -9,6 +9,9 @@ from torch.backends.cudnn.rnn import (
     _cudnn as _cudnn,
     _get_fp32_precision_getter as _get_fp32_precision_getter,
     _set_fp32_precision_setter as _set_fp32_precision_setter,
-    get_cudnn_mode as get_cudnn_mode,
-    init_dropout_state as init_dropout_state,
 )
+import torch.backends.cudnn.rnn as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+get_cudnn_mode = _theirs.get_cudnn_mode
+init_dropout_state = _theirs.init_dropout_state

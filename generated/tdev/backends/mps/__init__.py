@@ -17,7 +17,13 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def get_core_count() -> int:
-    """Mirror of ``torch.backends.mps.get_core_count``: Return GPU core count."""
+    """Mirror of ``torch.backends.mps.get_core_count``: Return GPU core count.
+
+    Backends:
+        cuda, mps: torch's own
+        mlx, sim, cpu: raises tdev.UnsupportedError; there is no Metal device whose cores could
+            be counted; instead: use os.cpu_count()
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return torch.backends.mps.get_core_count()
@@ -30,7 +36,13 @@ def get_core_count() -> int:
 
 
 def get_name() -> str:
-    """Mirror of ``torch.backends.mps.get_name``: Return Metal device name"""
+    """Mirror of ``torch.backends.mps.get_name``: Return Metal device name
+
+    Backends:
+        cuda, mps: torch's own
+        mlx, sim, cpu: raises tdev.UnsupportedError; there is no Metal device that has a name;
+            instead: use tdev.cuda.get_device_name()
+    """
     match _instead_of_cuda():
         case _Backend.MPS:
             return torch.backends.mps.get_name()
@@ -46,6 +58,10 @@ def is_macos13_or_newer(minor: int = 0) -> bool:
     """Mirror of ``torch.backends.mps.is_macos13_or_newer``.
 
     Return a bool indicating whether MPS is running on MacOS 13 or newer.
+
+    Backends:
+        cuda, mps: torch's own
+        mlx, sim, cpu: tdev's own; false on other systems, where torch raises
     """
     match _instead_of_cuda():
         case _Backend.MPS:
@@ -58,6 +74,10 @@ def is_macos_or_newer(major: int, minor: int) -> bool:
     """Mirror of ``torch.backends.mps.is_macos_or_newer``.
 
     Return a bool indicating whether MPS is running on given MacOS or newer.
+
+    Backends:
+        cuda, mps: torch's own
+        mlx, sim, cpu: tdev's own; false on other systems, where torch raises
     """
     match _instead_of_cuda():
         case _Backend.MPS:

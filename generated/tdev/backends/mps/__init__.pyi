@@ -6,10 +6,13 @@ from torch.backends.mps import (
     TYPE_CHECKING as TYPE_CHECKING,
     _Library as _Library,
     _lru_cache as _lru_cache,
-    get_core_count as get_core_count,
-    get_name as get_name,
     is_available as is_available,
     is_built as is_built,
-    is_macos13_or_newer as is_macos13_or_newer,
-    is_macos_or_newer as is_macos_or_newer,
 )
+import torch.backends.mps as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+get_core_count = _theirs.get_core_count
+get_name = _theirs.get_name
+is_macos13_or_newer = _theirs.is_macos13_or_newer
+is_macos_or_newer = _theirs.is_macos_or_newer

@@ -18,6 +18,10 @@ def custom_bwd(bwd: Any) -> Any:
     """Mirror of ``torch.cuda.amp.autocast_mode.custom_bwd``.
 
     ``torch.cuda.amp.custom_bwd(args...)`` is deprecated.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the device type is translated
     """
     return _amp.custom_bwd(bwd, device_type="cuda")
 
@@ -26,6 +30,10 @@ def custom_fwd(fwd: Any = None, *, cast_inputs: Any = None) -> Any:
     """Mirror of ``torch.cuda.amp.autocast_mode.custom_fwd``.
 
     ``torch.cuda.amp.custom_fwd(args...)`` is deprecated.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the device type is translated
     """
     return _amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
 

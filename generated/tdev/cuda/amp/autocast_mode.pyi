@@ -5,7 +5,10 @@ from torch.cuda.amp.autocast_mode import (
     Any as Any,
     _cast as _cast,
     autocast as autocast,
-    custom_bwd as custom_bwd,
-    custom_fwd as custom_fwd,
     deprecated as deprecated,
 )
+import torch.cuda.amp.autocast_mode as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+custom_bwd = _theirs.custom_bwd
+custom_fwd = _theirs.custom_fwd

@@ -15,7 +15,12 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def amp_definitely_not_available() -> Any:
-    """Mirror of ``torch.cuda.amp.common.amp_definitely_not_available``."""
+    """Mirror of ``torch.cuda.amp.common.amp_definitely_not_available``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; autocast works on this backend
+    """
     return _amp.definitely_not_available()
 
 

@@ -2,6 +2,9 @@
 """Types of ``torch.cuda.amp.common``, seen through tdev: torch's own."""
 
 from torch.cuda.amp.common import (
-    amp_definitely_not_available as amp_definitely_not_available,
     find_spec as find_spec,
 )
+import torch.cuda.amp.common as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+amp_definitely_not_available = _theirs.amp_definitely_not_available

@@ -13,13 +13,13 @@ from torch.distributed.pipelining import (
     ScheduleZBVZeroBubble as ScheduleZBVZeroBubble,
     SplitPoint as SplitPoint,
     _ScheduleForwardOnly as _ScheduleForwardOnly,
-    build_stage as build_stage,
     pipe_split as pipe_split,
     pipeline as pipeline,
 )
+from tdev.distributed.pipelining.stage import build_stage as build_stage
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.pipelining import microbatch as microbatch
     from torch.distributed.pipelining import schedules as schedules
-    from torch.distributed.pipelining import stage as stage
+    from tdev.distributed.pipelining import stage as stage

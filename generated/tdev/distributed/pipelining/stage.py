@@ -26,6 +26,10 @@ def build_stage(
 
     Create a pipeline stage given a stage_module to be wrapped by this stage and pipeline
     information.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.distributed.pipelining.stage.build_stage(

@@ -31,7 +31,6 @@ from torch.distributed.pipelining.stage import (
     _make_tensor_from_meta as _make_tensor_from_meta,
     _normalize_model_output_as_tuple as _normalize_model_output_as_tuple,
     abstractmethod as abstractmethod,
-    build_stage as build_stage,
     cast as cast,
     extract_tensor_meta as extract_tensor_meta,
     extract_tensor_metas as extract_tensor_metas,
@@ -49,3 +48,7 @@ from torch.distributed.pipelining.stage import (
     validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence,
     validate_tensors_metadata as validate_tensors_metadata,
 )
+import torch.distributed.pipelining.stage as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+build_stage = _theirs.build_stage

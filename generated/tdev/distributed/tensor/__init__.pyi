@@ -31,13 +31,13 @@ from torch.distributed.tensor import (
     distribute_tensor as distribute_tensor,
     empty as empty,
     full as full,
-    init_device_mesh as init_device_mesh,
     ones as ones,
     rand as rand,
     randn as randn,
     zeros as zeros,
 )
 from torch.distributed.tensor import _dtensor_spec as _dtensor_spec
+from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

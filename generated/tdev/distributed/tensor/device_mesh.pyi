@@ -5,5 +5,5 @@ from torch.distributed.tensor.device_mesh import (
     DeviceMesh as DeviceMesh,
     _get_device_handle as _get_device_handle,
     _mesh_resources as _mesh_resources,
-    init_device_mesh as init_device_mesh,
 )
+from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh

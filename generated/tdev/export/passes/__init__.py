@@ -23,6 +23,10 @@ def move_to_device_pass(ep: Any, location: torch.device | str | dict[str, str]) 
     """Mirror of ``torch.export.passes.move_to_device_pass``.
 
     Move the exported program to the given device.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     location = _translate(location)
     return torch.export.passes.move_to_device_pass(ep, location)

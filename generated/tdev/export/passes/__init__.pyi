@@ -4,5 +4,8 @@
 from torch.export.passes import (
     ExportedProgram as ExportedProgram,
     Union as Union,
-    move_to_device_pass as move_to_device_pass,
 )
+import torch.export.passes as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+move_to_device_pass = _theirs.move_to_device_pass

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 
 def validate_map_location(map_location: Any = None) -> Any:
-    """Mirror of ``torch.jit.mobile.validate_map_location``."""
+    """Mirror of ``torch.jit.mobile.validate_map_location``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     map_location = _translate(map_location)
     return torch.jit.mobile.validate_map_location(map_location)
 

@@ -10,5 +10,8 @@ from torch.jit.mobile import (
     _get_model_bytecode_version as _get_model_bytecode_version,
     _get_model_ops_and_info as _get_model_ops_and_info,
     _load_for_lite_interpreter as _load_for_lite_interpreter,
-    validate_map_location as validate_map_location,
 )
+import torch.jit.mobile as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+validate_map_location = _theirs.validate_map_location

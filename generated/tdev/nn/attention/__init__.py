@@ -18,6 +18,11 @@ def activate_flash_attention_impl(impl: Any) -> None:
     """Mirror of ``torch.nn.attention.activate_flash_attention_impl``.
 
     Activate into the dispatcher a previously registered flash attention impl.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; implementations for CUDA leave this host's own kernels,
+            with one warning
     """
     _sdpa.activate_flash_attention_impl(impl)
 
@@ -26,6 +31,11 @@ def sdpa_kernel(backends: Any, set_priority: bool = False) -> Any:
     """Mirror of ``torch.nn.attention.sdpa_kernel``.
 
     Context manager to select which backend to use for scaled dot product attention.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; the math kernel is the last resort, with one warning
+            where it is the only one
     """
     return _sdpa.sdpa_kernel(backends, set_priority)
 

@@ -19,20 +19,23 @@ from torch.nn.attention import (
     _registry as _registry,
     _sdpa_kernel as _sdpa_kernel,
     _sdpa_kernel_variadic as _sdpa_kernel_variadic,
-    activate_flash_attention_impl as activate_flash_attention_impl,
     can_use_efficient_attention as can_use_efficient_attention,
     can_use_flash_attention as can_use_flash_attention,
     current_flash_attention_impl as current_flash_attention_impl,
     list_flash_attention_impls as list_flash_attention_impls,
     register_flash_attention_impl as register_flash_attention_impl,
     restore_flash_attention_impl as restore_flash_attention_impl,
-    sdpa_kernel as sdpa_kernel,
     warn as warn,
 )
+import torch.nn.attention as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.nn.attention import bias as bias
     from torch.nn.attention import experimental as experimental
-    from torch.nn.attention import flex_attention as flex_attention
-    from torch.nn.attention import varlen as varlen
+    from tdev.nn.attention import flex_attention as flex_attention
+    from tdev.nn.attention import varlen as varlen
+
+# Defined in the source beside this stub, with torch's types.
+activate_flash_attention_impl = _theirs.activate_flash_attention_impl
+sdpa_kernel = _theirs.sdpa_kernel

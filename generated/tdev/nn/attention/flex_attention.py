@@ -40,6 +40,10 @@ def create_block_mask(
     """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.
 
     This function creates a block mask tuple from a mask_mod function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.nn.attention.flex_attention.create_block_mask(
@@ -63,6 +67,10 @@ def create_mask(
     """Mirror of ``torch.nn.attention.flex_attention.create_mask``.
 
     This function creates a mask tensor from a mod_fn function.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.nn.attention.flex_attention.create_mask(mod_fn, B, H, Q_LEN, KV_LEN, device)
@@ -86,6 +94,11 @@ def flex_attention(
     This function implements scaled dot product attention with an arbitrary attention score
     modification function described in the `Flex Attention <https://arxiv.org/abs/2412.05496>`_
     paper.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; torch's own forward; gradients, which torch refuses off
+            CUDA, by differentiable operations
     """
     return _flex.flex_attention(
         query,

@@ -69,10 +69,7 @@ from torch.nn.attention.flex_attention import (
     and_masks as and_masks,
     annotations as annotations,
     cast as cast,
-    create_block_mask as create_block_mask,
-    create_mask as create_mask,
     deprecated as deprecated,
-    flex_attention as flex_attention,
     flex_attention_hop as flex_attention_hop,
     noop_mask as noop_mask,
     or_masks as or_masks,
@@ -82,3 +79,9 @@ from torch.nn.attention.flex_attention import (
     tree_map_only as tree_map_only,
     tree_unflatten as tree_unflatten,
 )
+import torch.nn.attention.flex_attention as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+create_block_mask = _theirs.create_block_mask
+create_mask = _theirs.create_mask
+flex_attention = _theirs.flex_attention

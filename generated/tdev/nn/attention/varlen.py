@@ -36,6 +36,10 @@ def varlen_attn(
     """Mirror of ``torch.nn.attention.varlen.varlen_attn``.
 
     Compute variable-length attention using Flash Attention.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; one sequence after the other
     """
     return _varlen.varlen_attn(
         query,
@@ -76,6 +80,10 @@ def varlen_attn_out(
     """Mirror of ``torch.nn.attention.varlen.varlen_attn_out``.
 
     Compute variable-length attention using Flash Attention with a pre-allocated output tensor.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; one sequence after the other
     """
     return _varlen.varlen_attn_out(
         out,

@@ -21,6 +21,9 @@ from torch.nn.attention.varlen import (
     flop_registry as flop_registry,
     log as log,
     lru_cache as lru_cache,
-    varlen_attn as varlen_attn,
-    varlen_attn_out as varlen_attn_out,
 )
+import torch.nn.attention.varlen as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+varlen_attn = _theirs.varlen_attn
+varlen_attn_out = _theirs.varlen_attn_out

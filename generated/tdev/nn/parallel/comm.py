@@ -18,6 +18,10 @@ def broadcast(tensor: Any, devices: Any = None, *, out: Any = None) -> Any:
     """Mirror of ``torch.nn.parallel.comm.broadcast``.
 
     Broadcasts a tensor to specified GPU devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _comm.broadcast(tensor, devices, out=out)
 
@@ -26,17 +30,31 @@ def broadcast_coalesced(tensors: Any, devices: Any, buffer_size: Any = 10485760)
     """Mirror of ``torch.nn.parallel.comm.broadcast_coalesced``.
 
     Broadcast a sequence of tensors to the specified GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _comm.broadcast_coalesced(tensors, devices, buffer_size)
 
 
 def gather(tensors: Any, dim: Any = 0, destination: Any = None, *, out: Any = None) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.gather``: Gathers tensors from multiple GPU devices."""
+    """Mirror of ``torch.nn.parallel.comm.gather``: Gathers tensors from multiple GPU devices.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _comm.gather(tensors, dim, destination, out=out)
 
 
 def reduce_add(inputs: Any, destination: Any = None) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.reduce_add``: Sum tensors from multiple GPUs."""
+    """Mirror of ``torch.nn.parallel.comm.reduce_add``: Sum tensors from multiple GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _comm.reduce_add(inputs, destination)
 
 
@@ -44,6 +62,10 @@ def reduce_add_coalesced(inputs: Any, destination: Any = None, buffer_size: Any 
     """Mirror of ``torch.nn.parallel.comm.reduce_add_coalesced``.
 
     Sum tensors from multiple GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _comm.reduce_add_coalesced(inputs, destination, buffer_size)
 
@@ -57,7 +79,12 @@ def scatter(
     *,
     out: Any = None,
 ) -> Any:
-    """Mirror of ``torch.nn.parallel.comm.scatter``: Scatters tensor across multiple GPUs."""
+    """Mirror of ``torch.nn.parallel.comm.scatter``: Scatters tensor across multiple GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
     return _comm.scatter(tensor, devices, chunk_sizes, dim, streams, out=out)
 
 

@@ -8,10 +8,13 @@ from torch.nn.parallel.comm import (
     _reorder_tensors_as as _reorder_tensors_as,
     _take_tensors as _take_tensors,
     _unflatten_dense_tensors as _unflatten_dense_tensors,
-    broadcast as broadcast,
-    broadcast_coalesced as broadcast_coalesced,
-    gather as gather,
-    reduce_add as reduce_add,
-    reduce_add_coalesced as reduce_add_coalesced,
-    scatter as scatter,
 )
+import torch.nn.parallel.comm as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+broadcast = _theirs.broadcast
+broadcast_coalesced = _theirs.broadcast_coalesced
+gather = _theirs.gather
+reduce_add = _theirs.reduce_add
+reduce_add_coalesced = _theirs.reduce_add_coalesced
+scatter = _theirs.scatter

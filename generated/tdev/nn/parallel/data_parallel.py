@@ -27,6 +27,10 @@ def data_parallel(
     """Mirror of ``torch.nn.parallel.data_parallel.data_parallel``.
 
     Evaluate module(input) in parallel across the GPUs given in device_ids.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; one replica on each device
     """
     return _parallel.data_parallel(module, inputs, device_ids, output_device, dim, module_kwargs)
 

@@ -15,9 +15,12 @@ from torch.nn.parallel.data_parallel import (
     _get_device_index as _get_device_index,
     _get_devices_properties as _get_devices_properties,
     chain as chain,
-    data_parallel as data_parallel,
-    gather as gather,
-    parallel_apply as parallel_apply,
-    replicate as replicate,
     scatter_kwargs as scatter_kwargs,
 )
+from tdev.nn.parallel.scatter_gather import gather as gather
+from tdev.nn.parallel.parallel_apply import parallel_apply as parallel_apply
+from tdev.nn.parallel.replicate import replicate as replicate
+import torch.nn.parallel.data_parallel as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+data_parallel = _theirs.data_parallel

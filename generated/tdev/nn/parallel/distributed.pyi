@@ -46,10 +46,10 @@ from torch.nn.parallel.distributed import (
     defaultdict as defaultdict,
     deque as deque,
     fields as fields,
-    gather as gather,
     is_dataclass as is_dataclass,
     logger as logger,
     scatter_kwargs as scatter_kwargs,
     tree_flatten as tree_flatten,
     tree_unflatten as tree_unflatten,
 )
+from tdev.nn.parallel.scatter_gather import gather as gather

@@ -18,6 +18,10 @@ def parallel_apply(modules: Any, inputs: Any, kwargs_tup: Any = None, devices: A
     """Mirror of ``torch.nn.parallel.parallel_apply.parallel_apply``.
 
     Apply each `module` in ``modules`` in parallel on each of ``devices``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; one after the other, each on its device
     """
     return _parallel.parallel_apply(modules, inputs, kwargs_tup, devices)
 

@@ -9,5 +9,8 @@ from torch.nn.parallel.parallel_apply import (
     _get_device_index as _get_device_index,
     cast as cast,
     get_a_var as get_a_var,
-    parallel_apply as parallel_apply,
 )
+import torch.nn.parallel.parallel_apply as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+parallel_apply = _theirs.parallel_apply

@@ -15,7 +15,12 @@ from tdev_core.mirror import adoption as _adoption
 
 
 def replicate(network: Any, devices: Any, detach: bool = False) -> Any:
-    """Mirror of ``torch.nn.parallel.replicate.replicate``."""
+    """Mirror of ``torch.nn.parallel.replicate.replicate``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; replicas on one device share the parameters themselves
+    """
     return _parallel.replicate(network, devices, detach)
 
 

@@ -20,6 +20,10 @@ def gather(outputs: Any, target_device: int | torch.device, dim: int = 0) -> Any
     """Mirror of ``torch.nn.parallel.scatter_gather.gather``.
 
     Gather tensors from different GPUs on a specified device.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _parallel.gather(outputs, target_device, dim)
 
@@ -28,6 +32,10 @@ def scatter(inputs: Any, target_gpus: Any, dim: Any = 0) -> Any:
     """Mirror of ``torch.nn.parallel.scatter_gather.scatter``.
 
     Slice tensors into approximately equal chunks and distributes them across given GPUs.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
     """
     return _parallel.scatter(inputs, target_gpus, dim)
 

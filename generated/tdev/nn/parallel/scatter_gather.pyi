@@ -10,9 +10,12 @@ from torch.nn.parallel.scatter_gather import (
     TypeVar as TypeVar,
     _is_namedtuple as _is_namedtuple,
     deprecated as deprecated,
-    gather as gather,
     is_namedtuple as is_namedtuple,
     overload as overload,
-    scatter as scatter,
     scatter_kwargs as scatter_kwargs,
 )
+import torch.nn.parallel.scatter_gather as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+gather = _theirs.gather
+scatter = _theirs.scatter

@@ -28,7 +28,12 @@ def bartlett(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.bartlett``: Computes the Bartlett window."""
+    """Mirror of ``torch.signal.windows.windows.bartlett``: Computes the Bartlett window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.signal.windows.windows.bartlett(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -44,7 +49,12 @@ def blackman(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.blackman``: Computes the Blackman window."""
+    """Mirror of ``torch.signal.windows.windows.blackman``: Computes the Blackman window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.signal.windows.windows.blackman(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -63,6 +73,10 @@ def cosine(
     """Mirror of ``torch.signal.windows.windows.cosine``.
 
     Computes a window with a simple cosine waveform, following the same implementation as SciPy.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.cosine(
@@ -84,6 +98,10 @@ def exponential(
     """Mirror of ``torch.signal.windows.windows.exponential``.
 
     Computes a window with an exponential waveform.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.exponential(
@@ -111,6 +129,10 @@ def gaussian(
     """Mirror of ``torch.signal.windows.windows.gaussian``.
 
     Computes a window with a gaussian waveform.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.gaussian(
@@ -131,6 +153,10 @@ def general_cosine(
     """Mirror of ``torch.signal.windows.windows.general_cosine``.
 
     Computes the general cosine window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.general_cosine(
@@ -151,6 +177,10 @@ def general_hamming(
     """Mirror of ``torch.signal.windows.windows.general_hamming``.
 
     Computes the general Hamming window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.general_hamming(
@@ -173,7 +203,12 @@ def hamming(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.hamming``: Computes the Hamming window."""
+    """Mirror of ``torch.signal.windows.windows.hamming``: Computes the Hamming window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.signal.windows.windows.hamming(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -189,7 +224,12 @@ def hann(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.hann``: Computes the Hann window."""
+    """Mirror of ``torch.signal.windows.windows.hann``: Computes the Hann window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.signal.windows.windows.hann(
         M, sym=sym, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad
@@ -206,7 +246,12 @@ def kaiser(
     device: torch.device | None = None,
     requires_grad: bool = False,
 ) -> torch.Tensor:
-    """Mirror of ``torch.signal.windows.windows.kaiser``: Computes the Kaiser window."""
+    """Mirror of ``torch.signal.windows.windows.kaiser``: Computes the Kaiser window.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.signal.windows.windows.kaiser(
         M,
@@ -231,6 +276,10 @@ def nuttall(
     """Mirror of ``torch.signal.windows.windows.nuttall``.
 
     Computes the minimum 4-term Blackman-Harris window according to Nuttall.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
     """
     device = _translate(device)
     return torch.signal.windows.windows.nuttall(

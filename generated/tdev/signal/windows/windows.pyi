@@ -9,20 +9,23 @@ from torch.signal.windows.windows import (
     _T as _T,
     _add_docstr as _add_docstr,
     _window_function_checks as _window_function_checks,
-    bartlett as bartlett,
-    blackman as blackman,
-    cosine as cosine,
-    exponential as exponential,
     factory_common_args as factory_common_args,
-    gaussian as gaussian,
-    general_cosine as general_cosine,
-    general_hamming as general_hamming,
-    hamming as hamming,
-    hann as hann,
-    kaiser as kaiser,
     merge_dicts as merge_dicts,
-    nuttall as nuttall,
     parse_kwargs as parse_kwargs,
     sqrt as sqrt,
     window_common_args as window_common_args,
 )
+import torch.signal.windows.windows as _theirs
+
+# Defined in the source beside this stub, with torch's types.
+bartlett = _theirs.bartlett
+blackman = _theirs.blackman
+cosine = _theirs.cosine
+exponential = _theirs.exponential
+gaussian = _theirs.gaussian
+general_cosine = _theirs.general_cosine
+general_hamming = _theirs.general_hamming
+hamming = _theirs.hamming
+hann = _theirs.hann
+kaiser = _theirs.kaiser
+nuttall = _theirs.nuttall

@@ -24,5 +24,5 @@ from torch.utils.data.dataset import (
     default_generator as default_generator,
     deprecated as deprecated,
     random_split as random_split,
-    randperm as randperm,
 )
+from tdev import randperm as randperm

@@ -8,4 +8,4 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.utils.benchmark.examples import fuzzer as fuzzer
     from torch.utils.benchmark.examples import op_benchmark as op_benchmark
     from torch.utils.benchmark.examples import simple_timeit as simple_timeit
-    from torch.utils.benchmark.examples import spectral_ops_fuzz_test as spectral_ops_fuzz_test
+    from tdev.utils.benchmark.examples import spectral_ops_fuzz_test as spectral_ops_fuzz_test

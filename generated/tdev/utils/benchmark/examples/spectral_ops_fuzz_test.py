@@ -28,7 +28,12 @@ def run_benchmark(
     samples: int,
     probability_regular: float,
 ) -> Any:
-    """Mirror of ``torch.utils.benchmark.examples.spectral_ops_fuzz_test.run_benchmark``."""
+    """Mirror of ``torch.utils.benchmark.examples.spectral_ops_fuzz_test.run_benchmark``.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
     device = _translate(device)
     return torch.utils.benchmark.examples.spectral_ops_fuzz_test.run_benchmark(
         name, function, dtype, seed, device, samples, probability_regular
