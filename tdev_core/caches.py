@@ -24,7 +24,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["Refused", "directory", "holds", "loading", "ours", "read", "trim", "write"]
+__all__ = [
+    "Refused",
+    "claim",
+    "directory",
+    "holds",
+    "loading",
+    "ours",
+    "read",
+    "release",
+    "trim",
+    "write",
+]
 
 _BY_DESCRIPTOR = sys.platform != "win32"
 _CLOSE = getattr(os, "O_CLOEXEC", 0)
@@ -118,6 +129,38 @@ def write(path: Path, data: bytes) -> None:
             with suppress(OSError):
                 os.unlink(new, dir_fd=folder)
             raise
+
+
+def claim(path: Path, *, seconds: float) -> bool:
+    """Make an empty file for work of which one process is enough; tells whether this process is the one.
+
+    A claim that is older than ``seconds`` is taken over: who made it may have been killed. Where two do
+    that in the same moment both may be told yes, so that the work must be such as may be done twice.
+
+    Raises:
+        Refused: another user could write to the folder.
+        OSError: the system does not let it be written.
+    """
+    _make(path.parent)
+    with _folder(path.parent) as folder:
+        name = _within(path.parent, path.name, folder)
+        for last in (False, True):
+            try:
+                os.close(os.open(name, _NEW, 0o600, dir_fd=folder))
+                return True
+            except FileExistsError:
+                with suppress(FileNotFoundError):
+                    made = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime
+                    if last or time.time() - made < seconds:
+                        return False
+                    os.unlink(name, dir_fd=folder)
+    return False
+
+
+def release(path: Path) -> None:
+    """Take back what :func:`claim` made, if it is there and the folder lets it."""
+    with suppress(OSError), _folder(path.parent) as folder:
+        os.unlink(_within(path.parent, path.name, folder), dir_fd=folder)
 
 
 def trim(where: Path, suffix: str, *, files: int, size: int | None = None) -> None:

@@ -14,6 +14,7 @@ FLAGS = {
     "TDEV_REPORT": False,
     "TDEV_STRICT": False,
     "TDEV_NATIVE": True,
+    "TDEV_NATIVE_BUILD": True,
     "TDEV_C_CALLS": True,
 }
 """Each flag with what holds where it is unset or empty."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from tdev_core import caches, settings
 from tdev_core.errors import TdevError
 
-__all__ = ["NAME", "BuildError", "build", "location", "main", "supported"]
+__all__ = ["NAME", "BuildError", "build", "claim", "location", "main", "supported"]
 
 _SOURCE = Path(__file__).with_name("native.cpp")
 _SOURCES = (*sorted(_SOURCE.parent.glob("*.h")), _SOURCE)
@@ -44,7 +44,8 @@ setup(
 _USAGE = """usage: python -m tdev native [--force]
 
 Builds the C++ kernels of device mlx for this Python and this torch, once; they are used from then on.
-TDEV_NATIVE=0 leaves them out. TDEV_CACHE_DIR says where they are kept.
+TDEV_NATIVE=0 leaves them out; TDEV_NATIVE_BUILD=0 keeps the first program on device mlx from building them in the
+background. TDEV_CACHE_DIR says where they are kept.
 """
 
 
@@ -78,6 +79,11 @@ def location() -> Path:
     return folder / f"{NAME}-{digest}{EXTENSION_SUFFIXES[0]}"
 
 
+def claim(library: Path) -> Path:
+    """Say where a process that builds the library in the background tells others that it does."""
+    return library.with_name(f"{library.name}.building")
+
+
 def supported() -> bool:
     """Tell whether this Python can have native kernels."""
     # Their counters rely on the GIL, and THPStorage_Wrap on CPython.
@@ -105,6 +111,7 @@ def build(*, force: bool = False) -> Path:
         # could put other sources under ours.
         with tempfile.TemporaryDirectory(prefix="tdev-building-") as scratch:
             caches.write(target, _compile(Path(scratch)).read_bytes())
+        caches.release(claim(target))
     except caches.Refused as error:
         raise BuildError(str(error)) from error
     except OSError as error:

@@ -15,7 +15,7 @@ from typing import Any
 from tdev_core import caches, settings
 from tdev_core.accelerators.mlx import dtypes, layout, runtime
 from tdev_core.accelerators.mlx.lazy import mx
-from tdev_core.accelerators.mlx.native import building
+from tdev_core.accelerators.mlx.native import background, building
 from tdev_core.accelerators.mlx.native.building import NAME, BuildError, location
 from tdev_core.accelerators.mlx.storage import contents
 from tdev_core.errors import warn_once
@@ -32,14 +32,16 @@ def state() -> str:
     if not building.supported():
         return "Python kernels (this Python cannot have native ones)"
     try:
-        built = caches.holds(location())
+        if caches.holds(location()):
+            return "native kernels"
+        remark = background.remark(location())
     except (BuildError, caches.Refused) as error:
         return f"Python kernels ({error})"
-    return "native kernels" if built else "Python kernels; faster: python -m tdev native"
+    return f"Python kernels; {remark or 'faster: python -m tdev native'}"
 
 
 def start() -> bool:
-    """Load the library if it has been built; returns whether `before` and `view` may be called."""
+    """Load the library if it has been built, and have it built if not; returns whether `before` and `view` may be called."""
     global _loaded
     if _loaded is not None:
         return True
@@ -51,6 +53,7 @@ def start() -> bool:
         return False
     try:
         if not caches.holds(path):
+            background.begin()
             return False
         library = _load(path)
     except caches.Refused as error:
