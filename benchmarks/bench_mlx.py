@@ -28,6 +28,7 @@ import torch.nn.functional as F
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import tdev_core.accelerators.mlx  # noqa: E402
+from benchmarks import mlx_images  # noqa: E402
 from tdev_core.accelerators.mlx import native, runtime  # noqa: E402
 
 # Any: MLX's own packages do not export their names for a type checker.
@@ -36,6 +37,7 @@ mnn: Any = importlib.import_module("mlx.nn")
 mopt: Any = importlib.import_module("mlx.optimizers")
 
 LAYERS, HEADS, VOCABULARY = 4, 8, 512
+IMAGES = {"U-Net": mlx_images.unet, "GAN": mlx_images.gan}
 
 
 class Size(NamedTuple):
@@ -227,6 +229,8 @@ def prepared(who: str, model: str, compiled: bool, size: Size) -> Callable[[], N
     torch.manual_seed(0)
     tokens = torch.randint(0, VOCABULARY, (size.batch, size.length))
     images, classes = torch.randn(size.images, 3, 32, 32), torch.randint(0, 10, (size.images,))
+    if model in IMAGES:
+        return IMAGES[model](who, compiled, size.images)
     if who == "tdev" and model == "GPT":
         i = tokens.to("mlx")
         net: torch.nn.Module = GPT(VOCABULARY, size.width, LAYERS, HEADS, size.length)
@@ -316,7 +320,7 @@ def main() -> int:
             print(
                 f"dispatch overhead, {kind} kernels: {overhead():.2f} us for one operator (median of 12)"
             )
-    for name in ("GPT", "ResNet"):
+    for name in ("GPT", "ResNet", *IMAGES):
         for compiled in (False, True):
             ours, theirs = (prepared(who, name, compiled, TIMED) for who in ("tdev", "MLX"))
             r, a, b = ratio(ours, theirs, options.steps, options.repeat)

@@ -18,7 +18,7 @@ import weakref
 from typing import Any
 
 from tdev_core.accelerators import host
-from tdev_core.accelerators.mlx import dtypes
+from tdev_core.accelerators.mlx import allocation_policy, dtypes
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.errors import UnsupportedError, no_memory
 
@@ -86,6 +86,8 @@ def start() -> None:
     if _stream is None:
         dtypes.load()
         on_cpu = mx.default_device().type == mx.DeviceType.cpu
+        if on_cpu:
+            allocation_policy.keep_what_is_freed()
         _stream = mx.new_thread_unsafe_stream(mx.default_device())
         _process = os.getpid()
         os.register_at_fork(after_in_child=_forked)

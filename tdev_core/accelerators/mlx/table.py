@@ -11,7 +11,7 @@ __all__ = ["FAMILIES", "WHOLE", "load", "operators"]
 
 FAMILIES = (
     "pointwise", "arithmetic", "division", "extrema", "bits", "compare", "reduce", "moments", "norms", "softmax", "aliasing",
-    "memory", "reseat", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv", "pool", "resample", "norm",
+    "memory", "reseat", "matmul", "index", "masks", "shape", "create", "activation", "loss", "conv", "pool", "resample", "norm", "group_norm",
     "batch_norm", "sort", "random", "foreach", "optim", "recurrent", "fourier", "special",
 )  # fmt: skip
 """The modules of ``tdev_core.accelerators.mlx.ops``; each holds the rows and kernels of one family."""

@@ -214,6 +214,7 @@ def empty_cache() -> None:
             import mlx.core as mx  # optional: asked for on its own backend only
 
             mx.clear_cache()
+            heap.release()  # where MLX computes on the CPU, that is where its arrays are
         case Backend.CUDA:
             torch.cuda.empty_cache()
 
