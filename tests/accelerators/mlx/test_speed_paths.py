@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import mlx.core as mx
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from tdev_core.accelerators.mlx import layout, runtime
 from tdev_core.accelerators.mlx.compiler import backend
-from tdev_core.accelerators.mlx.ops import matmul, unfolded
+from tdev_core.accelerators.mlx.ops import conv, matmul, unfolded
 from tdev_core.accelerators.mlx.storage.contents import array_of
 
 
@@ -87,10 +88,30 @@ def test_unfolded_convolutions_are_mlx_own(
     y = unfolded.correlate(x, w, *options, 1)
     assert y.shape == own(x).shape and mx.allclose(y, own(x), rtol=1e-3, atol=1e-3)
     g = mx.random.normal(y.shape)
-    dx = unfolded.input_gradient(g, w, *options, 1)
-    assert (dx is None) == (stride != (1, 1) or padding[0] > 2 or padding[1] > dilation[1])
+    dx = unfolded.input_gradient(g, w, x.shape[1:-1], *options, 1)
+    assert (dx is None) == (stride == (1, 1) and (padding[0] > 2 or padding[1] > dilation[1]))
     if dx is not None:
         assert mx.allclose(dx, mx.vjp(own, [x], [g])[1][0], rtol=1e-3, atol=1e-3)
+
+
+def test_a_strided_convolution_multiplies_by_no_zeros(monkeypatch: Any) -> None:
+    """Its gradient, and a transposed one: MLX's own puts zeros between the elements first."""
+    monkeypatch.setattr(runtime, "on_cpu", True)
+    asked: list[Any] = []
+    own = mx.conv_general
+
+    def noted(*args: Any, **options: Any) -> Any:
+        asked.append(options.get("input_dilation"))
+        return own(*args, **options)
+
+    monkeypatch.setattr(conv, "mx", SimpleNamespace(**{**vars(mx), "conv_general": noted}))
+    x = torch.randn(2, 4, 9, 9, device="mlx", requires_grad=True)
+    w = torch.randn(4, 4, 3, 3, device="mlx", requires_grad=True)
+    F.conv2d(x, w, stride=2, padding=1).sum().backward()
+    F.conv_transpose2d(x, w, stride=2, padding=1).sum().backward()
+    assert not any(asked)
+    F.conv_transpose2d(x, w[:, :2], stride=2, groups=2)
+    assert asked[-1] == [2, 2], "that one is MLX's"
 
 
 def test_convolutions_and_pools_of_every_kind() -> None:
@@ -98,7 +119,9 @@ def test_convolutions_and_pools_of_every_kind() -> None:
     for options in ({"padding": 1}, {"stride": (2, 1), "dilation": (1, 2)}, {"padding": (2, 2)}):
         same(lambda a, b, o=options: F.conv2d(a, b, **o), x, w)
     same(lambda a, b: F.conv1d(a, b, padding=1), x[..., 0], w[..., 0])
-    same(lambda a, b: F.conv_transpose2d(a, b, stride=2), x, w.transpose(0, 1))
+    for options in ({"stride": 2}, {"stride": (3, 1), "padding": 1, "output_padding": (1, 0)},
+                    {"stride": (1, 4), "padding": 2, "output_padding": (0, 2), "dilation": 2}):  # fmt: skip
+        same(lambda a, b, o=options: F.conv_transpose2d(a, b, **o), x, w.transpose(0, 1))
     distinct = torch.randperm(2 * 3 * 6 * 4).float().reshape(2, 3, 6, 4) / 50
     for pool in (
         lambda a: F.max_pool2d(a, 2),

@@ -36,6 +36,17 @@ def _transposed(
 ) -> Array:
     n = w.ndim - 2
     kernel = w.shape[2:]
+    size = [
+        (e - 1) * s - 2 * p + d * (k - 1) + more + 1
+        for e, s, p, d, k, more in zip(
+            x.shape[2:], stride, padding, dilation, kernel, extra, strict=True
+        )
+    ]
+    if set(stride) != {1} and min(size) > 0:
+        # It is the gradient that a plain convolution with this weight has for its input.
+        y = input_gradient(last(x), last(w), size, stride, padding, dilation, groups)
+        if y is not None:
+            return first(y)
     # (Cin, Cout/g, k…) -> (Cout, k…, Cin/g)
     w = mx.reshape(w, (groups, w.shape[0] // groups, w.shape[1], *kernel))
     w = mx.transpose(w, (0, 2, *range(3, 3 + n), 1))
@@ -169,7 +180,7 @@ def _gradients(
     g, pair = last(g), [last(x), last(w)]
     out: list[Any] = [None, None]
     if wanted[0]:
-        out[0] = input_gradient(g, pair[1], stride, padding, dilation, groups)
+        out[0] = input_gradient(g, pair[1], pair[0].shape[1:-1], stride, padding, dilation, groups)
     free = [i for i in (0, 1) if wanted[i] and out[i] is None]
 
     def forward(*given: Array) -> Array:

@@ -6,6 +6,7 @@ vectorise (see ``matmul``); with the weight copied first, the same product takes
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -57,15 +58,56 @@ def correlate(
 
 
 def input_gradient(
-    g: Array, w: Array, stride: list[int], padding: list[int], dilation: list[int], groups: int
-) -> Array | None:  # fmt: skip
-    """Compute the gradient of the input, where it is such a product; None where MLX must derive it."""
+    g: Array,
+    w: Array,
+    size: list[int],
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    groups: int,
+) -> Array | None:
+    """Compute the gradient of an input of `size`, where it is such a product; None where MLX must derive it."""
     kernel = w.shape[1:-1]
-    reach = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
-    if set(stride) != {1} or min(reach) < 0 or groups != 1 or w.shape[-1] < _ROWS:
+    if groups != 1 or not runtime.on_cpu or g.dtype != mx.float32:
         return None
-    if not runtime.on_cpu or g.dtype != mx.float32:
+    if set(stride) != {1}:
+        return _folded(g, w, size, stride, padding, dilation)
+    reach = [d * (k - 1) - p for d, k, p in zip(dilation, kernel, padding, strict=True)]
+    if min(reach) < 0 or w.shape[-1] < _ROWS:
         return None
     space = tuple(slice(None, None, -1) for _ in kernel)
     turned = mx.swapaxes(w[(slice(None), *space)], 0, -1)
     return correlate(g, turned, stride, reach, dilation, 1)
+
+
+_MOST_PLACES = 64
+
+
+def _folded(
+    g: Array, w: Array, size: list[int], stride: list[int], padding: list[int], dilation: list[int]
+) -> Array | None:
+    """Multiply by the weight and add up what each place of the kernel gives.
+
+    MLX puts zeros between the elements of `g` instead and multiplies by them too: the product of the strides times as much.
+    """
+    kernel, channels = w.shape[1:-1], w.shape[-1]
+    if math.prod(kernel) > _MOST_PLACES:
+        return None
+    batch, *ends, out = g.shape
+    product = mx.matmul(
+        mx.reshape(g, (-1, out)), mx.contiguous(mx.reshape(w, (out, math.prod(kernel) * channels)))
+    )
+    places = mx.reshape(product, (batch, *ends, math.prod(kernel), channels))
+    room = [
+        max(n + 2 * p, d * (k - 1) + s * (e - 1) + 1)
+        for n, p, d, k, s, e in zip(size, padding, dilation, kernel, stride, ends, strict=True)
+    ]
+    total = mx.zeros((batch, *room, channels))
+    for number, place in enumerate(itertools.product(*map(range, kernel))):
+        at = tuple(
+            slice(d * i, d * i + s * (e - 1) + 1, s)
+            for d, i, s, e in zip(dilation, place, stride, ends, strict=True)
+        )
+        total = total.at[(slice(None), *at)].add(places[..., number, :])
+    inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
+    return total[(slice(None), *inside)]
