@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
+from typing import Any
 
 import pytest
 import torch
@@ -68,7 +70,8 @@ def test_blocks_come_from_the_heap_unless_the_user_has_said_otherwise(chosen: st
         "kept = [torch.empty(24 << 20, dtype=torch.uint8) for _ in range(3)]\n"
         "print(heap.source(), heap.read().large_blocks - before)\n"
     )
-    done = run(program, fresh=True, **({chosen: "131072"} if chosen else {}))
+    settings: dict[str, Any] = {chosen: "131072"} if chosen else {}
+    done = run(program, fresh=True, **settings)
     assert done.returncode == 0, done.stderr
     source, blocks = done.stdout.split()
     if source != "mallinfo2":
@@ -77,5 +80,5 @@ def test_blocks_come_from_the_heap_unless_the_user_has_said_otherwise(chosen: st
 
 
 def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation_policy.ctypes, "CDLL", lambda name: object())
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
     assert not allocation_policy.keep_what_is_freed()

@@ -103,9 +103,9 @@ def _can_build() -> bool:
 
 def _start(claim: Path) -> None:
     """Run the other process, and wait for it here, so that a program that ends before it is over leaves it alone."""
-    apart = {} if sys.platform == "win32" else {"start_new_session": True}
+    flags = 0
     if sys.platform == "win32":
-        apart = {"creationflags": subprocess.CREATE_NO_WINDOW | subprocess.IDLE_PRIORITY_CLASS}
+        flags = subprocess.CREATE_NO_WINDOW | subprocess.IDLE_PRIORITY_CLASS
     found = [path for path in sys.path if os.path.isabs(path)]
     try:
         subprocess.run(
@@ -116,7 +116,8 @@ def _start(claim: Path) -> None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             check=False,
-            **apart,
+            start_new_session=True,  # which Windows has no notion of
+            creationflags=flags,
         )
     except OSError:
         caches.release(claim)
