@@ -1297,8 +1297,6 @@ from torch import (
     xlogy_ as xlogy_,
     zero_ as zero_,
 )
-from tdev.utils.dlpack import from_dlpack as from_dlpack
-from tdev.serialization import load as load
 from tdev import accelerator as accelerator
 from tdev import amp as amp
 from tdev import ao as ao
@@ -1341,7 +1339,6 @@ from torch import _jit_internal as _jit_internal
 from torch import _prims_common as _prims_common
 from torch import _tensor as _tensor
 from torch import _utils as _utils
-import torch as _theirs
 from tdev import shims as shims
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
@@ -1392,55 +1389,116 @@ else:
     from tdev import signal as signal
     from torch import torch_version as torch_version
 
-# Defined in the source beside this stub, with torch's types.
-arange = _theirs.arange
-as_tensor = _theirs.as_tensor
-asarray = _theirs.asarray
-bartlett_window = _theirs.bartlett_window
-blackman_window = _theirs.blackman_window
-compile = _theirs.compile
-empty = _theirs.empty
-empty_like = _theirs.empty_like
-empty_permuted = _theirs.empty_permuted
-empty_quantized = _theirs.empty_quantized
-empty_strided = _theirs.empty_strided
-eye = _theirs.eye
-from_file = _theirs.from_file
-full = _theirs.full
-full_like = _theirs.full_like
-get_autocast_gpu_dtype = _theirs.get_autocast_gpu_dtype
-get_default_device = _theirs.get_default_device
-get_device_module = _theirs.get_device_module
-hamming_window = _theirs.hamming_window
-hann_window = _theirs.hann_window
-import_ir_module = _theirs.import_ir_module
-import_ir_module_from_buffer = _theirs.import_ir_module_from_buffer
-kaiser_window = _theirs.kaiser_window
-linspace = _theirs.linspace
-logspace = _theirs.logspace
-normal = _theirs.normal
-ones = _theirs.ones
-ones_like = _theirs.ones_like
-rand = _theirs.rand
-rand_like = _theirs.rand_like
-randint = _theirs.randint
-randint_like = _theirs.randint_like
-randn = _theirs.randn
-randn_like = _theirs.randn_like
-randperm = _theirs.randperm
-range = _theirs.range
-scalar_tensor = _theirs.scalar_tensor
-set_autocast_gpu_dtype = _theirs.set_autocast_gpu_dtype
-set_default_device = _theirs.set_default_device
-set_default_tensor_type = _theirs.set_default_tensor_type
-sparse_bsc_tensor = _theirs.sparse_bsc_tensor
-sparse_bsr_tensor = _theirs.sparse_bsr_tensor
-sparse_compressed_tensor = _theirs.sparse_compressed_tensor
-sparse_coo_tensor = _theirs.sparse_coo_tensor
-sparse_csc_tensor = _theirs.sparse_csc_tensor
-sparse_csr_tensor = _theirs.sparse_csr_tensor
-tensor = _theirs.tensor
-tril_indices = _theirs.tril_indices
-triu_indices = _theirs.triu_indices
-zeros = _theirs.zeros
-zeros_like = _theirs.zeros_like
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch import (
+        arange as arange,
+        as_tensor as as_tensor,
+        asarray as asarray,
+        bartlett_window as bartlett_window,
+        blackman_window as blackman_window,
+        compile as compile,
+        empty as empty,
+        empty_like as empty_like,
+        empty_permuted as empty_permuted,
+        empty_quantized as empty_quantized,
+        empty_strided as empty_strided,
+        eye as eye,
+        from_file as from_file,
+        full as full,
+        full_like as full_like,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype,
+        get_default_device as get_default_device,
+        get_device_module as get_device_module,
+        hamming_window as hamming_window,
+        hann_window as hann_window,
+        import_ir_module as import_ir_module,
+        import_ir_module_from_buffer as import_ir_module_from_buffer,
+        kaiser_window as kaiser_window,
+        linspace as linspace,
+        logspace as logspace,
+        normal as normal,
+        ones as ones,
+        ones_like as ones_like,
+        rand as rand,
+        rand_like as rand_like,
+        randint as randint,
+        randint_like as randint_like,
+        randn as randn,
+        randn_like as randn_like,
+        randperm as randperm,
+        range as range,
+        scalar_tensor as scalar_tensor,
+        set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+        set_default_device as set_default_device,
+        set_default_tensor_type as set_default_tensor_type,
+        sparse_bsc_tensor as sparse_bsc_tensor,
+        sparse_bsr_tensor as sparse_bsr_tensor,
+        sparse_compressed_tensor as sparse_compressed_tensor,
+        sparse_coo_tensor as sparse_coo_tensor,
+        sparse_csc_tensor as sparse_csc_tensor,
+        sparse_csr_tensor as sparse_csr_tensor,
+        tensor as tensor,
+        tril_indices as tril_indices,
+        triu_indices as triu_indices,
+        zeros as zeros,
+        zeros_like as zeros_like,
+        from_dlpack as from_dlpack,
+        load as load,
+    )
+else:
+    from tdev.utils.dlpack import from_dlpack as from_dlpack
+    from tdev.serialization import load as load
+    import torch as _theirs
+
+    arange = _theirs.arange
+    as_tensor = _theirs.as_tensor
+    asarray = _theirs.asarray
+    bartlett_window = _theirs.bartlett_window
+    blackman_window = _theirs.blackman_window
+    compile = _theirs.compile
+    empty = _theirs.empty
+    empty_like = _theirs.empty_like
+    empty_permuted = _theirs.empty_permuted
+    empty_quantized = _theirs.empty_quantized
+    empty_strided = _theirs.empty_strided
+    eye = _theirs.eye
+    from_file = _theirs.from_file
+    full = _theirs.full
+    full_like = _theirs.full_like
+    get_autocast_gpu_dtype = _theirs.get_autocast_gpu_dtype
+    get_default_device = _theirs.get_default_device
+    get_device_module = _theirs.get_device_module
+    hamming_window = _theirs.hamming_window
+    hann_window = _theirs.hann_window
+    import_ir_module = _theirs.import_ir_module
+    import_ir_module_from_buffer = _theirs.import_ir_module_from_buffer
+    kaiser_window = _theirs.kaiser_window
+    linspace = _theirs.linspace
+    logspace = _theirs.logspace
+    normal = _theirs.normal
+    ones = _theirs.ones
+    ones_like = _theirs.ones_like
+    rand = _theirs.rand
+    rand_like = _theirs.rand_like
+    randint = _theirs.randint
+    randint_like = _theirs.randint_like
+    randn = _theirs.randn
+    randn_like = _theirs.randn_like
+    randperm = _theirs.randperm
+    range = _theirs.range
+    scalar_tensor = _theirs.scalar_tensor
+    set_autocast_gpu_dtype = _theirs.set_autocast_gpu_dtype
+    set_default_device = _theirs.set_default_device
+    set_default_tensor_type = _theirs.set_default_tensor_type
+    sparse_bsc_tensor = _theirs.sparse_bsc_tensor
+    sparse_bsr_tensor = _theirs.sparse_bsr_tensor
+    sparse_compressed_tensor = _theirs.sparse_compressed_tensor
+    sparse_coo_tensor = _theirs.sparse_coo_tensor
+    sparse_csc_tensor = _theirs.sparse_csc_tensor
+    sparse_csr_tensor = _theirs.sparse_csr_tensor
+    tensor = _theirs.tensor
+    tril_indices = _theirs.tril_indices
+    triu_indices = _theirs.triu_indices
+    zeros = _theirs.zeros
+    zeros_like = _theirs.zeros_like

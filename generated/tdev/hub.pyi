@@ -49,7 +49,14 @@ from torch.hub import (
     urlopen as urlopen,
     urlparse as urlparse,
 )
-import torch.hub as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-load_state_dict_from_url = _theirs.load_state_dict_from_url
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.hub import (
+        load_state_dict_from_url as load_state_dict_from_url,
+    )
+else:
+    import torch.hub as _theirs
+
+    load_state_dict_from_url = _theirs.load_state_dict_from_url

@@ -56,8 +56,16 @@ from torch.library import (
     triton_op as triton_op,
     wrap_triton as wrap_triton,
 )
-import torch.library as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-custom_op = _theirs.custom_op
-register_kernel = _theirs.register_kernel
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.library import (
+        custom_op as custom_op,
+        register_kernel as register_kernel,
+    )
+else:
+    import torch.library as _theirs
+
+    custom_op = _theirs.custom_op
+    register_kernel = _theirs.register_kernel

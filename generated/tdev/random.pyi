@@ -15,7 +15,14 @@ from torch.random import (
     set_rng_state as set_rng_state,
     thread_safe_generator as thread_safe_generator,
 )
-import torch.random as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-fork_rng = _theirs.fork_rng
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.random import (
+        fork_rng as fork_rng,
+    )
+else:
+    import torch.random as _theirs
+
+    fork_rng = _theirs.fork_rng

@@ -98,7 +98,14 @@ from torch.serialization import (
     validate_cuda_device as validate_cuda_device,
     validate_hpu_device as validate_hpu_device,
 )
-import torch.serialization as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-load = _theirs.load
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.serialization import (
+        load as load,
+    )
+else:
+    import torch.serialization as _theirs
+
+    load = _theirs.load

@@ -11,32 +11,60 @@ from torch.accelerator import (
     deprecated as deprecated,
     device_index as device_index,
 )
-from tdev.accelerator.memory import empty_cache as empty_cache
-from tdev.accelerator.memory import empty_host_cache as empty_host_cache
-from tdev.accelerator.memory import get_memory_info as get_memory_info
-from tdev.accelerator.memory import max_memory_allocated as max_memory_allocated
-from tdev.accelerator.memory import max_memory_reserved as max_memory_reserved
-from tdev.accelerator.memory import memory_allocated as memory_allocated
-from tdev.accelerator.memory import memory_reserved as memory_reserved
-from tdev.accelerator.memory import memory_stats as memory_stats
-from tdev.accelerator.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
-from tdev.accelerator.memory import reset_peak_memory_stats as reset_peak_memory_stats
-import torch.accelerator as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.accelerator import graphs as graphs
     from tdev.accelerator import memory as memory
 
-# Defined in the source beside this stub, with torch's types.
-current_accelerator = _theirs.current_accelerator
-current_device_idx = _theirs.current_device_idx
-current_device_index = _theirs.current_device_index
-current_stream = _theirs.current_stream
-device_count = _theirs.device_count
-get_device_capability = _theirs.get_device_capability
-is_available = _theirs.is_available
-set_device_idx = _theirs.set_device_idx
-set_device_index = _theirs.set_device_index
-set_stream = _theirs.set_stream
-synchronize = _theirs.synchronize
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.accelerator import (
+        current_accelerator as current_accelerator,
+        current_device_idx as current_device_idx,
+        current_device_index as current_device_index,
+        current_stream as current_stream,
+        device_count as device_count,
+        get_device_capability as get_device_capability,
+        is_available as is_available,
+        set_device_idx as set_device_idx,
+        set_device_index as set_device_index,
+        set_stream as set_stream,
+        synchronize as synchronize,
+        empty_cache as empty_cache,
+        empty_host_cache as empty_host_cache,
+        get_memory_info as get_memory_info,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_reserved as max_memory_reserved,
+        memory_allocated as memory_allocated,
+        memory_reserved as memory_reserved,
+        memory_stats as memory_stats,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+    )
+else:
+    from tdev.accelerator.memory import empty_cache as empty_cache
+    from tdev.accelerator.memory import empty_host_cache as empty_host_cache
+    from tdev.accelerator.memory import get_memory_info as get_memory_info
+    from tdev.accelerator.memory import max_memory_allocated as max_memory_allocated
+    from tdev.accelerator.memory import max_memory_reserved as max_memory_reserved
+    from tdev.accelerator.memory import memory_allocated as memory_allocated
+    from tdev.accelerator.memory import memory_reserved as memory_reserved
+    from tdev.accelerator.memory import memory_stats as memory_stats
+    from tdev.accelerator.memory import (
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+    )
+    from tdev.accelerator.memory import reset_peak_memory_stats as reset_peak_memory_stats
+    import torch.accelerator as _theirs
+
+    current_accelerator = _theirs.current_accelerator
+    current_device_idx = _theirs.current_device_idx
+    current_device_index = _theirs.current_device_index
+    current_stream = _theirs.current_stream
+    device_count = _theirs.device_count
+    get_device_capability = _theirs.get_device_capability
+    is_available = _theirs.is_available
+    set_device_idx = _theirs.set_device_idx
+    set_device_index = _theirs.set_device_index
+    set_stream = _theirs.set_stream
+    synchronize = _theirs.synchronize

@@ -8,16 +8,32 @@ from torch.accelerator.memory import (
     _get_device_index as _get_device_index,
     _snapshot as _snapshot,
 )
-import torch.accelerator.memory as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-empty_cache = _theirs.empty_cache
-empty_host_cache = _theirs.empty_host_cache
-get_memory_info = _theirs.get_memory_info
-max_memory_allocated = _theirs.max_memory_allocated
-max_memory_reserved = _theirs.max_memory_reserved
-memory_allocated = _theirs.memory_allocated
-memory_reserved = _theirs.memory_reserved
-memory_stats = _theirs.memory_stats
-reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
-reset_peak_memory_stats = _theirs.reset_peak_memory_stats
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.accelerator.memory import (
+        empty_cache as empty_cache,
+        empty_host_cache as empty_host_cache,
+        get_memory_info as get_memory_info,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_reserved as max_memory_reserved,
+        memory_allocated as memory_allocated,
+        memory_reserved as memory_reserved,
+        memory_stats as memory_stats,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+    )
+else:
+    import torch.accelerator.memory as _theirs
+
+    empty_cache = _theirs.empty_cache
+    empty_host_cache = _theirs.empty_host_cache
+    get_memory_info = _theirs.get_memory_info
+    max_memory_allocated = _theirs.max_memory_allocated
+    max_memory_reserved = _theirs.max_memory_reserved
+    memory_allocated = _theirs.memory_allocated
+    memory_reserved = _theirs.memory_reserved
+    memory_stats = _theirs.memory_stats
+    reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
+    reset_peak_memory_stats = _theirs.reset_peak_memory_stats

@@ -7,11 +7,20 @@ from torch.amp import (
     _exit_autocast as _exit_autocast,
     autocast as autocast,
 )
-from tdev.amp.autocast_mode import custom_bwd as custom_bwd
-from tdev.amp.autocast_mode import custom_fwd as custom_fwd
-from tdev.amp.autocast_mode import is_autocast_available as is_autocast_available
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.amp import autocast_mode as autocast_mode
     from torch.amp import grad_scaler as grad_scaler
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.amp import (
+        custom_bwd as custom_bwd,
+        custom_fwd as custom_fwd,
+        is_autocast_available as is_autocast_available,
+    )
+else:
+    from tdev.amp.autocast_mode import custom_bwd as custom_bwd
+    from tdev.amp.autocast_mode import custom_fwd as custom_fwd
+    from tdev.amp.autocast_mode import is_autocast_available as is_autocast_available

@@ -12,9 +12,18 @@ from torch.amp.autocast_mode import (
     autocast as autocast,
     autocast_decorator as autocast_decorator,
 )
-import torch.amp.autocast_mode as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-custom_bwd = _theirs.custom_bwd
-custom_fwd = _theirs.custom_fwd
-is_autocast_available = _theirs.is_autocast_available
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.amp.autocast_mode import (
+        custom_bwd as custom_bwd,
+        custom_fwd as custom_fwd,
+        is_autocast_available as is_autocast_available,
+    )
+else:
+    import torch.amp.autocast_mode as _theirs
+
+    custom_bwd = _theirs.custom_bwd
+    custom_fwd = _theirs.custom_fwd
+    is_autocast_available = _theirs.is_autocast_available

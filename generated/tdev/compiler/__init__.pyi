@@ -47,8 +47,16 @@ from torch.compiler import (
     wrap_numpy as wrap_numpy,
 )
 from torch.compiler import config as config
-import torch.compiler as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-compile = _theirs.compile
-set_default_backend = _theirs.set_default_backend
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.compiler import (
+        compile as compile,
+        set_default_backend as set_default_backend,
+    )
+else:
+    import torch.compiler as _theirs
+
+    compile = _theirs.compile
+    set_default_backend = _theirs.set_default_backend

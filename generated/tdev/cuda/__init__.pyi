@@ -120,51 +120,6 @@ from tdev.cuda import amp as amp
 from torch.cuda import jiterator as jiterator
 from torch.cuda import sparse as sparse
 from torch.cuda import _memory_viz as _memory_viz
-from tdev.cuda.memory import caching_allocator_alloc as caching_allocator_alloc
-from tdev.cuda.memory import caching_allocator_delete as caching_allocator_delete
-from tdev.cuda.memory import caching_allocator_disabled as caching_allocator_disabled
-from tdev.cuda.memory import caching_allocator_enable as caching_allocator_enable
-from tdev.cuda.memory import change_current_allocator as change_current_allocator
-from tdev.cuda.memory import empty_cache as empty_cache
-from tdev.cuda.memory import get_allocator_backend as get_allocator_backend
-from tdev.cuda.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
-from tdev.cuda.random import get_rng_state as get_rng_state
-from tdev.cuda.random import get_rng_state_all as get_rng_state_all
-from tdev.cuda.graphs import graph_pool_handle as graph_pool_handle
-from tdev.cuda.memory import host_memory_stats as host_memory_stats
-from tdev.cuda.memory import host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict
-from tdev.cuda.random import initial_seed as initial_seed
-from tdev.cuda.graphs import is_current_stream_capturing as is_current_stream_capturing
-from tdev.cuda.memory import list_gpu_processes as list_gpu_processes
-from tdev.cuda.graphs import make_graphed_callables as make_graphed_callables
-from tdev.cuda.random import manual_seed as manual_seed
-from tdev.cuda.random import manual_seed_all as manual_seed_all
-from tdev.cuda.memory import max_memory_allocated as max_memory_allocated
-from tdev.cuda.memory import max_memory_cached as max_memory_cached
-from tdev.cuda.memory import max_memory_reserved as max_memory_reserved
-from tdev.cuda.memory import mem_get_info as mem_get_info
-from tdev.cuda.memory import memory_allocated as memory_allocated
-from tdev.cuda.memory import memory_cached as memory_cached
-from tdev.cuda.memory import memory_reserved as memory_reserved
-from tdev.cuda.memory import memory_snapshot as memory_snapshot
-from tdev.cuda.memory import memory_stats as memory_stats
-from tdev.cuda.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
-from tdev.cuda.memory import memory_summary as memory_summary
-from tdev.cuda.memory import (
-    reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats,
-)
-from tdev.cuda.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
-from tdev.cuda.memory import reset_max_memory_allocated as reset_max_memory_allocated
-from tdev.cuda.memory import reset_max_memory_cached as reset_max_memory_cached
-from tdev.cuda.memory import reset_peak_host_memory_stats as reset_peak_host_memory_stats
-from tdev.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
-from tdev.cuda.random import seed as seed
-from tdev.cuda.random import seed_all as seed_all
-from tdev.cuda.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
-from tdev.cuda.random import set_rng_state as set_rng_state
-from tdev.cuda.random import set_rng_state_all as set_rng_state_all
-from tdev.cuda.memory import use_mem_pool as use_mem_pool
-import torch.cuda as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
@@ -185,37 +140,164 @@ else:
     from tdev.cuda import random as random
     from torch.cuda import streams as streams
 
-# Defined in the source beside this stub, with torch's types.
-can_device_access_peer = _theirs.can_device_access_peer
-check_error = _theirs.check_error
-clock_rate = _theirs.clock_rate
-cudart = _theirs.cudart
-current_blas_handle = _theirs.current_blas_handle
-current_device = _theirs.current_device
-current_solver_handle = _theirs.current_solver_handle
-current_stream = _theirs.current_stream
-default_stream = _theirs.default_stream
-device_count = _theirs.device_count
-device_memory_used = _theirs.device_memory_used
-get_arch_list = _theirs.get_arch_list
-get_device_capability = _theirs.get_device_capability
-get_device_name = _theirs.get_device_name
-get_device_properties = _theirs.get_device_properties
-get_gencode_flags = _theirs.get_gencode_flags
-get_stream_from_external = _theirs.get_stream_from_external
-get_sync_debug_mode = _theirs.get_sync_debug_mode
-init = _theirs.init
-ipc_collect = _theirs.ipc_collect
-is_available = _theirs.is_available
-is_bf16_supported = _theirs.is_bf16_supported
-is_initialized = _theirs.is_initialized
-is_tf32_supported = _theirs.is_tf32_supported
-memory_usage = _theirs.memory_usage
-power_draw = _theirs.power_draw
-set_device = _theirs.set_device
-set_stream = _theirs.set_stream
-set_sync_debug_mode = _theirs.set_sync_debug_mode
-stream = _theirs.stream
-synchronize = _theirs.synchronize
-temperature = _theirs.temperature
-utilization = _theirs.utilization
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda import (
+        can_device_access_peer as can_device_access_peer,
+        check_error as check_error,
+        clock_rate as clock_rate,
+        cudart as cudart,
+        current_blas_handle as current_blas_handle,
+        current_device as current_device,
+        current_solver_handle as current_solver_handle,
+        current_stream as current_stream,
+        default_stream as default_stream,
+        device_count as device_count,
+        device_memory_used as device_memory_used,
+        get_arch_list as get_arch_list,
+        get_device_capability as get_device_capability,
+        get_device_name as get_device_name,
+        get_device_properties as get_device_properties,
+        get_gencode_flags as get_gencode_flags,
+        get_stream_from_external as get_stream_from_external,
+        get_sync_debug_mode as get_sync_debug_mode,
+        init as init,
+        ipc_collect as ipc_collect,
+        is_available as is_available,
+        is_bf16_supported as is_bf16_supported,
+        is_initialized as is_initialized,
+        is_tf32_supported as is_tf32_supported,
+        memory_usage as memory_usage,
+        power_draw as power_draw,
+        set_device as set_device,
+        set_stream as set_stream,
+        set_sync_debug_mode as set_sync_debug_mode,
+        stream as stream,
+        synchronize as synchronize,
+        temperature as temperature,
+        utilization as utilization,
+        caching_allocator_alloc as caching_allocator_alloc,
+        caching_allocator_delete as caching_allocator_delete,
+        caching_allocator_disabled as caching_allocator_disabled,
+        caching_allocator_enable as caching_allocator_enable,
+        change_current_allocator as change_current_allocator,
+        empty_cache as empty_cache,
+        get_allocator_backend as get_allocator_backend,
+        get_per_process_memory_fraction as get_per_process_memory_fraction,
+        get_rng_state as get_rng_state,
+        get_rng_state_all as get_rng_state_all,
+        graph_pool_handle as graph_pool_handle,
+        host_memory_stats as host_memory_stats,
+        host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+        initial_seed as initial_seed,
+        is_current_stream_capturing as is_current_stream_capturing,
+        list_gpu_processes as list_gpu_processes,
+        make_graphed_callables as make_graphed_callables,
+        manual_seed as manual_seed,
+        manual_seed_all as manual_seed_all,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_cached as max_memory_cached,
+        max_memory_reserved as max_memory_reserved,
+        mem_get_info as mem_get_info,
+        memory_allocated as memory_allocated,
+        memory_cached as memory_cached,
+        memory_reserved as memory_reserved,
+        memory_snapshot as memory_snapshot,
+        memory_stats as memory_stats,
+        memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+        memory_summary as memory_summary,
+        reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_max_memory_allocated as reset_max_memory_allocated,
+        reset_max_memory_cached as reset_max_memory_cached,
+        reset_peak_host_memory_stats as reset_peak_host_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+        seed as seed,
+        seed_all as seed_all,
+        set_per_process_memory_fraction as set_per_process_memory_fraction,
+        set_rng_state as set_rng_state,
+        set_rng_state_all as set_rng_state_all,
+        use_mem_pool as use_mem_pool,
+    )
+else:
+    from tdev.cuda.memory import caching_allocator_alloc as caching_allocator_alloc
+    from tdev.cuda.memory import caching_allocator_delete as caching_allocator_delete
+    from tdev.cuda.memory import caching_allocator_disabled as caching_allocator_disabled
+    from tdev.cuda.memory import caching_allocator_enable as caching_allocator_enable
+    from tdev.cuda.memory import change_current_allocator as change_current_allocator
+    from tdev.cuda.memory import empty_cache as empty_cache
+    from tdev.cuda.memory import get_allocator_backend as get_allocator_backend
+    from tdev.cuda.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
+    from tdev.cuda.random import get_rng_state as get_rng_state
+    from tdev.cuda.random import get_rng_state_all as get_rng_state_all
+    from tdev.cuda.graphs import graph_pool_handle as graph_pool_handle
+    from tdev.cuda.memory import host_memory_stats as host_memory_stats
+    from tdev.cuda.memory import (
+        host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+    )
+    from tdev.cuda.random import initial_seed as initial_seed
+    from tdev.cuda.graphs import is_current_stream_capturing as is_current_stream_capturing
+    from tdev.cuda.memory import list_gpu_processes as list_gpu_processes
+    from tdev.cuda.graphs import make_graphed_callables as make_graphed_callables
+    from tdev.cuda.random import manual_seed as manual_seed
+    from tdev.cuda.random import manual_seed_all as manual_seed_all
+    from tdev.cuda.memory import max_memory_allocated as max_memory_allocated
+    from tdev.cuda.memory import max_memory_cached as max_memory_cached
+    from tdev.cuda.memory import max_memory_reserved as max_memory_reserved
+    from tdev.cuda.memory import mem_get_info as mem_get_info
+    from tdev.cuda.memory import memory_allocated as memory_allocated
+    from tdev.cuda.memory import memory_cached as memory_cached
+    from tdev.cuda.memory import memory_reserved as memory_reserved
+    from tdev.cuda.memory import memory_snapshot as memory_snapshot
+    from tdev.cuda.memory import memory_stats as memory_stats
+    from tdev.cuda.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
+    from tdev.cuda.memory import memory_summary as memory_summary
+    from tdev.cuda.memory import (
+        reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats,
+    )
+    from tdev.cuda.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+    from tdev.cuda.memory import reset_max_memory_allocated as reset_max_memory_allocated
+    from tdev.cuda.memory import reset_max_memory_cached as reset_max_memory_cached
+    from tdev.cuda.memory import reset_peak_host_memory_stats as reset_peak_host_memory_stats
+    from tdev.cuda.memory import reset_peak_memory_stats as reset_peak_memory_stats
+    from tdev.cuda.random import seed as seed
+    from tdev.cuda.random import seed_all as seed_all
+    from tdev.cuda.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
+    from tdev.cuda.random import set_rng_state as set_rng_state
+    from tdev.cuda.random import set_rng_state_all as set_rng_state_all
+    from tdev.cuda.memory import use_mem_pool as use_mem_pool
+    import torch.cuda as _theirs
+
+    can_device_access_peer = _theirs.can_device_access_peer
+    check_error = _theirs.check_error
+    clock_rate = _theirs.clock_rate
+    cudart = _theirs.cudart
+    current_blas_handle = _theirs.current_blas_handle
+    current_device = _theirs.current_device
+    current_solver_handle = _theirs.current_solver_handle
+    current_stream = _theirs.current_stream
+    default_stream = _theirs.default_stream
+    device_count = _theirs.device_count
+    device_memory_used = _theirs.device_memory_used
+    get_arch_list = _theirs.get_arch_list
+    get_device_capability = _theirs.get_device_capability
+    get_device_name = _theirs.get_device_name
+    get_device_properties = _theirs.get_device_properties
+    get_gencode_flags = _theirs.get_gencode_flags
+    get_stream_from_external = _theirs.get_stream_from_external
+    get_sync_debug_mode = _theirs.get_sync_debug_mode
+    init = _theirs.init
+    ipc_collect = _theirs.ipc_collect
+    is_available = _theirs.is_available
+    is_bf16_supported = _theirs.is_bf16_supported
+    is_initialized = _theirs.is_initialized
+    is_tf32_supported = _theirs.is_tf32_supported
+    memory_usage = _theirs.memory_usage
+    power_draw = _theirs.power_draw
+    set_device = _theirs.set_device
+    set_stream = _theirs.set_stream
+    set_sync_debug_mode = _theirs.set_sync_debug_mode
+    stream = _theirs.stream
+    synchronize = _theirs.synchronize
+    temperature = _theirs.temperature
+    utilization = _theirs.utilization

@@ -7,8 +7,16 @@ from torch.cuda.gds import (
     Storage as Storage,
     _dummy_fn as _dummy_fn,
 )
-import torch.cuda.gds as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-gds_deregister_buffer = _theirs.gds_deregister_buffer
-gds_register_buffer = _theirs.gds_register_buffer
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.gds import (
+        gds_deregister_buffer as gds_deregister_buffer,
+        gds_register_buffer as gds_register_buffer,
+    )
+else:
+    import torch.cuda.gds as _theirs
+
+    gds_deregister_buffer = _theirs.gds_deregister_buffer
+    gds_register_buffer = _theirs.gds_register_buffer

@@ -27,9 +27,18 @@ from torch.cuda.graphs import (
     graph as graph,
     overload as overload,
 )
-import torch.cuda.graphs as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-graph_pool_handle = _theirs.graph_pool_handle
-is_current_stream_capturing = _theirs.is_current_stream_capturing
-make_graphed_callables = _theirs.make_graphed_callables
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.graphs import (
+        graph_pool_handle as graph_pool_handle,
+        is_current_stream_capturing as is_current_stream_capturing,
+        make_graphed_callables as make_graphed_callables,
+    )
+else:
+    import torch.cuda.graphs as _theirs
+
+    graph_pool_handle = _theirs.graph_pool_handle
+    is_current_stream_capturing = _theirs.is_current_stream_capturing
+    make_graphed_callables = _theirs.make_graphed_callables

@@ -40,37 +40,74 @@ from torch.cuda.memory import (
     deprecated as deprecated,
     signature as signature,
 )
-from tdev.cuda import is_initialized as is_initialized
-import torch.cuda.memory as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-caching_allocator_alloc = _theirs.caching_allocator_alloc
-caching_allocator_delete = _theirs.caching_allocator_delete
-caching_allocator_disabled = _theirs.caching_allocator_disabled
-caching_allocator_enable = _theirs.caching_allocator_enable
-change_current_allocator = _theirs.change_current_allocator
-empty_cache = _theirs.empty_cache
-get_allocator_backend = _theirs.get_allocator_backend
-get_per_process_memory_fraction = _theirs.get_per_process_memory_fraction
-host_memory_stats = _theirs.host_memory_stats
-host_memory_stats_as_nested_dict = _theirs.host_memory_stats_as_nested_dict
-list_gpu_processes = _theirs.list_gpu_processes
-max_memory_allocated = _theirs.max_memory_allocated
-max_memory_cached = _theirs.max_memory_cached
-max_memory_reserved = _theirs.max_memory_reserved
-mem_get_info = _theirs.mem_get_info
-memory_allocated = _theirs.memory_allocated
-memory_cached = _theirs.memory_cached
-memory_reserved = _theirs.memory_reserved
-memory_snapshot = _theirs.memory_snapshot
-memory_stats = _theirs.memory_stats
-memory_stats_as_nested_dict = _theirs.memory_stats_as_nested_dict
-memory_summary = _theirs.memory_summary
-reset_accumulated_host_memory_stats = _theirs.reset_accumulated_host_memory_stats
-reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
-reset_max_memory_allocated = _theirs.reset_max_memory_allocated
-reset_max_memory_cached = _theirs.reset_max_memory_cached
-reset_peak_host_memory_stats = _theirs.reset_peak_host_memory_stats
-reset_peak_memory_stats = _theirs.reset_peak_memory_stats
-set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
-use_mem_pool = _theirs.use_mem_pool
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.memory import (
+        caching_allocator_alloc as caching_allocator_alloc,
+        caching_allocator_delete as caching_allocator_delete,
+        caching_allocator_disabled as caching_allocator_disabled,
+        caching_allocator_enable as caching_allocator_enable,
+        change_current_allocator as change_current_allocator,
+        empty_cache as empty_cache,
+        get_allocator_backend as get_allocator_backend,
+        get_per_process_memory_fraction as get_per_process_memory_fraction,
+        host_memory_stats as host_memory_stats,
+        host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+        list_gpu_processes as list_gpu_processes,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_cached as max_memory_cached,
+        max_memory_reserved as max_memory_reserved,
+        mem_get_info as mem_get_info,
+        memory_allocated as memory_allocated,
+        memory_cached as memory_cached,
+        memory_reserved as memory_reserved,
+        memory_snapshot as memory_snapshot,
+        memory_stats as memory_stats,
+        memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+        memory_summary as memory_summary,
+        reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_max_memory_allocated as reset_max_memory_allocated,
+        reset_max_memory_cached as reset_max_memory_cached,
+        reset_peak_host_memory_stats as reset_peak_host_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+        set_per_process_memory_fraction as set_per_process_memory_fraction,
+        use_mem_pool as use_mem_pool,
+        is_initialized as is_initialized,
+    )
+else:
+    from tdev.cuda import is_initialized as is_initialized
+    import torch.cuda.memory as _theirs
+
+    caching_allocator_alloc = _theirs.caching_allocator_alloc
+    caching_allocator_delete = _theirs.caching_allocator_delete
+    caching_allocator_disabled = _theirs.caching_allocator_disabled
+    caching_allocator_enable = _theirs.caching_allocator_enable
+    change_current_allocator = _theirs.change_current_allocator
+    empty_cache = _theirs.empty_cache
+    get_allocator_backend = _theirs.get_allocator_backend
+    get_per_process_memory_fraction = _theirs.get_per_process_memory_fraction
+    host_memory_stats = _theirs.host_memory_stats
+    host_memory_stats_as_nested_dict = _theirs.host_memory_stats_as_nested_dict
+    list_gpu_processes = _theirs.list_gpu_processes
+    max_memory_allocated = _theirs.max_memory_allocated
+    max_memory_cached = _theirs.max_memory_cached
+    max_memory_reserved = _theirs.max_memory_reserved
+    mem_get_info = _theirs.mem_get_info
+    memory_allocated = _theirs.memory_allocated
+    memory_cached = _theirs.memory_cached
+    memory_reserved = _theirs.memory_reserved
+    memory_snapshot = _theirs.memory_snapshot
+    memory_stats = _theirs.memory_stats
+    memory_stats_as_nested_dict = _theirs.memory_stats_as_nested_dict
+    memory_summary = _theirs.memory_summary
+    reset_accumulated_host_memory_stats = _theirs.reset_accumulated_host_memory_stats
+    reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
+    reset_max_memory_allocated = _theirs.reset_max_memory_allocated
+    reset_max_memory_cached = _theirs.reset_max_memory_cached
+    reset_peak_host_memory_stats = _theirs.reset_peak_host_memory_stats
+    reset_peak_memory_stats = _theirs.reset_peak_memory_stats
+    set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
+    use_mem_pool = _theirs.use_mem_pool

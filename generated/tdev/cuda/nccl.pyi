@@ -6,15 +6,30 @@ from torch.cuda.nccl import (
     Sequence as Sequence,
     _check_sequence_type as _check_sequence_type,
 )
-import torch.cuda.nccl as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-all_gather = _theirs.all_gather
-all_reduce = _theirs.all_reduce
-broadcast = _theirs.broadcast
-init_rank = _theirs.init_rank
-is_available = _theirs.is_available
-reduce = _theirs.reduce
-reduce_scatter = _theirs.reduce_scatter
-unique_id = _theirs.unique_id
-version = _theirs.version
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.nccl import (
+        all_gather as all_gather,
+        all_reduce as all_reduce,
+        broadcast as broadcast,
+        init_rank as init_rank,
+        is_available as is_available,
+        reduce as reduce,
+        reduce_scatter as reduce_scatter,
+        unique_id as unique_id,
+        version as version,
+    )
+else:
+    import torch.cuda.nccl as _theirs
+
+    all_gather = _theirs.all_gather
+    all_reduce = _theirs.all_reduce
+    broadcast = _theirs.broadcast
+    init_rank = _theirs.init_rank
+    is_available = _theirs.is_available
+    reduce = _theirs.reduce
+    reduce_scatter = _theirs.reduce_scatter
+    unique_id = _theirs.unique_id
+    version = _theirs.version

@@ -8,12 +8,24 @@ from torch.cuda.nvtx import (
     _nvtx as _nvtx,
     contextmanager as contextmanager,
 )
-import torch.cuda.nvtx as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-mark = _theirs.mark
-range = _theirs.range
-range_end = _theirs.range_end
-range_pop = _theirs.range_pop
-range_push = _theirs.range_push
-range_start = _theirs.range_start
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.nvtx import (
+        mark as mark,
+        range as range,
+        range_end as range_end,
+        range_pop as range_pop,
+        range_push as range_push,
+        range_start as range_start,
+    )
+else:
+    import torch.cuda.nvtx as _theirs
+
+    mark = _theirs.mark
+    range = _theirs.range
+    range_end = _theirs.range_end
+    range_pop = _theirs.range_pop
+    range_push = _theirs.range_push
+    range_start = _theirs.range_start

@@ -4,11 +4,22 @@
 from torch.cuda.profiler import (
     DEFAULT_FLAGS as DEFAULT_FLAGS,
 )
-from tdev.cuda import check_error as check_error
-from tdev.cuda import cudart as cudart
-import torch.cuda.profiler as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-profile = _theirs.profile
-start = _theirs.start
-stop = _theirs.stop
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.profiler import (
+        profile as profile,
+        start as start,
+        stop as stop,
+        check_error as check_error,
+        cudart as cudart,
+    )
+else:
+    from tdev.cuda import check_error as check_error
+    from tdev.cuda import cudart as cudart
+    import torch.cuda.profiler as _theirs
+
+    profile = _theirs.profile
+    start = _theirs.start
+    stop = _theirs.stop

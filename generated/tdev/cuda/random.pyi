@@ -7,18 +7,36 @@ from torch.cuda.random import (
     _lazy_call as _lazy_call,
     _lazy_init as _lazy_init,
 )
-from tdev.cuda import current_device as current_device
-from tdev.cuda import device_count as device_count
-from tdev.cuda import is_initialized as is_initialized
-import torch.cuda.random as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-get_rng_state = _theirs.get_rng_state
-get_rng_state_all = _theirs.get_rng_state_all
-initial_seed = _theirs.initial_seed
-manual_seed = _theirs.manual_seed
-manual_seed_all = _theirs.manual_seed_all
-seed = _theirs.seed
-seed_all = _theirs.seed_all
-set_rng_state = _theirs.set_rng_state
-set_rng_state_all = _theirs.set_rng_state_all
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.random import (
+        get_rng_state as get_rng_state,
+        get_rng_state_all as get_rng_state_all,
+        initial_seed as initial_seed,
+        manual_seed as manual_seed,
+        manual_seed_all as manual_seed_all,
+        seed as seed,
+        seed_all as seed_all,
+        set_rng_state as set_rng_state,
+        set_rng_state_all as set_rng_state_all,
+        current_device as current_device,
+        device_count as device_count,
+        is_initialized as is_initialized,
+    )
+else:
+    from tdev.cuda import current_device as current_device
+    from tdev.cuda import device_count as device_count
+    from tdev.cuda import is_initialized as is_initialized
+    import torch.cuda.random as _theirs
+
+    get_rng_state = _theirs.get_rng_state
+    get_rng_state_all = _theirs.get_rng_state_all
+    initial_seed = _theirs.initial_seed
+    manual_seed = _theirs.manual_seed
+    manual_seed_all = _theirs.manual_seed_all
+    seed = _theirs.seed
+    seed_all = _theirs.seed_all
+    set_rng_state = _theirs.set_rng_state
+    set_rng_state_all = _theirs.set_rng_state_all

@@ -9,26 +9,52 @@ from torch.cuda.tunable import (
     _gather_unique_untuned_gemm_from_files as _gather_unique_untuned_gemm_from_files,
     _process_single_offline_gemm as _process_single_offline_gemm,
 )
-import torch.cuda.tunable as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-enable = _theirs.enable
-get_filename = _theirs.get_filename
-get_max_tuning_duration = _theirs.get_max_tuning_duration
-get_max_tuning_iterations = _theirs.get_max_tuning_iterations
-get_results = _theirs.get_results
-get_rotating_buffer_size = _theirs.get_rotating_buffer_size
-get_validators = _theirs.get_validators
-is_enabled = _theirs.is_enabled
-mgpu_tune_gemm_in_file = _theirs.mgpu_tune_gemm_in_file
-read_file = _theirs.read_file
-record_untuned_enable = _theirs.record_untuned_enable
-record_untuned_is_enabled = _theirs.record_untuned_is_enabled
-set_filename = _theirs.set_filename
-set_max_tuning_duration = _theirs.set_max_tuning_duration
-set_max_tuning_iterations = _theirs.set_max_tuning_iterations
-set_numerical_check_tolerances = _theirs.set_numerical_check_tolerances
-set_rotating_buffer_size = _theirs.set_rotating_buffer_size
-tune_gemm_in_file = _theirs.tune_gemm_in_file
-tuning_enable = _theirs.tuning_enable
-tuning_is_enabled = _theirs.tuning_is_enabled
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.tunable import (
+        enable as enable,
+        get_filename as get_filename,
+        get_max_tuning_duration as get_max_tuning_duration,
+        get_max_tuning_iterations as get_max_tuning_iterations,
+        get_results as get_results,
+        get_rotating_buffer_size as get_rotating_buffer_size,
+        get_validators as get_validators,
+        is_enabled as is_enabled,
+        mgpu_tune_gemm_in_file as mgpu_tune_gemm_in_file,
+        read_file as read_file,
+        record_untuned_enable as record_untuned_enable,
+        record_untuned_is_enabled as record_untuned_is_enabled,
+        set_filename as set_filename,
+        set_max_tuning_duration as set_max_tuning_duration,
+        set_max_tuning_iterations as set_max_tuning_iterations,
+        set_numerical_check_tolerances as set_numerical_check_tolerances,
+        set_rotating_buffer_size as set_rotating_buffer_size,
+        tune_gemm_in_file as tune_gemm_in_file,
+        tuning_enable as tuning_enable,
+        tuning_is_enabled as tuning_is_enabled,
+    )
+else:
+    import torch.cuda.tunable as _theirs
+
+    enable = _theirs.enable
+    get_filename = _theirs.get_filename
+    get_max_tuning_duration = _theirs.get_max_tuning_duration
+    get_max_tuning_iterations = _theirs.get_max_tuning_iterations
+    get_results = _theirs.get_results
+    get_rotating_buffer_size = _theirs.get_rotating_buffer_size
+    get_validators = _theirs.get_validators
+    is_enabled = _theirs.is_enabled
+    mgpu_tune_gemm_in_file = _theirs.mgpu_tune_gemm_in_file
+    read_file = _theirs.read_file
+    record_untuned_enable = _theirs.record_untuned_enable
+    record_untuned_is_enabled = _theirs.record_untuned_is_enabled
+    set_filename = _theirs.set_filename
+    set_max_tuning_duration = _theirs.set_max_tuning_duration
+    set_max_tuning_iterations = _theirs.set_max_tuning_iterations
+    set_numerical_check_tolerances = _theirs.set_numerical_check_tolerances
+    set_rotating_buffer_size = _theirs.set_rotating_buffer_size
+    tune_gemm_in_file = _theirs.tune_gemm_in_file
+    tuning_enable = _theirs.tuning_enable
+    tuning_is_enabled = _theirs.tuning_is_enabled

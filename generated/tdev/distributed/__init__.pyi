@@ -118,29 +118,6 @@ from torch.distributed import (
     timedelta as timedelta,
 )
 from torch.distributed import _functional_collectives as _functional_collectives
-from tdev.distributed.distributed_c10d import barrier as barrier
-from tdev.distributed.distributed_c10d import broadcast_object_list as broadcast_object_list
-from tdev.distributed.distributed_c10d import get_backend as get_backend
-from tdev.distributed.distributed_c10d import get_backend_config as get_backend_config
-from tdev.distributed.distributed_c10d import (
-    get_default_backend_for_device as get_default_backend_for_device,
-)
-from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
-from tdev.distributed.distributed_c10d import init_process_group as init_process_group
-from tdev.distributed.distributed_c10d import is_backend_available as is_backend_available
-from tdev.distributed.distributed_c10d import is_nccl_available as is_nccl_available
-from tdev.distributed.distributed_c10d import new_group as new_group
-from tdev.distributed.distributed_c10d import new_subgroups as new_subgroups
-from tdev.distributed.distributed_c10d import (
-    new_subgroups_by_enumeration as new_subgroups_by_enumeration,
-)
-from tdev.distributed.distributed_c10d import recv_object_list as recv_object_list
-from tdev.distributed.distributed_c10d import reduce_scatter as reduce_scatter
-from tdev.distributed.distributed_c10d import reduce_scatter_single as reduce_scatter_single
-from tdev.distributed.distributed_c10d import reduce_scatter_tensor as reduce_scatter_tensor
-from tdev.distributed.distributed_c10d import send_object_list as send_object_list
-from tdev.distributed.distributed_c10d import shrink_group as shrink_group
-from tdev.distributed.distributed_c10d import split_group as split_group
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -173,3 +150,51 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.distributed import _shard as _shard
     from torch.distributed import _symmetric_memory as _symmetric_memory
     from torch.distributed import _tensor as _tensor
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed import (
+        barrier as barrier,
+        broadcast_object_list as broadcast_object_list,
+        get_backend as get_backend,
+        get_backend_config as get_backend_config,
+        get_default_backend_for_device as get_default_backend_for_device,
+        init_device_mesh as init_device_mesh,
+        init_process_group as init_process_group,
+        is_backend_available as is_backend_available,
+        is_nccl_available as is_nccl_available,
+        new_group as new_group,
+        new_subgroups as new_subgroups,
+        new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+        recv_object_list as recv_object_list,
+        reduce_scatter as reduce_scatter,
+        reduce_scatter_single as reduce_scatter_single,
+        reduce_scatter_tensor as reduce_scatter_tensor,
+        send_object_list as send_object_list,
+        shrink_group as shrink_group,
+        split_group as split_group,
+    )
+else:
+    from tdev.distributed.distributed_c10d import barrier as barrier
+    from tdev.distributed.distributed_c10d import broadcast_object_list as broadcast_object_list
+    from tdev.distributed.distributed_c10d import get_backend as get_backend
+    from tdev.distributed.distributed_c10d import get_backend_config as get_backend_config
+    from tdev.distributed.distributed_c10d import (
+        get_default_backend_for_device as get_default_backend_for_device,
+    )
+    from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
+    from tdev.distributed.distributed_c10d import init_process_group as init_process_group
+    from tdev.distributed.distributed_c10d import is_backend_available as is_backend_available
+    from tdev.distributed.distributed_c10d import is_nccl_available as is_nccl_available
+    from tdev.distributed.distributed_c10d import new_group as new_group
+    from tdev.distributed.distributed_c10d import new_subgroups as new_subgroups
+    from tdev.distributed.distributed_c10d import (
+        new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+    )
+    from tdev.distributed.distributed_c10d import recv_object_list as recv_object_list
+    from tdev.distributed.distributed_c10d import reduce_scatter as reduce_scatter
+    from tdev.distributed.distributed_c10d import reduce_scatter_single as reduce_scatter_single
+    from tdev.distributed.distributed_c10d import reduce_scatter_tensor as reduce_scatter_tensor
+    from tdev.distributed.distributed_c10d import send_object_list as send_object_list
+    from tdev.distributed.distributed_c10d import shrink_group as shrink_group
+    from tdev.distributed.distributed_c10d import split_group as split_group

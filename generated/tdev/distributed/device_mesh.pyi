@@ -36,11 +36,22 @@ from torch.distributed.device_mesh import (
     not_none as not_none,
     zip_longest as zip_longest,
 )
-from tdev.distributed.distributed_c10d import get_backend as get_backend
-from tdev.distributed.distributed_c10d import init_process_group as init_process_group
-from tdev.distributed.distributed_c10d import new_group as new_group
-from tdev.distributed.distributed_c10d import split_group as split_group
-import torch.distributed.device_mesh as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-init_device_mesh = _theirs.init_device_mesh
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.device_mesh import (
+        init_device_mesh as init_device_mesh,
+        get_backend as get_backend,
+        init_process_group as init_process_group,
+        new_group as new_group,
+        split_group as split_group,
+    )
+else:
+    from tdev.distributed.distributed_c10d import get_backend as get_backend
+    from tdev.distributed.distributed_c10d import init_process_group as init_process_group
+    from tdev.distributed.distributed_c10d import new_group as new_group
+    from tdev.distributed.distributed_c10d import split_group as split_group
+    import torch.distributed.device_mesh as _theirs
+
+    init_device_mesh = _theirs.init_device_mesh

@@ -190,24 +190,48 @@ from torch.distributed.distributed_c10d import (
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
-import torch.distributed.distributed_c10d as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-barrier = _theirs.barrier
-broadcast_object_list = _theirs.broadcast_object_list
-get_backend = _theirs.get_backend
-get_backend_config = _theirs.get_backend_config
-get_default_backend_for_device = _theirs.get_default_backend_for_device
-init_process_group = _theirs.init_process_group
-is_backend_available = _theirs.is_backend_available
-is_nccl_available = _theirs.is_nccl_available
-new_group = _theirs.new_group
-new_subgroups = _theirs.new_subgroups
-new_subgroups_by_enumeration = _theirs.new_subgroups_by_enumeration
-recv_object_list = _theirs.recv_object_list
-reduce_scatter = _theirs.reduce_scatter
-reduce_scatter_single = _theirs.reduce_scatter_single
-reduce_scatter_tensor = _theirs.reduce_scatter_tensor
-send_object_list = _theirs.send_object_list
-shrink_group = _theirs.shrink_group
-split_group = _theirs.split_group
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.distributed_c10d import (
+        barrier as barrier,
+        broadcast_object_list as broadcast_object_list,
+        get_backend as get_backend,
+        get_backend_config as get_backend_config,
+        get_default_backend_for_device as get_default_backend_for_device,
+        init_process_group as init_process_group,
+        is_backend_available as is_backend_available,
+        is_nccl_available as is_nccl_available,
+        new_group as new_group,
+        new_subgroups as new_subgroups,
+        new_subgroups_by_enumeration as new_subgroups_by_enumeration,
+        recv_object_list as recv_object_list,
+        reduce_scatter as reduce_scatter,
+        reduce_scatter_single as reduce_scatter_single,
+        reduce_scatter_tensor as reduce_scatter_tensor,
+        send_object_list as send_object_list,
+        shrink_group as shrink_group,
+        split_group as split_group,
+    )
+else:
+    import torch.distributed.distributed_c10d as _theirs
+
+    barrier = _theirs.barrier
+    broadcast_object_list = _theirs.broadcast_object_list
+    get_backend = _theirs.get_backend
+    get_backend_config = _theirs.get_backend_config
+    get_default_backend_for_device = _theirs.get_default_backend_for_device
+    init_process_group = _theirs.init_process_group
+    is_backend_available = _theirs.is_backend_available
+    is_nccl_available = _theirs.is_nccl_available
+    new_group = _theirs.new_group
+    new_subgroups = _theirs.new_subgroups
+    new_subgroups_by_enumeration = _theirs.new_subgroups_by_enumeration
+    recv_object_list = _theirs.recv_object_list
+    reduce_scatter = _theirs.reduce_scatter
+    reduce_scatter_single = _theirs.reduce_scatter_single
+    reduce_scatter_tensor = _theirs.reduce_scatter_tensor
+    send_object_list = _theirs.send_object_list
+    shrink_group = _theirs.shrink_group
+    split_group = _theirs.split_group

@@ -35,7 +35,6 @@ from torch.export import (
     save as save,
     unflatten as unflatten,
 )
-import torch.export as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -49,5 +48,12 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.export import passes as passes
     from tdev.export import pt2_archive as pt2_archive
 
-# Defined in the source beside this stub, with torch's types.
-load = _theirs.load
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.export import (
+        load as load,
+    )
+else:
+    import torch.export as _theirs
+
+    load = _theirs.load

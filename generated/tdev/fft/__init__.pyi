@@ -28,8 +28,16 @@ from torch.fft import (
     rfft2 as rfft2,
     rfftn as rfftn,
 )
-import torch.fft as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-fftfreq = _theirs.fftfreq
-rfftfreq = _theirs.rfftfreq
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.fft import (
+        fftfreq as fftfreq,
+        rfftfreq as rfftfreq,
+    )
+else:
+    import torch.fft as _theirs
+
+    fftfreq = _theirs.fftfreq
+    rfftfreq = _theirs.rfftfreq

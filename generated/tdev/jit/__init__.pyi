@@ -85,7 +85,6 @@ from torch.jit import (
     wait as wait,
 )
 from torch.jit import _script as _script
-import torch.jit as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -97,6 +96,14 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.jit import supported_ops as supported_ops
     from torch.jit import unsupported_tensor_ops as unsupported_tensor_ops
 
-# Defined in the source beside this stub, with torch's types.
-load = _theirs.load
-script = _theirs.script
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.jit import (
+        load as load,
+        script as script,
+    )
+else:
+    import torch.jit as _theirs
+
+    load = _theirs.load
+    script = _theirs.script

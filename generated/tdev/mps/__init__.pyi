@@ -9,7 +9,6 @@ from torch.mps import (
     _host_alias_storage as _host_alias_storage,
     _is_in_bad_fork as _is_in_bad_fork,
 )
-import torch.mps as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
@@ -18,18 +17,38 @@ else:
     from tdev.mps import profiler as profiler
     from torch.mps import event as event
 
-# Defined in the source beside this stub, with torch's types.
-compile_shader = _theirs.compile_shader
-current_allocated_memory = _theirs.current_allocated_memory
-device_count = _theirs.device_count
-driver_allocated_memory = _theirs.driver_allocated_memory
-empty_cache = _theirs.empty_cache
-get_rng_state = _theirs.get_rng_state
-is_available = _theirs.is_available
-load_metallib = _theirs.load_metallib
-manual_seed = _theirs.manual_seed
-recommended_max_memory = _theirs.recommended_max_memory
-seed = _theirs.seed
-set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
-set_rng_state = _theirs.set_rng_state
-synchronize = _theirs.synchronize
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.mps import (
+        compile_shader as compile_shader,
+        current_allocated_memory as current_allocated_memory,
+        device_count as device_count,
+        driver_allocated_memory as driver_allocated_memory,
+        empty_cache as empty_cache,
+        get_rng_state as get_rng_state,
+        is_available as is_available,
+        load_metallib as load_metallib,
+        manual_seed as manual_seed,
+        recommended_max_memory as recommended_max_memory,
+        seed as seed,
+        set_per_process_memory_fraction as set_per_process_memory_fraction,
+        set_rng_state as set_rng_state,
+        synchronize as synchronize,
+    )
+else:
+    import torch.mps as _theirs
+
+    compile_shader = _theirs.compile_shader
+    current_allocated_memory = _theirs.current_allocated_memory
+    device_count = _theirs.device_count
+    driver_allocated_memory = _theirs.driver_allocated_memory
+    empty_cache = _theirs.empty_cache
+    get_rng_state = _theirs.get_rng_state
+    is_available = _theirs.is_available
+    load_metallib = _theirs.load_metallib
+    manual_seed = _theirs.manual_seed
+    recommended_max_memory = _theirs.recommended_max_memory
+    seed = _theirs.seed
+    set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
+    set_rng_state = _theirs.set_rng_state
+    synchronize = _theirs.synchronize

@@ -6,12 +6,24 @@ from torch.mps.profiler import (
     Literal as Literal,
     ProfilerMode as ProfilerMode,
 )
-import torch.mps.profiler as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-is_capturing_metal = _theirs.is_capturing_metal
-is_metal_capture_enabled = _theirs.is_metal_capture_enabled
-metal_capture = _theirs.metal_capture
-profile = _theirs.profile
-start = _theirs.start
-stop = _theirs.stop
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.mps.profiler import (
+        is_capturing_metal as is_capturing_metal,
+        is_metal_capture_enabled as is_metal_capture_enabled,
+        metal_capture as metal_capture,
+        profile as profile,
+        start as start,
+        stop as stop,
+    )
+else:
+    import torch.mps.profiler as _theirs
+
+    is_capturing_metal = _theirs.is_capturing_metal
+    is_metal_capture_enabled = _theirs.is_metal_capture_enabled
+    metal_capture = _theirs.metal_capture
+    profile = _theirs.profile
+    start = _theirs.start
+    stop = _theirs.stop

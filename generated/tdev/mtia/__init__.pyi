@@ -32,43 +32,80 @@ from torch.mtia import (
     is_fbcode as is_fbcode,
     is_prod as is_prod,
 )
-from tdev.mtia.mtia_graph import graph_pool_handle as graph_pool_handle
-from tdev.mtia.memory import max_memory_allocated as max_memory_allocated
-from tdev.mtia.memory import memory_allocated as memory_allocated
-from tdev.mtia.memory import memory_stats as memory_stats
-from tdev.mtia.memory import reset_peak_memory_stats as reset_peak_memory_stats
-import torch.mtia as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.mtia import memory as memory
     from tdev.mtia import mtia_graph as mtia_graph
 
-# Defined in the source beside this stub, with torch's types.
-attach_out_of_memory_observer = _theirs.attach_out_of_memory_observer
-current_device = _theirs.current_device
-current_stream = _theirs.current_stream
-default_stream = _theirs.default_stream
-device_count = _theirs.device_count
-empty_cache = _theirs.empty_cache
-get_device_capability = _theirs.get_device_capability
-get_device_properties = _theirs.get_device_properties
-get_rng_state = _theirs.get_rng_state
-get_rng_state_all = _theirs.get_rng_state_all
-init = _theirs.init
-initial_seed = _theirs.initial_seed
-is_available = _theirs.is_available
-is_bf16_supported = _theirs.is_bf16_supported
-is_initialized = _theirs.is_initialized
-manual_seed = _theirs.manual_seed
-manual_seed_all = _theirs.manual_seed_all
-record_memory_history = _theirs.record_memory_history
-seed = _theirs.seed
-seed_all = _theirs.seed_all
-set_device = _theirs.set_device
-set_rng_state = _theirs.set_rng_state
-set_rng_state_all = _theirs.set_rng_state_all
-set_stream = _theirs.set_stream
-snapshot = _theirs.snapshot
-stream = _theirs.stream
-synchronize = _theirs.synchronize
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.mtia import (
+        attach_out_of_memory_observer as attach_out_of_memory_observer,
+        current_device as current_device,
+        current_stream as current_stream,
+        default_stream as default_stream,
+        device_count as device_count,
+        empty_cache as empty_cache,
+        get_device_capability as get_device_capability,
+        get_device_properties as get_device_properties,
+        get_rng_state as get_rng_state,
+        get_rng_state_all as get_rng_state_all,
+        init as init,
+        initial_seed as initial_seed,
+        is_available as is_available,
+        is_bf16_supported as is_bf16_supported,
+        is_initialized as is_initialized,
+        manual_seed as manual_seed,
+        manual_seed_all as manual_seed_all,
+        record_memory_history as record_memory_history,
+        seed as seed,
+        seed_all as seed_all,
+        set_device as set_device,
+        set_rng_state as set_rng_state,
+        set_rng_state_all as set_rng_state_all,
+        set_stream as set_stream,
+        snapshot as snapshot,
+        stream as stream,
+        synchronize as synchronize,
+        graph_pool_handle as graph_pool_handle,
+        max_memory_allocated as max_memory_allocated,
+        memory_allocated as memory_allocated,
+        memory_stats as memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+    )
+else:
+    from tdev.mtia.mtia_graph import graph_pool_handle as graph_pool_handle
+    from tdev.mtia.memory import max_memory_allocated as max_memory_allocated
+    from tdev.mtia.memory import memory_allocated as memory_allocated
+    from tdev.mtia.memory import memory_stats as memory_stats
+    from tdev.mtia.memory import reset_peak_memory_stats as reset_peak_memory_stats
+    import torch.mtia as _theirs
+
+    attach_out_of_memory_observer = _theirs.attach_out_of_memory_observer
+    current_device = _theirs.current_device
+    current_stream = _theirs.current_stream
+    default_stream = _theirs.default_stream
+    device_count = _theirs.device_count
+    empty_cache = _theirs.empty_cache
+    get_device_capability = _theirs.get_device_capability
+    get_device_properties = _theirs.get_device_properties
+    get_rng_state = _theirs.get_rng_state
+    get_rng_state_all = _theirs.get_rng_state_all
+    init = _theirs.init
+    initial_seed = _theirs.initial_seed
+    is_available = _theirs.is_available
+    is_bf16_supported = _theirs.is_bf16_supported
+    is_initialized = _theirs.is_initialized
+    manual_seed = _theirs.manual_seed
+    manual_seed_all = _theirs.manual_seed_all
+    record_memory_history = _theirs.record_memory_history
+    seed = _theirs.seed
+    seed_all = _theirs.seed_all
+    set_device = _theirs.set_device
+    set_rng_state = _theirs.set_rng_state
+    set_rng_state_all = _theirs.set_rng_state_all
+    set_stream = _theirs.set_stream
+    snapshot = _theirs.snapshot
+    stream = _theirs.stream
+    synchronize = _theirs.synchronize

@@ -6,11 +6,22 @@ from torch.mtia.memory import (
     Device as Device,
     _get_device_index as _get_device_index,
 )
-from tdev.mtia import is_initialized as is_initialized
-import torch.mtia.memory as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-max_memory_allocated = _theirs.max_memory_allocated
-memory_allocated = _theirs.memory_allocated
-memory_stats = _theirs.memory_stats
-reset_peak_memory_stats = _theirs.reset_peak_memory_stats
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.mtia.memory import (
+        max_memory_allocated as max_memory_allocated,
+        memory_allocated as memory_allocated,
+        memory_stats as memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+        is_initialized as is_initialized,
+    )
+else:
+    from tdev.mtia import is_initialized as is_initialized
+    import torch.mtia.memory as _theirs
+
+    max_memory_allocated = _theirs.max_memory_allocated
+    memory_allocated = _theirs.memory_allocated
+    memory_stats = _theirs.memory_stats
+    reset_peak_memory_stats = _theirs.reset_peak_memory_stats

@@ -8,7 +8,14 @@ from torch.mtia.mtia_graph import (
     annotations as annotations,
     graph as graph,
 )
-import torch.mtia.mtia_graph as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-graph_pool_handle = _theirs.graph_pool_handle
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.mtia.mtia_graph import (
+        graph_pool_handle as graph_pool_handle,
+    )
+else:
+    import torch.mtia.mtia_graph as _theirs
+
+    graph_pool_handle = _theirs.graph_pool_handle

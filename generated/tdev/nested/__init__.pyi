@@ -17,12 +17,19 @@ from torch.nested import (
     nested_tensor_from_jagged as nested_tensor_from_jagged,
     to_padded_tensor as to_padded_tensor,
 )
-import torch.nested as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.nested import _internal as _internal
 
-# Defined in the source beside this stub, with torch's types.
-as_nested_tensor = _theirs.as_nested_tensor
-nested_tensor = _theirs.nested_tensor
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nested import (
+        as_nested_tensor as as_nested_tensor,
+        nested_tensor as nested_tensor,
+    )
+else:
+    import torch.nested as _theirs
+
+    as_nested_tensor = _theirs.as_nested_tensor
+    nested_tensor = _theirs.nested_tensor

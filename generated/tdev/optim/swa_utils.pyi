@@ -23,7 +23,14 @@ from torch.optim.swa_utils import (
     get_swa_multi_avg_fn as get_swa_multi_avg_fn,
     override as override,
 )
-import torch.optim.swa_utils as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-update_bn = _theirs.update_bn
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.optim.swa_utils import (
+        update_bn as update_bn,
+    )
+else:
+    import torch.optim.swa_utils as _theirs
+
+    update_bn = _theirs.update_bn

@@ -9,11 +9,17 @@ from torch.testing import (
     assert_allclose as assert_allclose,
     assert_close as assert_close,
 )
-import torch.testing as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.testing import _internal as _internal
 
-# Defined in the source beside this stub, with torch's types.
-make_tensor = _theirs.make_tensor
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.testing import (
+        make_tensor as make_tensor,
+    )
+else:
+    import torch.testing as _theirs
+
+    make_tensor = _theirs.make_tensor

@@ -60,7 +60,14 @@ from torch.utils.checkpoint import (
     set_checkpoint_early_stop as set_checkpoint_early_stop,
     tree_map as tree_map,
 )
-import torch.utils.checkpoint as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-set_device_states = _theirs.set_device_states
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.utils.checkpoint import (
+        set_device_states as set_device_states,
+    )
+else:
+    import torch.utils.checkpoint as _theirs
+
+    set_device_states = _theirs.set_device_states

@@ -7,7 +7,14 @@ from torch.utils.dlpack import (
     _Device as _Device,
     to_dlpack as to_dlpack,
 )
-import torch.utils.dlpack as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-from_dlpack = _theirs.from_dlpack
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.utils.dlpack import (
+        from_dlpack as from_dlpack,
+    )
+else:
+    import torch.utils.dlpack as _theirs
+
+    from_dlpack = _theirs.from_dlpack

@@ -4,4 +4,12 @@
 from torch.utils.model_zoo import (
     tqdm as tqdm,
 )
-from tdev.hub import load_state_dict_from_url as load_url
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.utils.model_zoo import (
+        load_url as load_url,
+    )
+else:
+    from tdev.hub import load_state_dict_from_url as load_url

@@ -63,34 +63,6 @@ from torch.xpu import (
     lru_cache as lru_cache,
     pointer as pointer,
 )
-from tdev.xpu.memory import change_current_allocator as change_current_allocator
-from tdev.xpu.memory import empty_cache as empty_cache
-from tdev.xpu.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
-from tdev.xpu.random import get_rng_state as get_rng_state
-from tdev.xpu.random import get_rng_state_all as get_rng_state_all
-from tdev.xpu.graphs import graph_pool_handle as graph_pool_handle
-from tdev.xpu.random import initial_seed as initial_seed
-from tdev.xpu.graphs import is_current_stream_capturing as is_current_stream_capturing
-from tdev.xpu.graphs import make_graphed_callables as make_graphed_callables
-from tdev.xpu.random import manual_seed as manual_seed
-from tdev.xpu.random import manual_seed_all as manual_seed_all
-from tdev.xpu.memory import max_memory_allocated as max_memory_allocated
-from tdev.xpu.memory import max_memory_reserved as max_memory_reserved
-from tdev.xpu.memory import mem_get_info as mem_get_info
-from tdev.xpu.memory import memory_allocated as memory_allocated
-from tdev.xpu.memory import memory_reserved as memory_reserved
-from tdev.xpu.memory import memory_snapshot as memory_snapshot
-from tdev.xpu.memory import memory_stats as memory_stats
-from tdev.xpu.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
-from tdev.xpu.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
-from tdev.xpu.memory import reset_peak_memory_stats as reset_peak_memory_stats
-from tdev.xpu.random import seed as seed
-from tdev.xpu.random import seed_all as seed_all
-from tdev.xpu.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
-from tdev.xpu.random import set_rng_state as set_rng_state
-from tdev.xpu.random import set_rng_state_all as set_rng_state_all
-from tdev.xpu.memory import use_mem_pool as use_mem_pool
-import torch.xpu as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -99,29 +71,114 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.xpu import random as random
     from torch.xpu import streams as streams
 
-# Defined in the source beside this stub, with torch's types.
-can_device_access_peer = _theirs.can_device_access_peer
-clock_rate = _theirs.clock_rate
-current_device = _theirs.current_device
-current_stream = _theirs.current_stream
-device_count = _theirs.device_count
-device_memory_used = _theirs.device_memory_used
-get_arch_list = _theirs.get_arch_list
-get_device_capability = _theirs.get_device_capability
-get_device_name = _theirs.get_device_name
-get_device_properties = _theirs.get_device_properties
-get_gencode_flags = _theirs.get_gencode_flags
-get_stream_from_external = _theirs.get_stream_from_external
-init = _theirs.init
-is_available = _theirs.is_available
-is_bf16_supported = _theirs.is_bf16_supported
-is_initialized = _theirs.is_initialized
-is_tf32_supported = _theirs.is_tf32_supported
-memory_usage = _theirs.memory_usage
-power_draw = _theirs.power_draw
-set_device = _theirs.set_device
-set_stream = _theirs.set_stream
-stream = _theirs.stream
-synchronize = _theirs.synchronize
-temperature = _theirs.temperature
-utilization = _theirs.utilization
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.xpu import (
+        can_device_access_peer as can_device_access_peer,
+        clock_rate as clock_rate,
+        current_device as current_device,
+        current_stream as current_stream,
+        device_count as device_count,
+        device_memory_used as device_memory_used,
+        get_arch_list as get_arch_list,
+        get_device_capability as get_device_capability,
+        get_device_name as get_device_name,
+        get_device_properties as get_device_properties,
+        get_gencode_flags as get_gencode_flags,
+        get_stream_from_external as get_stream_from_external,
+        init as init,
+        is_available as is_available,
+        is_bf16_supported as is_bf16_supported,
+        is_initialized as is_initialized,
+        is_tf32_supported as is_tf32_supported,
+        memory_usage as memory_usage,
+        power_draw as power_draw,
+        set_device as set_device,
+        set_stream as set_stream,
+        stream as stream,
+        synchronize as synchronize,
+        temperature as temperature,
+        utilization as utilization,
+        change_current_allocator as change_current_allocator,
+        empty_cache as empty_cache,
+        get_per_process_memory_fraction as get_per_process_memory_fraction,
+        get_rng_state as get_rng_state,
+        get_rng_state_all as get_rng_state_all,
+        graph_pool_handle as graph_pool_handle,
+        initial_seed as initial_seed,
+        is_current_stream_capturing as is_current_stream_capturing,
+        make_graphed_callables as make_graphed_callables,
+        manual_seed as manual_seed,
+        manual_seed_all as manual_seed_all,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_reserved as max_memory_reserved,
+        mem_get_info as mem_get_info,
+        memory_allocated as memory_allocated,
+        memory_reserved as memory_reserved,
+        memory_snapshot as memory_snapshot,
+        memory_stats as memory_stats,
+        memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+        seed as seed,
+        seed_all as seed_all,
+        set_per_process_memory_fraction as set_per_process_memory_fraction,
+        set_rng_state as set_rng_state,
+        set_rng_state_all as set_rng_state_all,
+        use_mem_pool as use_mem_pool,
+    )
+else:
+    from tdev.xpu.memory import change_current_allocator as change_current_allocator
+    from tdev.xpu.memory import empty_cache as empty_cache
+    from tdev.xpu.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
+    from tdev.xpu.random import get_rng_state as get_rng_state
+    from tdev.xpu.random import get_rng_state_all as get_rng_state_all
+    from tdev.xpu.graphs import graph_pool_handle as graph_pool_handle
+    from tdev.xpu.random import initial_seed as initial_seed
+    from tdev.xpu.graphs import is_current_stream_capturing as is_current_stream_capturing
+    from tdev.xpu.graphs import make_graphed_callables as make_graphed_callables
+    from tdev.xpu.random import manual_seed as manual_seed
+    from tdev.xpu.random import manual_seed_all as manual_seed_all
+    from tdev.xpu.memory import max_memory_allocated as max_memory_allocated
+    from tdev.xpu.memory import max_memory_reserved as max_memory_reserved
+    from tdev.xpu.memory import mem_get_info as mem_get_info
+    from tdev.xpu.memory import memory_allocated as memory_allocated
+    from tdev.xpu.memory import memory_reserved as memory_reserved
+    from tdev.xpu.memory import memory_snapshot as memory_snapshot
+    from tdev.xpu.memory import memory_stats as memory_stats
+    from tdev.xpu.memory import memory_stats_as_nested_dict as memory_stats_as_nested_dict
+    from tdev.xpu.memory import reset_accumulated_memory_stats as reset_accumulated_memory_stats
+    from tdev.xpu.memory import reset_peak_memory_stats as reset_peak_memory_stats
+    from tdev.xpu.random import seed as seed
+    from tdev.xpu.random import seed_all as seed_all
+    from tdev.xpu.memory import set_per_process_memory_fraction as set_per_process_memory_fraction
+    from tdev.xpu.random import set_rng_state as set_rng_state
+    from tdev.xpu.random import set_rng_state_all as set_rng_state_all
+    from tdev.xpu.memory import use_mem_pool as use_mem_pool
+    import torch.xpu as _theirs
+
+    can_device_access_peer = _theirs.can_device_access_peer
+    clock_rate = _theirs.clock_rate
+    current_device = _theirs.current_device
+    current_stream = _theirs.current_stream
+    device_count = _theirs.device_count
+    device_memory_used = _theirs.device_memory_used
+    get_arch_list = _theirs.get_arch_list
+    get_device_capability = _theirs.get_device_capability
+    get_device_name = _theirs.get_device_name
+    get_device_properties = _theirs.get_device_properties
+    get_gencode_flags = _theirs.get_gencode_flags
+    get_stream_from_external = _theirs.get_stream_from_external
+    init = _theirs.init
+    is_available = _theirs.is_available
+    is_bf16_supported = _theirs.is_bf16_supported
+    is_initialized = _theirs.is_initialized
+    is_tf32_supported = _theirs.is_tf32_supported
+    memory_usage = _theirs.memory_usage
+    power_draw = _theirs.power_draw
+    set_device = _theirs.set_device
+    set_stream = _theirs.set_stream
+    stream = _theirs.stream
+    synchronize = _theirs.synchronize
+    temperature = _theirs.temperature
+    utilization = _theirs.utilization

@@ -18,22 +18,44 @@ from torch.xpu.memory import (
     _record_memory_history as _record_memory_history,
     _snapshot as _snapshot,
 )
-from tdev.xpu import is_initialized as is_initialized
-import torch.xpu.memory as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-change_current_allocator = _theirs.change_current_allocator
-empty_cache = _theirs.empty_cache
-get_per_process_memory_fraction = _theirs.get_per_process_memory_fraction
-max_memory_allocated = _theirs.max_memory_allocated
-max_memory_reserved = _theirs.max_memory_reserved
-mem_get_info = _theirs.mem_get_info
-memory_allocated = _theirs.memory_allocated
-memory_reserved = _theirs.memory_reserved
-memory_snapshot = _theirs.memory_snapshot
-memory_stats = _theirs.memory_stats
-memory_stats_as_nested_dict = _theirs.memory_stats_as_nested_dict
-reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
-reset_peak_memory_stats = _theirs.reset_peak_memory_stats
-set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
-use_mem_pool = _theirs.use_mem_pool
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.xpu.memory import (
+        change_current_allocator as change_current_allocator,
+        empty_cache as empty_cache,
+        get_per_process_memory_fraction as get_per_process_memory_fraction,
+        max_memory_allocated as max_memory_allocated,
+        max_memory_reserved as max_memory_reserved,
+        mem_get_info as mem_get_info,
+        memory_allocated as memory_allocated,
+        memory_reserved as memory_reserved,
+        memory_snapshot as memory_snapshot,
+        memory_stats as memory_stats,
+        memory_stats_as_nested_dict as memory_stats_as_nested_dict,
+        reset_accumulated_memory_stats as reset_accumulated_memory_stats,
+        reset_peak_memory_stats as reset_peak_memory_stats,
+        set_per_process_memory_fraction as set_per_process_memory_fraction,
+        use_mem_pool as use_mem_pool,
+        is_initialized as is_initialized,
+    )
+else:
+    from tdev.xpu import is_initialized as is_initialized
+    import torch.xpu.memory as _theirs
+
+    change_current_allocator = _theirs.change_current_allocator
+    empty_cache = _theirs.empty_cache
+    get_per_process_memory_fraction = _theirs.get_per_process_memory_fraction
+    max_memory_allocated = _theirs.max_memory_allocated
+    max_memory_reserved = _theirs.max_memory_reserved
+    mem_get_info = _theirs.mem_get_info
+    memory_allocated = _theirs.memory_allocated
+    memory_reserved = _theirs.memory_reserved
+    memory_snapshot = _theirs.memory_snapshot
+    memory_stats = _theirs.memory_stats
+    memory_stats_as_nested_dict = _theirs.memory_stats_as_nested_dict
+    reset_accumulated_memory_stats = _theirs.reset_accumulated_memory_stats
+    reset_peak_memory_stats = _theirs.reset_peak_memory_stats
+    set_per_process_memory_fraction = _theirs.set_per_process_memory_fraction
+    use_mem_pool = _theirs.use_mem_pool

@@ -35,13 +35,26 @@ from torch.backends.cuda import (
     mem_efficient_sdp_enabled as mem_efficient_sdp_enabled,
     preferred_rocm_fa_library as preferred_rocm_fa_library,
 )
-import torch.backends.cuda as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-blas_workspace_size = _theirs.blas_workspace_size
-can_use_cudnn_attention = _theirs.can_use_cudnn_attention
-cublas_workspace_size = _theirs.cublas_workspace_size
-cublaslt_workspace_size = _theirs.cublaslt_workspace_size
-preferred_blas_library = _theirs.preferred_blas_library
-preferred_linalg_library = _theirs.preferred_linalg_library
-sdp_kernel = _theirs.sdp_kernel
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.backends.cuda import (
+        blas_workspace_size as blas_workspace_size,
+        can_use_cudnn_attention as can_use_cudnn_attention,
+        cublas_workspace_size as cublas_workspace_size,
+        cublaslt_workspace_size as cublaslt_workspace_size,
+        preferred_blas_library as preferred_blas_library,
+        preferred_linalg_library as preferred_linalg_library,
+        sdp_kernel as sdp_kernel,
+    )
+else:
+    import torch.backends.cuda as _theirs
+
+    blas_workspace_size = _theirs.blas_workspace_size
+    can_use_cudnn_attention = _theirs.can_use_cudnn_attention
+    cublas_workspace_size = _theirs.cublas_workspace_size
+    cublaslt_workspace_size = _theirs.cublaslt_workspace_size
+    preferred_blas_library = _theirs.preferred_blas_library
+    preferred_linalg_library = _theirs.preferred_linalg_library
+    sdp_kernel = _theirs.sdp_kernel

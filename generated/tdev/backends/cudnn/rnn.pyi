@@ -10,8 +10,16 @@ from torch.backends.cudnn.rnn import (
     _get_fp32_precision_getter as _get_fp32_precision_getter,
     _set_fp32_precision_setter as _set_fp32_precision_setter,
 )
-import torch.backends.cudnn.rnn as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-get_cudnn_mode = _theirs.get_cudnn_mode
-init_dropout_state = _theirs.init_dropout_state
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.backends.cudnn.rnn import (
+        get_cudnn_mode as get_cudnn_mode,
+        init_dropout_state as init_dropout_state,
+    )
+else:
+    import torch.backends.cudnn.rnn as _theirs
+
+    get_cudnn_mode = _theirs.get_cudnn_mode
+    init_dropout_state = _theirs.init_dropout_state

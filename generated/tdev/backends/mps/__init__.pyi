@@ -9,10 +9,20 @@ from torch.backends.mps import (
     is_available as is_available,
     is_built as is_built,
 )
-import torch.backends.mps as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-get_core_count = _theirs.get_core_count
-get_name = _theirs.get_name
-is_macos13_or_newer = _theirs.is_macos13_or_newer
-is_macos_or_newer = _theirs.is_macos_or_newer
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.backends.mps import (
+        get_core_count as get_core_count,
+        get_name as get_name,
+        is_macos13_or_newer as is_macos13_or_newer,
+        is_macos_or_newer as is_macos_or_newer,
+    )
+else:
+    import torch.backends.mps as _theirs
+
+    get_core_count = _theirs.get_core_count
+    get_name = _theirs.get_name
+    is_macos13_or_newer = _theirs.is_macos13_or_newer
+    is_macos_or_newer = _theirs.is_macos_or_newer

@@ -5,12 +5,21 @@ from torch.cuda.amp import (
     GradScaler as GradScaler,
     autocast as autocast,
 )
-from tdev.cuda.amp.common import amp_definitely_not_available as amp_definitely_not_available
-from tdev.cuda.amp.autocast_mode import custom_bwd as custom_bwd
-from tdev.cuda.amp.autocast_mode import custom_fwd as custom_fwd
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.cuda.amp import autocast_mode as autocast_mode
     from tdev.cuda.amp import common as common
     from torch.cuda.amp import grad_scaler as grad_scaler
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.amp import (
+        amp_definitely_not_available as amp_definitely_not_available,
+        custom_bwd as custom_bwd,
+        custom_fwd as custom_fwd,
+    )
+else:
+    from tdev.cuda.amp.common import amp_definitely_not_available as amp_definitely_not_available
+    from tdev.cuda.amp.autocast_mode import custom_bwd as custom_bwd
+    from tdev.cuda.amp.autocast_mode import custom_fwd as custom_fwd

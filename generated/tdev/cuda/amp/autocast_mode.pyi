@@ -7,8 +7,16 @@ from torch.cuda.amp.autocast_mode import (
     autocast as autocast,
     deprecated as deprecated,
 )
-import torch.cuda.amp.autocast_mode as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-custom_bwd = _theirs.custom_bwd
-custom_fwd = _theirs.custom_fwd
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.amp.autocast_mode import (
+        custom_bwd as custom_bwd,
+        custom_fwd as custom_fwd,
+    )
+else:
+    import torch.cuda.amp.autocast_mode as _theirs
+
+    custom_bwd = _theirs.custom_bwd
+    custom_fwd = _theirs.custom_fwd

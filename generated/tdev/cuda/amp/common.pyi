@@ -4,7 +4,14 @@
 from torch.cuda.amp.common import (
     find_spec as find_spec,
 )
-import torch.cuda.amp.common as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-amp_definitely_not_available = _theirs.amp_definitely_not_available
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.amp.common import (
+        amp_definitely_not_available as amp_definitely_not_available,
+    )
+else:
+    import torch.cuda.amp.common as _theirs
+
+    amp_definitely_not_available = _theirs.amp_definitely_not_available

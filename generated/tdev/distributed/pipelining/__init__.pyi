@@ -16,10 +16,17 @@ from torch.distributed.pipelining import (
     pipe_split as pipe_split,
     pipeline as pipeline,
 )
-from tdev.distributed.pipelining.stage import build_stage as build_stage
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.distributed.pipelining import microbatch as microbatch
     from torch.distributed.pipelining import schedules as schedules
     from tdev.distributed.pipelining import stage as stage
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.pipelining import (
+        build_stage as build_stage,
+    )
+else:
+    from tdev.distributed.pipelining.stage import build_stage as build_stage

@@ -48,7 +48,14 @@ from torch.distributed.pipelining.stage import (
     validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence,
     validate_tensors_metadata as validate_tensors_metadata,
 )
-import torch.distributed.pipelining.stage as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-build_stage = _theirs.build_stage
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.pipelining.stage import (
+        build_stage as build_stage,
+    )
+else:
+    import torch.distributed.pipelining.stage as _theirs
+
+    build_stage = _theirs.build_stage

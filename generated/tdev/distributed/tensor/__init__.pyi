@@ -37,7 +37,6 @@ from torch.distributed.tensor import (
     zeros as zeros,
 )
 from torch.distributed.tensor import _dtensor_spec as _dtensor_spec
-from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -46,3 +45,11 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.tensor import experimental as experimental
     from tdev.distributed.tensor import parallel as parallel
     from torch.distributed.tensor import placement_types as placement_types
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.tensor import (
+        init_device_mesh as init_device_mesh,
+    )
+else:
+    from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh

@@ -6,4 +6,12 @@ from torch.distributed.tensor.device_mesh import (
     _get_device_handle as _get_device_handle,
     _mesh_resources as _mesh_resources,
 )
-from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.distributed.tensor.device_mesh import (
+        init_device_mesh as init_device_mesh,
+    )
+else:
+    from tdev.distributed.device_mesh import init_device_mesh as init_device_mesh

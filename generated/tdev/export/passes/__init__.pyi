@@ -5,7 +5,14 @@ from torch.export.passes import (
     ExportedProgram as ExportedProgram,
     Union as Union,
 )
-import torch.export.passes as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-move_to_device_pass = _theirs.move_to_device_pass
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.export.passes import (
+        move_to_device_pass as move_to_device_pass,
+    )
+else:
+    import torch.export.passes as _theirs
+
+    move_to_device_pass = _theirs.move_to_device_pass

@@ -11,7 +11,14 @@ from torch.jit.mobile import (
     _get_model_ops_and_info as _get_model_ops_and_info,
     _load_for_lite_interpreter as _load_for_lite_interpreter,
 )
-import torch.jit.mobile as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-validate_map_location = _theirs.validate_map_location
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.jit.mobile import (
+        validate_map_location as validate_map_location,
+    )
+else:
+    import torch.jit.mobile as _theirs
+
+    validate_map_location = _theirs.validate_map_location

@@ -27,7 +27,6 @@ from torch.nn.attention import (
     restore_flash_attention_impl as restore_flash_attention_impl,
     warn as warn,
 )
-import torch.nn.attention as _theirs
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -36,6 +35,14 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.nn.attention import flex_attention as flex_attention
     from tdev.nn.attention import varlen as varlen
 
-# Defined in the source beside this stub, with torch's types.
-activate_flash_attention_impl = _theirs.activate_flash_attention_impl
-sdpa_kernel = _theirs.sdpa_kernel
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.attention import (
+        activate_flash_attention_impl as activate_flash_attention_impl,
+        sdpa_kernel as sdpa_kernel,
+    )
+else:
+    import torch.nn.attention as _theirs
+
+    activate_flash_attention_impl = _theirs.activate_flash_attention_impl
+    sdpa_kernel = _theirs.sdpa_kernel

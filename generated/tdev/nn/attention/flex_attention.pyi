@@ -79,9 +79,18 @@ from torch.nn.attention.flex_attention import (
     tree_map_only as tree_map_only,
     tree_unflatten as tree_unflatten,
 )
-import torch.nn.attention.flex_attention as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-create_block_mask = _theirs.create_block_mask
-create_mask = _theirs.create_mask
-flex_attention = _theirs.flex_attention
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.attention.flex_attention import (
+        create_block_mask as create_block_mask,
+        create_mask as create_mask,
+        flex_attention as flex_attention,
+    )
+else:
+    import torch.nn.attention.flex_attention as _theirs
+
+    create_block_mask = _theirs.create_block_mask
+    create_mask = _theirs.create_mask
+    flex_attention = _theirs.flex_attention

@@ -22,8 +22,16 @@ from torch.nn.attention.varlen import (
     log as log,
     lru_cache as lru_cache,
 )
-import torch.nn.attention.varlen as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-varlen_attn = _theirs.varlen_attn
-varlen_attn_out = _theirs.varlen_attn_out
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.attention.varlen import (
+        varlen_attn as varlen_attn,
+        varlen_attn_out as varlen_attn_out,
+    )
+else:
+    import torch.nn.attention.varlen as _theirs
+
+    varlen_attn = _theirs.varlen_attn
+    varlen_attn_out = _theirs.varlen_attn_out

@@ -8,14 +8,25 @@ from torch.nn.parallel import (
     deprecated as deprecated,
 )
 from torch.nn.parallel import _functions as _functions
-from tdev.nn.parallel.data_parallel import data_parallel as data_parallel
-from tdev.nn.parallel.scatter_gather import gather as gather
-from tdev.nn.parallel.parallel_apply import parallel_apply as parallel_apply
-from tdev.nn.parallel.replicate import replicate as replicate
-from tdev.nn.parallel.scatter_gather import scatter as scatter
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from tdev.nn.parallel import comm as comm
     from torch.nn.parallel import distributed as distributed
     from tdev.nn.parallel import scatter_gather as scatter_gather
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel import (
+        data_parallel as data_parallel,
+        gather as gather,
+        parallel_apply as parallel_apply,
+        replicate as replicate,
+        scatter as scatter,
+    )
+else:
+    from tdev.nn.parallel.data_parallel import data_parallel as data_parallel
+    from tdev.nn.parallel.scatter_gather import gather as gather
+    from tdev.nn.parallel.parallel_apply import parallel_apply as parallel_apply
+    from tdev.nn.parallel.replicate import replicate as replicate
+    from tdev.nn.parallel.scatter_gather import scatter as scatter

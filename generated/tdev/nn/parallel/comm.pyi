@@ -9,12 +9,24 @@ from torch.nn.parallel.comm import (
     _take_tensors as _take_tensors,
     _unflatten_dense_tensors as _unflatten_dense_tensors,
 )
-import torch.nn.parallel.comm as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-broadcast = _theirs.broadcast
-broadcast_coalesced = _theirs.broadcast_coalesced
-gather = _theirs.gather
-reduce_add = _theirs.reduce_add
-reduce_add_coalesced = _theirs.reduce_add_coalesced
-scatter = _theirs.scatter
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.comm import (
+        broadcast as broadcast,
+        broadcast_coalesced as broadcast_coalesced,
+        gather as gather,
+        reduce_add as reduce_add,
+        reduce_add_coalesced as reduce_add_coalesced,
+        scatter as scatter,
+    )
+else:
+    import torch.nn.parallel.comm as _theirs
+
+    broadcast = _theirs.broadcast
+    broadcast_coalesced = _theirs.broadcast_coalesced
+    gather = _theirs.gather
+    reduce_add = _theirs.reduce_add
+    reduce_add_coalesced = _theirs.reduce_add_coalesced
+    scatter = _theirs.scatter

@@ -17,10 +17,20 @@ from torch.nn.parallel.data_parallel import (
     chain as chain,
     scatter_kwargs as scatter_kwargs,
 )
-from tdev.nn.parallel.scatter_gather import gather as gather
-from tdev.nn.parallel.parallel_apply import parallel_apply as parallel_apply
-from tdev.nn.parallel.replicate import replicate as replicate
-import torch.nn.parallel.data_parallel as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-data_parallel = _theirs.data_parallel
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.data_parallel import (
+        data_parallel as data_parallel,
+        gather as gather,
+        parallel_apply as parallel_apply,
+        replicate as replicate,
+    )
+else:
+    from tdev.nn.parallel.scatter_gather import gather as gather
+    from tdev.nn.parallel.parallel_apply import parallel_apply as parallel_apply
+    from tdev.nn.parallel.replicate import replicate as replicate
+    import torch.nn.parallel.data_parallel as _theirs
+
+    data_parallel = _theirs.data_parallel

@@ -52,4 +52,12 @@ from torch.nn.parallel.distributed import (
     tree_flatten as tree_flatten,
     tree_unflatten as tree_unflatten,
 )
-from tdev.nn.parallel.scatter_gather import gather as gather
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.distributed import (
+        gather as gather,
+    )
+else:
+    from tdev.nn.parallel.scatter_gather import gather as gather

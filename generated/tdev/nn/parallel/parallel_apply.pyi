@@ -10,7 +10,14 @@ from torch.nn.parallel.parallel_apply import (
     cast as cast,
     get_a_var as get_a_var,
 )
-import torch.nn.parallel.parallel_apply as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-parallel_apply = _theirs.parallel_apply
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.parallel_apply import (
+        parallel_apply as parallel_apply,
+    )
+else:
+    import torch.nn.parallel.parallel_apply as _theirs
+
+    parallel_apply = _theirs.parallel_apply

@@ -19,7 +19,14 @@ from torch.nn.parallel.replicate import (
     _replicatable_module as _replicatable_module,
     cast as cast,
 )
-import torch.nn.parallel.replicate as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-replicate = _theirs.replicate
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.replicate import (
+        replicate as replicate,
+    )
+else:
+    import torch.nn.parallel.replicate as _theirs
+
+    replicate = _theirs.replicate

@@ -14,8 +14,16 @@ from torch.nn.parallel.scatter_gather import (
     overload as overload,
     scatter_kwargs as scatter_kwargs,
 )
-import torch.nn.parallel.scatter_gather as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-gather = _theirs.gather
-scatter = _theirs.scatter
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.nn.parallel.scatter_gather import (
+        gather as gather,
+        scatter as scatter,
+    )
+else:
+    import torch.nn.parallel.scatter_gather as _theirs
+
+    gather = _theirs.gather
+    scatter = _theirs.scatter

@@ -15,17 +15,34 @@ from torch.signal.windows.windows import (
     sqrt as sqrt,
     window_common_args as window_common_args,
 )
-import torch.signal.windows.windows as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-bartlett = _theirs.bartlett
-blackman = _theirs.blackman
-cosine = _theirs.cosine
-exponential = _theirs.exponential
-gaussian = _theirs.gaussian
-general_cosine = _theirs.general_cosine
-general_hamming = _theirs.general_hamming
-hamming = _theirs.hamming
-hann = _theirs.hann
-kaiser = _theirs.kaiser
-nuttall = _theirs.nuttall
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.signal.windows.windows import (
+        bartlett as bartlett,
+        blackman as blackman,
+        cosine as cosine,
+        exponential as exponential,
+        gaussian as gaussian,
+        general_cosine as general_cosine,
+        general_hamming as general_hamming,
+        hamming as hamming,
+        hann as hann,
+        kaiser as kaiser,
+        nuttall as nuttall,
+    )
+else:
+    import torch.signal.windows.windows as _theirs
+
+    bartlett = _theirs.bartlett
+    blackman = _theirs.blackman
+    cosine = _theirs.cosine
+    exponential = _theirs.exponential
+    gaussian = _theirs.gaussian
+    general_cosine = _theirs.general_cosine
+    general_hamming = _theirs.general_hamming
+    hamming = _theirs.hamming
+    hann = _theirs.hann
+    kaiser = _theirs.kaiser
+    nuttall = _theirs.nuttall

@@ -25,4 +25,12 @@ from torch.utils.data.dataset import (
     deprecated as deprecated,
     random_split as random_split,
 )
-from tdev import randperm as randperm
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.utils.data.dataset import (
+        randperm as randperm,
+    )
+else:
+    from tdev import randperm as randperm

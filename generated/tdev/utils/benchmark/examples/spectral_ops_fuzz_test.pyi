@@ -14,7 +14,14 @@ from torch.utils.benchmark.examples.spectral_ops_fuzz_test import (
     _output_csv as _output_csv,
     namedtuple as namedtuple,
 )
-import torch.utils.benchmark.examples.spectral_ops_fuzz_test as _theirs
+from tdev_core.mirror.checkers import MYPY
 
-# Defined in the source beside this stub, with torch's types.
-run_benchmark = _theirs.run_benchmark
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.utils.benchmark.examples.spectral_ops_fuzz_test import (
+        run_benchmark as run_benchmark,
+    )
+else:
+    import torch.utils.benchmark.examples.spectral_ops_fuzz_test as _theirs
+
+    run_benchmark = _theirs.run_benchmark
