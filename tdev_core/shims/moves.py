@@ -5,6 +5,10 @@ On CUDA a move gives a CPU tensor a second life, and programs rely on it. On the
 for a leaf that requires grad, whose gradient the program wants to find on the very object it holds, and for
 what has been moved before. ``TDEV_CPU_ALIAS=1`` opts out. Moves that name the CPU stay torch's own, and
 modules move in place.
+
+A source that nobody else seems to hold is copied too. Its reference count does not say so: ``f(*args)``, ``filter`` and
+``max(key=…)`` hand on what they hold and use afterwards, with a count of one. Only the interpreter's own stack would tell, which
+each Python lays out in another way, and 3.14 lends from local variables; nor has the storage of ``from_numpy`` a second holder.
 """
 
 from __future__ import annotations
