@@ -24,7 +24,7 @@ _adoption.adopt(
     answers={
         "cuda": (
             "cuda: torch's own",
-            'mps, mlx, sim, cpu: tdev\'s own; "0.0" where torch.cuda.is_available(): below all that a CUDA kernel asks for; else None, as in torch without CUDA',
+            'mps, mlx, sim, cpu: tdev\'s own; "0.0", below all that a CUDA kernel asks for, and false as a truth value: no CUDA is compiled in',
         ),
     },
     generated_from="2.13.0",

@@ -24,9 +24,16 @@ from torch.sparse import (
     spdiags as spdiags,
     spsolve as spsolve,
     sum as sum,
-    to_sparse_semi_structured as to_sparse_semi_structured,
 )
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch.sparse import semi_structured as semi_structured
+    from tdev.sparse import semi_structured as semi_structured
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.sparse import (
+        to_sparse_semi_structured as to_sparse_semi_structured,
+    )
+else:
+    from tdev.sparse.semi_structured import to_sparse_semi_structured as to_sparse_semi_structured

@@ -29,6 +29,12 @@ def to_sparse_semi_structured(
     """Mirror of ``torch.sparse.semi_structured.to_sparse_semi_structured``.
 
     This function converts a dense tensor into a sparse semi-structured tensor.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; two of four elements are packed for
+            the sparse tensor cores of CUDA, which the result is computed on; instead: keep the
+            dense tensor: products with it are the same
     """
     _unsupported(
         "torch.sparse.semi_structured.to_sparse_semi_structured",

@@ -28,5 +28,15 @@ from torch.sparse.semi_structured import (
     semi_sparse_view as semi_sparse_view,
     sparse_semi_structured_from_dense_cutlass as sparse_semi_structured_from_dense_cutlass,
     sparse_semi_structured_to_dense_cutlass as sparse_semi_structured_to_dense_cutlass,
-    to_sparse_semi_structured as to_sparse_semi_structured,
 )
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.sparse.semi_structured import (
+        to_sparse_semi_structured as to_sparse_semi_structured,
+    )
+else:
+    import torch.sparse.semi_structured as _theirs
+
+    to_sparse_semi_structured = _theirs.to_sparse_semi_structured

@@ -75,6 +75,11 @@ def is_built() -> Any:
     """Mirror of ``torch.backends.cuda.is_built``.
 
     Return whether PyTorch is built with CUDA support.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; true where torch.cuda.is_available() is, which implies
+            it; torch.version.cuda asks what is compiled in
     """
     return _device_selection.is_built()
 

@@ -27,7 +27,6 @@ from torch.backends.cuda import (
     enable_mem_efficient_sdp as enable_mem_efficient_sdp,
     flash_sdp_enabled as flash_sdp_enabled,
     fp16_bf16_reduction_math_sdp_allowed as fp16_bf16_reduction_math_sdp_allowed,
-    is_built as is_built,
     is_ck_sdpa_available as is_ck_sdpa_available,
     is_flash_attention_available as is_flash_attention_available,
     math_sdp_enabled as math_sdp_enabled,
@@ -44,6 +43,7 @@ if MYPY:
         can_use_cudnn_attention as can_use_cudnn_attention,
         cublas_workspace_size as cublas_workspace_size,
         cublaslt_workspace_size as cublaslt_workspace_size,
+        is_built as is_built,
         preferred_blas_library as preferred_blas_library,
         preferred_linalg_library as preferred_linalg_library,
         sdp_kernel as sdp_kernel,
@@ -55,6 +55,7 @@ else:
     can_use_cudnn_attention = _theirs.can_use_cudnn_attention
     cublas_workspace_size = _theirs.cublas_workspace_size
     cublaslt_workspace_size = _theirs.cublaslt_workspace_size
+    is_built = _theirs.is_built
     preferred_blas_library = _theirs.preferred_blas_library
     preferred_linalg_library = _theirs.preferred_linalg_library
     sdp_kernel = _theirs.sdp_kernel
