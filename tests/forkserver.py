@@ -21,6 +21,7 @@ import contextlib
 import functools
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import runpy
@@ -400,6 +401,8 @@ def _execute(arguments: list[str]) -> NoReturn:
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = [first, *given, *sys.path[1:]]
     importlib.invalidate_caches()
+    if "sitecustomize" not in sys.modules and importlib.util.find_spec("sitecustomize"):
+        importlib.import_module("sitecustomize")
     status = 0
     try:
         if kind == "-m":

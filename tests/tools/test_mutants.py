@@ -5,16 +5,17 @@ from __future__ import annotations
 import ast
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tools.mutants import results, trees
 from tools.mutants.c_operators import c_edits
-from tools.mutants.operators import edits
+from tools.mutants.operators import Edit, edits
 from tools.mutants.results import Record, Results, known_equivalent, report
 from tools.mutants.rooms import ROOMS, Stage
-from tools.mutants.running import Baseline, Witness, baseline, first_failure
+from tools.mutants.running import Baseline, Stages, Witness
 from tools.mutants.trees import Mutant, Tree, sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,12 +124,43 @@ def test_the_sample_is_the_same_each_time_and_a_small_one_begins_a_large_one() -
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
-    """A small repository: one function, a test that enters it and one that does not."""
+    """A small repository: tests that execute a line, in their process and in another, and code that none executes."""
     root = tmp_path / "root"
     for name, text in {
         "tdev_core/__init__.py": "",
-        "tdev_core/m.py": "def f(a):\n    return a + 1\n\ndef g(a):\n    return a * 2\n",
-        "tests/test_m.py": "from tdev_core.m import f\n\ndef test_f():\n    assert f(1) == 2\n\ndef test_none():\n    pass\n",
+        "tdev_core/m.py": """\
+TOP = 3
+
+def f(a):
+    if a > 5:
+        return a - 1
+    return a + 1
+
+def g(a):
+    return a * 2
+
+def h(a):
+    return a * 3
+""",
+        "tests/__init__.py": "",
+        "tests/forkserver.py": (ROOT / "tests/forkserver.py").read_text(),
+        "tests/test_m.py": """\
+from tdev_core.m import TOP, f
+from tests.forkserver import environment, python
+
+def test_f():
+    assert f(1) == 2
+
+def test_top():
+    assert TOP == 3
+
+def test_none():
+    pass
+
+def test_program():
+    done = python("-c", "from tdev_core.m import g; assert g(2) == 4", env=environment())
+    assert done.returncode == 0
+""",
     }.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
@@ -136,22 +168,32 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(root, tmp_path / "tree")
 
 
-def test_a_fault_is_found_by_the_test_that_enters_the_function(tree: Tree, tmp_path: Path) -> None:
+def test_a_fault_is_found_by_a_test_that_executes_its_line(tree: Tree, tmp_path: Path) -> None:
     stage = Stage(("tests",))
-    known = baseline(tree.root, stage, 60, tmp_path / "kept.json")
-    # In the order of their time, which is the machine's.
-    assert sorted(known.tests) == ["tests/test_m.py::test_f", "tests/test_m.py::test_none"]
-    assert (tmp_path / "kept.json").exists()
-    assert baseline(tree.root, stage, 0, tmp_path / "kept.json") == known  # nothing is run again
-    source = (tree.root / "tdev_core/m.py").read_bytes()
-    for edit in edits(source.decode()):
-        mutant = Mutant("devices", "tdev_core/m.py", edit)
-        names = known.able(mutant.path, edit.entered)
-        assert names == (["tests/test_m.py::test_f"] if edit.function == "f" else [])
-        with tree.planted(mutant):
-            outcome = first_failure(tree.root, stage, known, names)
-        assert outcome.by.startswith("FAILED tests/test_m.py::test_f") == (edit.function == "f")
-        assert (tree.root / "tdev_core/m.py").read_bytes() == source
+    stages = Stages(tree.root, tmp_path)
+    try:
+        known = stages.ready(stage)
+        names = {name.split("::")[1]: name for name in known.tests}
+        assert names.keys() == {"test_f", "test_top", "test_none", "test_program"}
+        assert not any(test.starts for test in known.tests.values())  # the program has told
+        source = (tree.root / "tdev_core/m.py").read_bytes()
+        expected = {3: [], 5: [], 6: ["test_f"], 9: ["test_program"], 12: []}
+        seen = set()
+        for edit in edits(source.decode()):
+            mutant = Mutant("devices", "tdev_core/m.py", edit)
+            able = known.able(mutant.path, edit)
+            if edit.line in expected:
+                assert able == [names[name] for name in expected[edit.line]], edit
+            with tree.planted(mutant):
+                outcome = stages.first_failure(stage, mutant, source.decode(), whole=False)
+            found = outcome.by.split(" - ")[0].removeprefix("FAILED tests/test_m.py::")
+            seen.add((edit.line, found))
+            assert (tree.root / "tdev_core/m.py").read_bytes() == source
+    finally:
+        stages.close()
+    # Line 1, which no test executes, is read at import: what uses it is collected anew.
+    assert seen >= {(1, "test_top"), (5, ""), (6, "test_f"), (9, "test_program")}
+    assert {line for line, found in seen if not found} <= {4, 5, 12}
 
 
 def test_a_wrong_route_is_in_the_catalog_too(tmp_path: Path) -> None:
@@ -167,17 +209,19 @@ def test_a_wrong_route_is_in_the_catalog_too(tmp_path: Path) -> None:
     assert found["arms"][0]["body"] == ["pass"]
 
 
-def test_tests_that_only_start_processes_are_tried_for_a_while() -> None:
+def test_tests_whose_programs_tell_nothing_are_tried_for_a_while() -> None:
     tests = {
         "a": Witness(1, starts=True),
         "b": Witness(15, starts=True),
         "c": Witness(9, starts=True),
         "d": Witness(1),
     }
-    known = Baseline({**tests, "e": Witness(1, entered=["m.py:10"])}, [])
-    assert known.able("m.py", 1) == ["a", "c"]
-    assert known.able("m.py", 10) == ["e", "a", "c"] == known.able("m.py", 0)
-    assert known.able("m.c", 0) == [*tests, "e"]
+    known = Baseline({**tests, "e": Witness(1, lines={"m.py": 1 << 10})}, {})
+    edit = Edit("off by one", "f", 9, 10, 10, 10, 0, 1, "0", "1")
+    assert known.able("m.py", replace(edit, first=11, last=12)) == ["a", "c"]
+    assert known.able("m.py", edit) == ["e", "a", "c"]
+    assert known.able("m.py", replace(edit, entered=0, first=11, last=12)) == ["e", "a", "d", "c"]
+    assert set(known.able("m.c", edit)) == {*tests, "e"}
 
 
 def record(outcome: str, key: str, line: str = "-    a\n+    b") -> Record:

@@ -6,8 +6,9 @@
     .venv/bin/nox -s mutants -- --report           # only the table of what is known
 
 ``rooms.py`` says which tests belong to which sources; ``operators.py`` and ``c_operators.py`` make the faults;
-``trees.py`` plants them in copies of the working tree; ``running.py`` forks one process for each from a process that has
-imported torch, and runs in it the tests that enter the changed function, fastest first, until one fails;
+``trees.py`` plants them in copies of the working tree; ``warm.py`` collects a room's tests once and forks for each mutant,
+whose functions it changes in the fork's memory; ``recording.py`` sees which lines each test executes, also in the programs
+that it starts; ``running.py`` runs the tests that execute the changed lines, fastest first, until one fails;
 ``results.py`` keeps and tells what came of it. ``equivalent.toml`` lists mutants that change nothing, each with why.
 
 mutmut wraps every function, which changes signatures and identities that tests here are about; cosmic-ray starts an

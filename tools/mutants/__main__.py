@@ -12,13 +12,12 @@ from pathlib import Path
 
 from tools.mutants.results import Record, Results, difference, report
 from tools.mutants.rooms import ROOMS
-from tools.mutants.running import Baseline, Outcome, baseline, first_failure
+from tools.mutants.running import Stages
 from tools.mutants.trees import Mutant, Tree, sample
+from tools.mutants.warm import share_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "mutants"
-BASELINE = 900.0
-"""Seconds that all tests of a stage may take with nothing planted."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -84,42 +83,40 @@ def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -
 
 
 def _work(mutants: list[Mutant], results: Results, tree: Tree, whole: bool) -> None:
-    known: dict[tuple[str, int], Baseline] = {}
+    share_servers()
+    stages, room = Stages(tree.root, BUILD), ""
     for number, mutant in enumerate(mutants, 1):
-        for place, stage in enumerate(ROOMS[mutant.room].stages):
-            if (mutant.room, place) not in known:
+        if mutant.room != room:
+            stages.close()
+            room = mutant.room
+            for stage in ROOMS[room].stages:
                 begun = time.monotonic()
-                found = known[mutant.room, place] = baseline(
-                    tree.root, stage, BASELINE, BUILD / f"baseline-{mutant.room}-{place}.json"
-                )
+                found = stages.ready(stage)
                 failed = [name for name, test in found.tests.items() if not test.passed]
                 print(
-                    f"{mutant.room}: {len(found.tests)} tests in {time.monotonic() - begun:.0f} s, "
+                    f"{room}: {len(found.tests)} tests in {time.monotonic() - begun:.0f} s, "
                     f"{len(failed)} fail or are skipped as they are",
                     flush=True,
                 )
-        record = _tried(mutant, tree, known, whole)
+        record = _tried(mutant, tree, stages, whole)
         results.add(record)
         print(
             f"[{number}/{len(mutants)}] {record.outcome} {mutant.path}:{record.line} {record.kind}: "
             f"{record.by} ({record.tests} tests, {record.seconds:.1f} s)",
             flush=True,
         )
+    stages.close()
 
 
-def _tried(
-    mutant: Mutant, tree: Tree, known: dict[tuple[str, int], Baseline], whole: bool
-) -> Record:
+def _tried(mutant: Mutant, tree: Tree, stages: Stages, whole: bool) -> Record:
     """Plant one mutant and run the stages of its room until a test fails."""
     edit = mutant.edit
     source = (tree.root / mutant.path).read_bytes()
     by, seconds, tests, outcome = "", 0.0, 0, "survived"
     try:
         with tree.planted(mutant):
-            for place, stage in enumerate(ROOMS[mutant.room].stages):
-                tested = known[mutant.room, place]
-                names = tested.able("" if whole else mutant.path, edit.entered)
-                one: Outcome = first_failure(tree.root, stage, tested, names)
+            for stage in ROOMS[mutant.room].stages:
+                one = stages.first_failure(stage, mutant, source.decode(), whole=whole)
                 by, seconds, tests = one.by, seconds + one.seconds, tests + one.tests
                 if by:
                     outcome = "caught"

@@ -49,4 +49,4 @@ def c_edits(source: bytes) -> Iterator[Edit]:
             function = [name for at, name in functions if at <= start][-1]
             line = source.count(b"\n", 0, start) + 1
             before = match.group().decode()
-            yield Edit(kind, function, 0, line, start, end, before, after.decode())
+            yield Edit(kind, function, 0, line, line, line, start, end, before, after.decode())

@@ -19,6 +19,8 @@ class Edit:
         function: dotted name of the function around it; empty at the top of a module or class body.
         entered: first line of that function as its code object has it; 0 without one, and where its answers are kept.
         line: where the replaced text begins, from 1.
+        first: first line of the statement, or of the head of the statement, that the text is in.
+        last: last line of it.
         start: offset of the replaced text, in bytes.
         end: offset behind it.
         before: the text that is replaced.
@@ -29,6 +31,8 @@ class Edit:
     function: str
     entered: int
     line: int
+    first: int
+    last: int
     start: int
     end: int
     before: str
@@ -97,8 +101,9 @@ class _Visitor(ast.NodeVisitor):
         self.scope: list[str] = []
         self.entered = 0
         self.told = 0
+        self.span = (0, 0)
         self._called: list[ast.Call] = []
-        self._around: list[tuple[list[str], int]] = []
+        self._around: list[tuple[list[str], int, tuple[int, int]]] = []
 
     def neighbours(self) -> None:
         """Call, of each module whose functions are called, the next one that is: a wrong route."""
@@ -108,17 +113,30 @@ class _Visitor(ast.NodeVisitor):
                 names = by_module.setdefault(ast.unparse(node.func.value), [])
                 if node.func.attr not in names:
                     names.append(node.func.attr)
-        for node, (function, entered) in zip(self._called, self._around, strict=True):
+        for node, (function, entered, span) in zip(self._called, self._around, strict=True):
             if isinstance(node.func, ast.Attribute):
                 names = by_module[ast.unparse(node.func.value)]
                 other = names[(names.index(node.func.attr) + 1) % len(names)]
                 changed = copy.deepcopy(node)
                 assert isinstance(changed.func, ast.Attribute)
                 changed.func.attr = other
-                self.scope, self.entered = function, entered
+                self.scope, self.entered, self.span = function, entered, span
                 self._add("calls a neighbour", node, _text(changed))
 
     # -- what is left alone, and where we are --------------------------------------------------------
+
+    def visit(self, node: ast.AST) -> None:
+        """Keep in mind which lines a tracer tells for what is inside."""
+        before = self.span
+        if isinstance(node, (ast.stmt, ast.excepthandler)):
+            decorators = [one.lineno for one in getattr(node, "decorator_list", ())]
+            first, last = min([node.lineno, *decorators]), node.end_lineno or node.lineno
+            body = getattr(node, "body", None)
+            if body:  # of a compound statement its head
+                last = max(first, body[0].lineno - 1)
+            self.span = first, last
+        super().visit(node)
+        self.span = before
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Enter a function: its decorators and defaults belong to what is around it."""
@@ -242,7 +260,7 @@ class _Visitor(ast.NodeVisitor):
                 del changed.keywords[number]
                 self._add("an argument less", node, _text(changed))
         self._called.append(node)
-        self._around.append((list(self.scope), self.entered))
+        self._around.append((list(self.scope), self.entered, self.span))
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         name = node.func.id if isinstance(node.func, ast.Name) else name
         self.told += name in _TOLD
@@ -317,7 +335,7 @@ class _Visitor(ast.NodeVisitor):
         before = self.text[start:end].decode()
         function = ".".join(self.scope)
         self.found.append(
-            Edit(kind, function, self.entered, node.lineno, start, end, before, after)
+            Edit(kind, function, self.entered, node.lineno, *self.span, start, end, before, after)
         )
 
 

@@ -19,7 +19,7 @@ class Stage:
     """
 
     tests: tuple[str, ...]
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ ROOMS: dict[str, Room] = {
         ),
     ),
     "memory": Room(
-        ("tdev_core/cuda/memory",),
+        ("tdev_core/cuda/memory", "tdev_core/accelerators/host.py"),
         70,
         (
             Stage(("tests/cuda",)),

@@ -1,7 +1,8 @@
-"""Runs tests of a tree in forks of this process, which has imported torch and nothing of tdev.
+"""Chooses the tests that can find a mutant, and runs them until one does.
 
-First the room's tests once, as they are: how long each takes, which functions each enters, which fail (these are left
-out), and which start processes, of which nobody sees what they enter. Then for each mutant those that can find it.
+First the tests of a stage once, as they are: how long each takes, which lines it and the programs that it starts execute,
+which fail (these are left out). Then for each mutant those that execute its lines, fastest first. A mutant on lines that no
+test executes has survived at once.
 """
 
 from __future__ import annotations
@@ -9,30 +10,27 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import os
-import signal
 import sys
-import tempfile
-import threading
-import time
-import traceback
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import CodeType, FrameType
-from typing import Any, NoReturn
 
-import pytest
-
+from tools.mutants.operators import Edit
+from tools.mutants.recording import Lines
 from tools.mutants.rooms import Stage
+from tools.mutants.trees import Mutant
+from tools.mutants.warm import Ended, Request, Warm
 
-__all__ = ["Baseline", "Outcome", "Witness", "baseline", "first_failure"]
+__all__ = ["Baseline", "Outcome", "Stages", "Witness"]
 
-_STARTS_PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
-PROCESSES = 20.0
-"""Seconds for tests of which nobody knows whether they see a mutant, as it happens in processes that they start."""
-_OURS = ("tools", "tests", "tdev", "tdev_core")  # the fork imports the tree's
-_OPTIONS = ("-q", "-x", "--no-header", "-p", "no:cacheprovider", "-m", "not deep and not slow")
+UNSEEN = 20.0
+"""Seconds for tests of which nobody knows whether they see a mutant, as it happens in programs that left no record."""
+ELSEWHERE = 10.0
+"""Seconds for tests that execute nothing of a file whose constants have changed."""
+BASELINE = 1200.0
+"""Seconds that all tests of a stage may take with nothing planted."""
+LIMIT, SLOWER = 15.0, 5.0
+"""Seconds that a run may always take, and how many times longer than with nothing planted."""
 
 
 @dataclass
@@ -41,40 +39,45 @@ class Witness:
 
     seconds: float = 0.0
     passed: bool = True
-    starts: bool = False
-    entered: list[str] = field(default_factory=list)  # path:first line
+    starts: bool = False  # programs that left no record
+    lines: Lines = field(default_factory=dict)
 
 
 @dataclass
 class Baseline:
-    """Tests of one stage, by node id, and what was entered while they were collected."""
+    """Tests of one stage, by node id, and what was executed while they were collected."""
 
     tests: dict[str, Witness]
-    collecting: list[str]
+    imported: Lines
 
-    def able(self, path: str, entered: int) -> list[str]:
-        """Return the tests that can see a change in a function: they enter it, or start processes that may.
+    def at_import(self, path: str, edit: Edit) -> bool:
+        """Tell whether a change shows already when the tests are collected, and what they import."""
+        return bool(self.imported.get(path, 0) & (_bits(edit) if edit.function else -1))
 
-        A change outside functions (``entered`` is 0) shows in whatever uses the file. Of tests that only start
-        processes there are as many as take :data:`PROCESSES`, the fastest.
+    def able(self, path: str, edit: Edit) -> list[str]:
+        """Return the tests that can see a change, the fastest first.
+
+        A change of what is executed at import, or whose answer is kept, shows in whatever uses the file, and then in
+        any other test.
         """
-        where = f"{path}:{entered}" if entered else f"{path}:"
-        passed = {name: test for name, test in self.tests.items() if test.passed}
+        tests = {name: test for name, test in self.tests.items() if test.passed}
+        order = sorted(tests, key=lambda name: tests[name].seconds)
         if not path.endswith(".py"):
-            return list(passed)
+            return order
+        wide = self.at_import(path, edit) or not edit.entered
+        bits = -1 if wide else _bits(edit)
+        chosen = [name for name in order if tests[name].lines.get(path, 0) & bits]
+        if wide:
+            left = ELSEWHERE
+            known = set(chosen)
+            chosen += [n for n in order if n not in known and (left := left - tests[n].seconds) > 0]
+        left = UNSEEN
+        others = [name for name in order if tests[name].starts and name not in set(chosen)]
+        return chosen + [n for n in others if (left := left - tests[n].seconds) > 0]
 
-        def here(places: list[str]) -> bool:
-            return any(one == where if entered else one.startswith(where) for one in places)
 
-        if here(self.collecting):
-            names = [name for name, test in passed.items() if not test.starts]
-        else:
-            names = [name for name, test in passed.items() if here(test.entered)]
-        left = PROCESSES
-        for name in sorted(passed.keys() - set(names), key=lambda one: passed[one].seconds):
-            if passed[name].starts and (left := left - passed[name].seconds) > 0:
-                names.append(name)
-        return names
+def _bits(edit: Edit) -> int:
+    return (1 << edit.last + 1) - (1 << edit.first)
 
 
 @dataclass(frozen=True)
@@ -86,27 +89,136 @@ class Outcome:
     tests: int
 
 
-def baseline(tree: Path, stage: Stage, limit: float, kept: Path) -> Baseline:
+class Stages:
+    """The stages of one room in a tree: each collected once, while mutants of the room are tried."""
+
+    def __init__(self, tree: Path, folder: Path) -> None:
+        """Keep what is known of tests in ``folder``."""
+        self._tree, self._folder = tree, folder
+        self._warm: dict[Stage, tuple[Warm, Baseline]] = {}
+
+    def close(self) -> None:
+        """End the processes."""
+        for warm, _ in self._warm.values():
+            warm.close()
+        self._warm.clear()
+
+    def ready(self, stage: Stage) -> Baseline:
+        """Collect and record the tests of a stage with nothing planted, or find what is known."""
+        if stage not in self._warm:
+            warm = Warm(self._tree, stage, self._folder / f"{self._tree.name}.log")
+            name = hashlib.sha256(repr(stage).encode()).hexdigest()[:12]
+            known = _baseline(warm, self._folder / f"baseline-{name}.json")
+            self._warm[stage] = warm, known
+        return self._warm[stage][1]
+
+    def first_failure(self, stage: Stage, mutant: Mutant, before: str, *, whole: bool) -> Outcome:
+        """Run what can find the mutant that is planted in the tree, until a test fails."""
+        warm, known = self._warm[stage]
+        names = known.able("" if whole else mutant.path, mutant.edit)
+        if not names:
+            return Outcome("", 0.0, 0)
+        expected = sum(known.tests[name].seconds for name in names)
+        limit = LIMIT + SLOWER * expected
+        if mutant.path.endswith(".py") and not known.at_import(mutant.path, mutant.edit):
+            ended = warm.run(Request(names, limit, mutant.path, before))
+            if not ended.unable:
+                return _outcome(ended, names)
+        return self._anew(stage, known, names)
+
+    def _anew(self, stage: Stage, known: Baseline, names: list[str]) -> Outcome:
+        """Collect the files of some fast tests anew, and run them; then those of all."""
+        seconds, tests = 0.0, 0
+        few = _few(known, names)
+        for chosen in (few, [name for name in names if name not in set(few)]):
+            if not chosen:
+                continue
+            files = list(dict.fromkeys(name.split("::")[0] for name in chosen))
+            log = self._folder / f"{self._tree.name}-anew.log"
+            limit = LIMIT + SLOWER * sum(known.tests[name].seconds for name in chosen)
+            try:
+                with Warm(self._tree, stage, log, tests=files) as warm:
+                    outcome = _outcome(warm.run(Request(chosen, limit)), chosen)
+            except (RuntimeError, TimeoutError) as error:
+                outcome = Outcome(str(error).replace("\n", " ")[:200], 0.0, 0)
+            seconds, tests = seconds + outcome.seconds, tests + outcome.tests
+            if outcome.by:
+                return Outcome(outcome.by, seconds, tests)
+        return Outcome("", seconds, tests)
+
+
+def _few(known: Baseline, names: list[str]) -> list[str]:
+    """Return the tests of the three files with the most fast ones among ``names``."""
+    fast: dict[str, int] = {}
+    for name in names:
+        file = name.split("::")[0]
+        fast[file] = fast.get(file, 0) + (known.tests[name].seconds < 0.5)
+    files = set(sorted(fast, key=lambda file: -fast[file])[:3])
+    return [name for name in names if name.split("::")[0] in files]
+
+
+def _outcome(ended: Ended, names: list[str]) -> Outcome:
+    by = ended.failed[:200]
+    if not by and ended.status is None:
+        by = "no end in time"
+    elif not by and ended.status not in (0, 5):
+        status = ended.status or 0
+        by = f"signal {-status}" if status < 0 else f"pytest ends with {status}"
+    return Outcome(by, ended.seconds, len(names))
+
+
+def _baseline(warm: Warm, kept: Path) -> Baseline:
     """Run all tests of a stage and record what they do; as ``kept`` has it where the tree is the same."""
-    digest = _digest(tree, stage)
+    digest = _digest(warm.tree, warm.stage)
     with contextlib.suppress(OSError, ValueError, KeyError):
         data = json.loads(kept.read_text(encoding="utf-8"))
         if data["digest"] == digest:
-            return _of(data)
-    with tempfile.TemporaryDirectory() as folder:
-        answer = Path(folder, "answer.json")
-        recorder = _Recorder(tree, answer)
-        ended, printed = _forked(tree, stage, stage.tests, [recorder], limit, stop=False)
-        data = json.loads(answer.read_text(encoding="utf-8")) if answer.exists() else {}
-        if not data.get("tests"):
-            raise RuntimeError(f"{stage.tests} end with {ended} as they are: {printed[-2000:]}")
-    kept.write_text(json.dumps({**data, "digest": digest}), encoding="utf-8")
-    return _of(data)
+            tests = {
+                name: Witness(t["seconds"], t["passed"], t["starts"], _lines(t["lines"]))
+                for name, t in data["tests"].items()
+            }
+            return Baseline(tests, warm.imported)
+    recorded = warm.run(Request([], BASELINE, records=True))
+    if not recorded.tests:
+        raise RuntimeError(f"{warm.stage.tests} end with {recorded.status} as they are")
+    found = {
+        name: Witness(
+            test.get("seconds", 0.0),
+            test.get("passed", False),
+            test.get("starts", False),
+            _lines(test.get("lines", {})),
+        )
+        for name, test in recorded.tests.items()
+    }
+    # Some cannot bear to be looked at, and can find what they see all the same.
+    again = [name for name, test in found.items() if not test.passed]
+    if again:
+        plain = _some(warm, again)
+        for name in again:
+            found[name].passed = plain.get(name, {}).get("passed", False)
+            found[name].starts = True
+    tests = {
+        name: {**asdict(test), "lines": {path: f"{bits:x}" for path, bits in test.lines.items()}}
+        for name, test in found.items()
+    }
+    kept.write_text(json.dumps({"digest": digest, "tests": tests}), encoding="utf-8")
+    return Baseline(found, warm.imported)
 
 
-def _of(data: dict[str, Any]) -> Baseline:
-    tests = {name: Witness(**test) for name, test in data["tests"].items()}
-    return Baseline(tests, data["collecting"])
+def _some(warm: Warm, names: Iterable[str]) -> dict[str, dict[str, object]]:
+    """Run tests plainly, all of them, whichever fails."""
+    found: dict[str, dict[str, object]] = {}
+    left = list(names)
+    while left:
+        ended = warm.run(Request(left, BASELINE))
+        seen = [name for name in left if name in ended.tests]
+        found.update({name: ended.tests[name] for name in seen})
+        left = [name for name in left if name not in ended.tests] if seen else []
+    return found
+
+
+def _lines(told: dict[str, str]) -> Lines:
+    return {path: int(bits, 16) for path, bits in told.items()}
 
 
 def _digest(tree: Path, stage: Stage) -> str:
@@ -119,185 +231,3 @@ def _digest(tree: Path, stage: Stage) -> str:
         if path.suffix in (".py", ".c", ".toml") and "__pycache__" not in path.parts:
             found.update(path.read_bytes())
     return found.hexdigest()
-
-
-def first_failure(tree: Path, stage: Stage, known: Baseline, names: list[str]) -> Outcome:
-    """Run ``names``, fastest files and tests first, until one fails."""
-    if not names:
-        return Outcome("", 0.0, 0)
-    by_file: dict[str, list[str]] = {}
-    for name in sorted(names, key=lambda one: known.tests[one].seconds):
-        by_file.setdefault(name.split("::")[0], []).append(name)
-    files = sorted(
-        by_file, key=lambda file: _mean(known.tests[one].seconds for one in by_file[file])
-    )
-    order = [name for file in files for name in by_file[file]]
-    expected = sum(known.tests[name].seconds for name in order)
-    chooser = _Chooser(order)
-    begun = time.monotonic()
-    ended, printed = _forked(tree, stage, files, [chooser], 20 + 4 * expected)
-    by = "" if ended == 0 or ended == 5 else _reason(ended, printed)
-    return Outcome(by, round(time.monotonic() - begun, 2), len(order))
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return sum(listed) / len(listed)
-
-
-def _reason(ended: int | None, printed: str) -> str:
-    if ended is None:
-        return "no end in time"
-    for line in printed.splitlines():
-        if line.startswith(("FAILED ", "ERROR ")):
-            return line[:200]
-    return f"signal {-ended}" if ended < 0 else f"pytest ends with {ended}"
-
-
-def _forked(
-    tree: Path,
-    stage: Stage,
-    tests: Iterable[str],
-    plugins: list[object],
-    limit: float,
-    *,
-    stop: bool = True,
-) -> tuple[int | None, str]:
-    """Run pytest in a fork with a session of its own; its status, None if it was ended, and what it printed."""
-    with tempfile.TemporaryFile() as output:
-        pid = os.fork()
-        if pid == 0:
-            _child(tree, stage, list(tests), plugins, output.fileno(), stop)
-        until = time.monotonic() + limit
-        status: int | None = None
-        pause = 0.01
-        while time.monotonic() < until:
-            done, code = os.waitpid(pid, os.WNOHANG)
-            if done:
-                status = os.waitstatus_to_exitcode(code)
-                break
-            time.sleep(pause)
-            pause = min(0.1, pause * 1.5)
-        try:
-            os.killpg(pid, signal.SIGKILL)  # and what the tests have left behind
-        except ProcessLookupError:
-            pass
-        if status is None:
-            os.waitpid(pid, 0)
-        output.seek(0)
-        return status, output.read().decode("utf-8", "replace")
-
-
-def _child(
-    tree: Path, stage: Stage, tests: list[str], plugins: list[object], output: int, stop: bool
-) -> NoReturn:
-    """Be a process that has the tree, and no other, on its path, and run pytest in it."""
-    status = 1
-    try:
-        os.setsid()
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
-        os.chdir(tree)
-        paths = [str(tree / "generated"), str(tree)]
-        for name in [name for name in os.environ if name.startswith("TDEV_")]:
-            del os.environ[name]
-        os.environ.update(
-            {**stage.settings, "PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
-        )
-        root = str(Path(__file__).resolve().parents[2])
-        mine = {root, root + "/generated", "", os.getcwd()}
-        sys.path[:] = [*paths, *(path for path in sys.path if path not in mine)]
-        for name in [name for name in sys.modules if name.split(".")[0] in _OURS]:
-            del sys.modules[name]
-        options = [option for option in _OPTIONS if stop or option != "-x"]
-        status = int(pytest.main([*options, *tests], plugins=plugins))
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-class _Chooser:
-    """A pytest plugin that keeps the wanted tests and runs them in the wanted order."""
-
-    def __init__(self, order: list[str]) -> None:
-        self._place = {name: number for number, name in enumerate(order)}
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Choose and sort."""
-        kept = [item for item in items if item.nodeid in self._place]
-        items[:] = sorted(kept, key=lambda item: self._place[item.nodeid])
-
-
-class _Recorder:
-    """A pytest plugin that writes down what each test takes, enters and starts."""
-
-    def __init__(self, tree: Path, answer: Path) -> None:
-        self._root = str(tree) + os.sep
-        self._core = (self._root + "tdev_core", self._root + "generated")
-        self._answer = answer
-        self._tests: dict[str, Witness] = {}
-        self._codes: dict[int, CodeType] = {}  # the hash of a code object is that of all it holds
-        self._starts = False
-        self._collecting: list[str] = []
-
-    def pytest_sessionstart(self) -> None:
-        """Look at calls from the first import on."""
-        sys.addaudithook(self._audited)
-        threading.setprofile(self._called)
-        sys.setprofile(self._called)
-
-    def pytest_collection_finish(self) -> None:
-        """Keep what importing has entered."""
-        self._collecting = self._entered()
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
-        """Record one test."""
-        self._codes.clear()
-        self._starts = False
-        test = self._tests[item.nodeid] = Witness()
-        sys.setprofile(self._called)
-        begun = time.perf_counter()
-        try:
-            return (yield)
-        finally:
-            test.seconds = round(time.perf_counter() - begun, 4)
-            test.starts, test.entered = self._starts, self._entered()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note whether it passed; a test that is skipped finds nothing."""
-        if not report.passed:
-            self._tests[report.nodeid].passed = False
-
-    def pytest_sessionfinish(self) -> None:
-        """Write it all."""
-        sys.setprofile(None)
-        tests = {name: asdict(test) for name, test in self._tests.items()}
-        body = {"tests": tests, "collecting": self._collecting}
-        self._answer.write_text(json.dumps(body), encoding="utf-8")
-
-    def _called(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            code = frame.f_code
-            self._codes[id(code)] = code
-
-    def _audited(self, event: str, _: object) -> None:
-        if event in _STARTS_PROCESSES:
-            self._starts = True
-
-    def _entered(self) -> list[str]:
-        cut = len(self._root)
-        codes = list(self._codes.values())  # threads may add to it
-        for code in codes:
-            if code.co_filename.endswith("tests/forkserver.py") and code.co_name == "start":
-                self._starts = True
-        return sorted(
-            f"{code.co_filename[cut:]}:{code.co_firstlineno}"
-            for code in codes
-            if code.co_filename.startswith(self._core) and code.co_name != "<module>"
-        )

@@ -84,6 +84,7 @@ class Tree:
             if source.is_file():
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy2(source, target)
+        shutil.copy2(Path(__file__).with_name("recording.py"), place / "sitecustomize.py")
         self._planted = 0
 
     @contextmanager

@@ -1,0 +1,425 @@
+"""A process that has collected the tests of a stage, and forks for each mutant.
+
+A mutant of a function's body is planted in the fork's memory too: the functions that are there get the code of the changed
+source. What is read when modules are imported (constants, decorators, what an import calls, the C module) has no such way:
+there a process collects anew what can find the mutant. Programs that tests start find the changed file, and are forked from
+one server of ``tests/forkserver.py`` for all mutants.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, NoReturn
+
+import pytest
+
+from tests import forkserver
+from tools.mutants.recording import FOLDER, Lines, Recorder, left_behind
+from tools.mutants.rooms import Stage
+
+__all__ = ["Ended", "Request", "Warm", "share_servers"]
+
+_OURS = ("tools", "tests", "tdev", "tdev_core")  # the fork imports the tree's
+_STARTS_PROCESSES = ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec")
+_OPTIONS = ("-q", "-x", "--no-header", "--capture=sys", "-p", "no:cacheprovider")
+_CHOSEN = ("-m", "not deep and not slow")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a fork is to do.
+
+    Attributes:
+        names: node ids in the order in which they are run; all where there are none.
+        limit: seconds.
+        path: file below the tree whose functions are to be those of the file as it is now; empty for none.
+        before: what the file was when the tests were collected.
+        records: whether to run all to the end, and record what each executes.
+    """
+
+    names: list[str]
+    limit: float
+    path: str = ""
+    before: str = ""
+    records: bool = False
+
+
+@dataclass
+class Ended:
+    """How a fork ended.
+
+    Attributes:
+        status: the exit status; None where it took too long.
+        seconds: by the wall's clock.
+        tests: of each test whether it passed, how long it took, and what a record has of it.
+        failed: what the first failure says.
+        unable: the functions cannot be changed in memory; nothing was run.
+    """
+
+    status: int | None = None
+    seconds: float = 0.0
+    tests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    failed: str = ""
+    unable: bool = False
+
+
+class Warm:
+    """The process and the way to it."""
+
+    def __init__(self, tree: Path, stage: Stage, log: Path, *, tests: Iterable[str] = ()) -> None:
+        """Start it and wait until it has collected ``tests``, those of the stage where there are none.
+
+        Raises:
+            RuntimeError: nothing can be collected.
+        """
+        self.tree, self.stage = tree, stage
+        ours, theirs = socket.socketpair()
+        ours.settimeout(600)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        self._pid = os.fork()
+        if self._pid == 0:
+            ours.close()
+            _serve(tree, stage, list(tests) or list(stage.tests), theirs, log)
+        theirs.close()
+        self._file = ours.makefile("rw", encoding="utf-8")
+        ours.close()
+        line = self._file.readline()
+        if not line:
+            self.close()
+            raise RuntimeError(f"nothing was collected: {log.read_text(errors='replace')[-3000:]}")
+        told = json.loads(line)
+        self.names: list[str] = told["names"]
+        self.imported: Lines = {p: int(bits, 16) for p, bits in told["imported"].items()}
+
+    def run(self, request: Request) -> Ended:
+        """Have a fork do it, and wait."""
+        self._file.write(json.dumps(asdict(request)) + "\n")
+        self._file.flush()
+        line = self._file.readline()
+        if not line:
+            raise RuntimeError("the process that has collected the tests has ended")
+        return Ended(**json.loads(line))
+
+    def close(self) -> None:
+        """End it."""
+        with contextlib.suppress(OSError, AttributeError):
+            self._file.close()
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+    def __enter__(self) -> Warm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def share_servers() -> None:
+    """Start the fork servers that all forks of this process use."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # as tests/conftest.py has it
+    for preload in ((), forkserver.COMPILER):
+        forkserver._server(preload)
+
+
+# -- the process itself ----------------------------------------------------------------------------
+
+
+def _serve(tree: Path, stage: Stage, tests: list[str], way: socket.socket, log: Path) -> NoReturn:
+    """Be a process that has the tree, and no other, on its path, and run pytest in it."""
+    status = 1
+    try:
+        os.setsid()
+        # What a test leaves behind becomes this process's child, not the system's.
+        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
+        number = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
+        os.dup2(number, 1)
+        os.dup2(number, 2)
+        sys.stdout, sys.stderr = (open(number, "w", closefd=False) for number in (1, 2))
+        os.chdir(tree)
+        paths = [str(tree / "generated"), str(tree)]
+        for name in [name for name in os.environ if name.startswith("TDEV_")]:
+            del os.environ[name]
+        os.environ.update({**stage.settings, "PYTHONPATH": os.pathsep.join(paths)})
+        root = str(Path(__file__).resolve().parents[2])
+        mine = {root, root + "/generated", "", os.getcwd()}
+        sys.path[:] = [*paths, *(path for path in sys.path if path not in mine)]
+        for name in [name for name in sys.modules if name.split(".")[0] in _OURS]:
+            del sys.modules[name]
+        sys.modules.pop("sitecustomize", None)
+        plugin = _Plugin(tree, way)
+        status = int(pytest.main([*_OPTIONS, *_CHOSEN, *tests], plugins=[plugin]))
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+class _Plugin:
+    """A pytest plugin that stands between collecting and running: there it forks."""
+
+    def __init__(self, tree: Path, way: socket.socket) -> None:
+        self._tree = tree
+        self._file = way.makefile("rw", encoding="utf-8")
+        way.close()
+        self._recorder = Recorder(str(tree))
+        self._functions: dict[str, list[FunctionType]] = {}
+        self._servers = dict(forkserver._servers)
+        self._results = -1
+        self._request = Request([], 0)
+        self._folder = ""
+        self._starts = 0
+
+    def pytest_sessionstart(self) -> None:
+        """Look from the first import on."""
+        self._recorder.start()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """Fork for each request; a fork goes on with pytest's own loop."""
+        self._recorder.stop()
+        imported = {path: f"{bits:x}" for path, bits in self._recorder.taken().items()}
+        items = {item.nodeid: item for item in session.items}
+        if session.testsfailed or not items:
+            return None
+        self._functions = _functions(str(self._tree))
+        with contextlib.suppress(OSError):
+            if len(os.listdir("/proc/self/task")) > 1:
+                print("collecting has started threads, which no fork has", file=sys.stderr)
+        gc.collect()
+        gc.freeze()  # or each fork's first collection would copy all of torch's objects
+        self._tell({"names": list(items), "imported": imported})
+        for line in self._file:
+            request = Request(**json.loads(line))
+            folder, results = tempfile.mkdtemp(), tempfile.TemporaryFile()
+            begun = time.monotonic()
+            pid = os.fork()
+            if pid == 0:
+                self._become(session, items, request, folder, results.fileno())
+                return None
+            ended = Ended(_waited(pid, request.limit))
+            _sweep([server.process.pid for server in self._servers.values()])
+            ended.seconds = round(time.monotonic() - begun, 2)
+            with results:
+                results.seek(0)
+                for told in results.read().splitlines():
+                    with contextlib.suppress(ValueError):  # the end of a line may be missing
+                        _note(ended, json.loads(told))
+            shutil.rmtree(folder, ignore_errors=True)
+            self._tell(asdict(ended))
+        return True
+
+    def _tell(self, body: object) -> None:
+        self._file.write(json.dumps(body) + "\n")
+        self._file.flush()
+
+    # -- in a fork -----------------------------------------------------------------------------
+
+    def _become(
+        self,
+        session: pytest.Session,
+        items: dict[str, pytest.Item],
+        request: Request,
+        folder: str,
+        results: int,
+    ) -> None:
+        os.setsid()
+        self._request, self._folder, self._results = request, folder, os.dup(results)
+        theirs = sys.modules.get("tests.forkserver")
+        if theirs is not None:
+            for (_, preload), server in self._servers.items():
+                theirs._servers[os.getpid(), preload] = server
+        if request.path and not self._replaced(request):
+            self._write({"unable": True})
+            os._exit(0)
+        session.items = [items[name] for name in request.names if name in items]
+        if not request.names:
+            session.items = list(items.values())
+        if request.records:
+            session.config.option.maxfail = 0
+            os.environ[FOLDER] = folder
+            sys.addaudithook(self._audited)
+
+    def _replaced(self, request: Request) -> bool:
+        """Give the functions of the changed file the code that it has now."""
+        path = self._tree / request.path
+        catalog = sys.modules.get("tests.catalog")
+        if catalog is not None and request.path.startswith("generated/"):
+            # the tests have parts of the one they have read
+            new = json.loads((self._tree / "catalog.json").read_text(encoding="utf-8"))
+            _adopt(catalog.catalog(), new)
+        now = path.read_text(encoding="utf-8")
+        return _recoded(self._functions.get(str(path), []), str(path), request.before, now)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
+        """Record one test."""
+        if not self._request.records:
+            return (yield)
+        self._starts = 0
+        self._recorder.taken()
+        self._recorder.start()
+        begun = time.perf_counter()
+        try:
+            return (yield)
+        finally:
+            self._recorder.stop()
+            seconds = round(time.perf_counter() - begun, 4)
+            programs = left_behind(self._folder)
+            lines = self._recorder.taken()
+            for one in programs:
+                for path, bits in one.items():
+                    lines[path] = lines.get(path, 0) | bits
+            self._write(
+                {
+                    "id": item.nodeid,
+                    "seconds": seconds,
+                    "starts": self._starts > len(programs),
+                    "lines": {path: f"{bits:x}" for path, bits in lines.items()},
+                }
+            )
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Tell the process that forked."""
+        if report.when == "call" and report.passed:
+            self._write({"id": report.nodeid, "passed": True})
+        elif report.skipped:
+            self._write({"id": report.nodeid, "passed": False})
+        elif report.failed:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            words = " ".join(str(getattr(crash, "message", report.longrepr)).split())
+            self._write({"id": report.nodeid, "passed": False, "failed": words[:160]})
+
+    def _write(self, body: object) -> None:
+        if self._results >= 0:
+            os.write(self._results, json.dumps(body).encode() + b"\n")
+
+    def _audited(self, event: str, _: object) -> None:
+        self._starts += event in _STARTS_PROCESSES
+
+
+def _note(ended: Ended, told: dict[str, Any]) -> None:
+    if told.pop("unable", False):
+        ended.unable = True
+        return
+    name = told.pop("id")
+    failed = told.pop("failed", "")
+    if failed and not ended.failed:
+        ended.failed = f"FAILED {name} - {failed}"
+    if told.get("passed") and name in ended.tests and not ended.tests[name].get("passed", True):
+        del told["passed"]  # its teardown failed, or its setup
+    ended.tests.setdefault(name, {}).update(told)
+
+
+def _waited(pid: int, limit: float) -> int | None:
+    """Wait for a fork, and end it and all it has started where that takes too long; its status."""
+    until = time.monotonic() + limit
+    pause = 0.005
+    status = None
+    while time.monotonic() < until:
+        done, code = os.waitpid(pid, os.WNOHANG)
+        if done:
+            status = os.waitstatus_to_exitcode(code)
+            break
+        time.sleep(pause)
+        pause = min(0.1, pause * 1.3)
+    if status is None:
+        for one in (*_descendants(pid), pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return status
+
+
+def _sweep(servers: list[int]) -> None:
+    """End what a fork has left: orphans, which are children of this process by now, and programs of the servers."""
+    for _ in range(50):
+        left = [*_descendants(os.getpid())]
+        for server in servers:
+            left += _descendants(server)
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ChildProcessError):
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        if not left:
+            return
+        time.sleep(0.01)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    try:
+        tasks = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return
+    for task in tasks:
+        with contextlib.suppress(OSError):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                yield from _descendants(int(child))
+                yield int(child)
+
+
+# -- changing functions that are there ---------------------------------------------------------------
+
+
+def _functions(root: str) -> dict[str, list[FunctionType]]:
+    """Return the functions of our sources by file."""
+    found: dict[str, list[FunctionType]] = {}
+    for one in gc.get_objects():
+        if type(one) is FunctionType and one.__code__.co_filename.startswith(root):
+            found.setdefault(one.__code__.co_filename, []).append(one)
+    return found
+
+
+def _recoded(functions: list[FunctionType], path: str, before: str, now: str) -> bool:
+    """Give ``functions`` the code of the source ``now``; False where one has no such code, or other closures."""
+    changed: dict[CodeType, CodeType] = {}
+    pairs = [
+        tuple(compile(text, path, "exec", dont_inherit=True) for text in (before, now)),
+    ]
+    while pairs:
+        old, new = pairs.pop()
+        inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (old, new)]
+        if [c.co_name for c in inner[0]] != [c.co_name for c in inner[1]]:
+            return False
+        pairs += [(a, b) for a, b in zip(*inner, strict=True)]
+        if old != new:
+            changed[old] = new
+    try:
+        for function in functions:
+            code = changed.get(function.__code__)
+            if code is not None:
+                function.__code__ = code
+    except ValueError:
+        return False
+    return True
+
+
+def _adopt(old: Any, new: Any) -> None:
+    """Change a structure of JSON in place to what another of the same form holds."""
+    pairs = old.items() if isinstance(old, dict) else enumerate(old)
+    for key, value in list(pairs):
+        if isinstance(value, (dict, list)):
+            _adopt(value, new[key])
+        elif value != new[key]:
+            old[key] = new[key]
