@@ -45,6 +45,39 @@ def test_threads_that_do_everything_at_once(backend: str) -> None:
     assert "nothing lost" in run(backend)
 
 
+ASK_AT_ONCE = """
+import sys, threading
+import tdev as torch
+
+torch.zeros(1, device="cuda")
+library = torch.library.Library("asked", "DEF")
+names = [f"operator{number}" for number in range(300)]
+for name in names:
+    library.define(name + "(Tensor x) -> Tensor")
+found = {name: set() for name in names}
+together = threading.Barrier(8)
+
+def ask():
+    for name in names:
+        together.wait()
+        packet = getattr(torch.ops.asked, name)
+        found[name].add((packet, packet.default))  # alive, or another could have the same address
+
+sys.setswitchinterval(1e-6)
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(sum(len(objects) > 1 for objects in found.values()))
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_threads_that_ask_for_an_operator_at_once_get_one_object(backend: str) -> None:
+    # torch's C++ keeps the object it was given first without a reference: the one that another replaces dies under it.
+    done = python("-c", ASK_AT_ONCE, env=environment(TDEV_BACKEND=backend))
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr[-2000:]
+
+
 @linux
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_is_level_while_shapes_change(backend: str) -> None:

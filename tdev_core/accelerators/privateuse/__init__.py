@@ -20,6 +20,7 @@ How a device is built on it::
 * ``module``         the module that torch expects as ``torch.<name>`` (``device_count``, ``manual_seed_all``,
                      memory, RNG state), answered by an ``Accelerator``, and by ``tdev_core.accelerators.streams``.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
+* ``operators``      one Python object for each operator, whichever threads ask for it first.
 * ``compiling``      which compiler serves where TorchInductor is asked for.
 * ``recomputing``    the draws that a compiled backward pass makes once more.
 * ``process_group``  the ``torch.distributed`` backend that copies through gloo.

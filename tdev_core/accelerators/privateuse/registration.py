@@ -11,6 +11,7 @@ from tdev_core.accelerators import streams
 from tdev_core.accelerators.privateuse import (
     autocast,
     compiling,
+    operators,
     recomputing,
     serialization,
     storages,
@@ -71,6 +72,7 @@ def register(spec: DeviceSpec) -> DeviceModule:
             f"the '{spec.name}' device cannot be registered: torch.{spec.name} exists already."
         )
     module = DeviceModule(spec.name, spec.accelerator, spec.amp_dtypes)
+    operators.make_once()
     torch_api.register_device(spec.name, module, spec.accelerator.device_count())
     _registered = spec
     torch_api.allow_data_moves(spec.name)
