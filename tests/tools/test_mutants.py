@@ -17,6 +17,7 @@ from tools.mutants.results import Record, Results, known_equivalent, report
 from tools.mutants.rooms import ROOMS, Stage
 from tools.mutants.running import Baseline, Stages, Witness
 from tools.mutants.trees import Mutant, Tree, sample
+from tools.mutants.warm import share_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = '''\
@@ -171,6 +172,7 @@ def test_program():
 def test_a_fault_is_found_by_a_test_that_executes_its_line(tree: Tree, tmp_path: Path) -> None:
     stage = Stage(("tests",))
     stages = Stages(tree.root, tmp_path)
+    share_servers(())
     try:
         known = stages.ready(stage)
         names = {name.split("::")[1]: name for name in known.tests}

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+from tests.forkserver import COMPILER
 from tools.mutants.results import Record, Results, difference, report
 from tools.mutants.rooms import ROOMS
 from tools.mutants.running import Stages
@@ -66,14 +67,16 @@ def _warm() -> None:
 
 
 def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -> None:
-    """Share the mutants out among ``--jobs`` forks of this process; each has a tree."""
+    """Share the rooms out among ``--jobs`` forks of this process; each has a tree."""
     workers = []
     jobs: int = options.jobs
+    rooms = list(dict.fromkeys(mutant.room for mutant in mutants))
     for number in range(jobs):
         pid = os.fork() if jobs > 1 else 0
         if pid == 0:
             tree = Tree(ROOT, BUILD / f"tree-{number}")
-            _work(mutants[number::jobs], results, tree, options.whole)
+            mine = rooms[number::jobs]
+            _work([m for m in mutants if m.room in mine], results, tree, options.whole)
             if jobs > 1:
                 os._exit(0)
         else:
@@ -83,7 +86,7 @@ def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -
 
 
 def _work(mutants: list[Mutant], results: Results, tree: Tree, whole: bool) -> None:
-    share_servers()
+    share_servers((), COMPILER)
     stages, room = Stages(tree.root, BUILD), ""
     for number, mutant in enumerate(mutants, 1):
         if mutant.room != room:

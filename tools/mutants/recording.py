@@ -40,7 +40,7 @@ class Recorder:
 
     def stop(self) -> None:
         """Look at this thread and at new ones no more."""
-        threading.settrace(None)  # type: ignore[arg-type]
+        threading.settrace(None)
         sys.settrace(None)
 
     def taken(self) -> Lines:

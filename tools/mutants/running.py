@@ -11,7 +11,6 @@ import contextlib
 import hashlib
 import json
 import sys
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -133,7 +132,7 @@ class Stages:
         for chosen in (few, [name for name in names if name not in set(few)]):
             if not chosen:
                 continue
-            files = list(dict.fromkeys(name.split("::")[0] for name in chosen))
+            files = list(dict.fromkeys(map(_file, chosen)))
             log = self._folder / f"{self._tree.name}-anew.log"
             limit = LIMIT + SLOWER * sum(known.tests[name].seconds for name in chosen)
             try:
@@ -151,10 +150,10 @@ def _few(known: Baseline, names: list[str]) -> list[str]:
     """Return the tests of the three files with the most fast ones among ``names``."""
     fast: dict[str, int] = {}
     for name in names:
-        file = name.split("::")[0]
+        file = _file(name)
         fast[file] = fast.get(file, 0) + (known.tests[name].seconds < 0.5)
     files = set(sorted(fast, key=lambda file: -fast[file])[:3])
-    return [name for name in names if name.split("::")[0] in files]
+    return [name for name in names if _file(name) in files]
 
 
 def _outcome(ended: Ended, names: list[str]) -> Outcome:
@@ -168,66 +167,79 @@ def _outcome(ended: Ended, names: list[str]) -> Outcome:
 
 
 def _baseline(warm: Warm, kept: Path) -> Baseline:
-    """Run all tests of a stage and record what they do; as ``kept`` has it where the tree is the same."""
-    digest = _digest(warm.tree, warm.stage)
+    """Run all tests of a stage and record what they do; as ``kept`` has it where source and tests are the same."""
+    digest, files = _digests(warm.tree, warm.stage)
+    found: dict[str, Witness] = {}
     with contextlib.suppress(OSError, ValueError, KeyError):
         data = json.loads(kept.read_text(encoding="utf-8"))
         if data["digest"] == digest:
-            tests = {
+            found = {
                 name: Witness(t["seconds"], t["passed"], t["starts"], _lines(t["lines"]))
                 for name, t in data["tests"].items()
+                if data["files"].get(_file(name)) == files.get(_file(name))
             }
-            return Baseline(tests, warm.imported)
-    recorded = warm.run(Request([], BASELINE, records=True))
+    found = {name: found[name] for name in warm.names if name in found}
+    new = [name for name in warm.names if name not in found]
+    if not new:
+        return Baseline(found, warm.imported)
+    recorded = warm.run(Request(new, BASELINE, records=True))
     if not recorded.tests:
         raise RuntimeError(f"{warm.stage.tests} end with {recorded.status} as they are")
-    found = {
-        name: Witness(
-            test.get("seconds", 0.0),
-            test.get("passed", False),
-            test.get("starts", False),
-            _lines(test.get("lines", {})),
+    for name, told in recorded.tests.items():
+        found[name] = Witness(
+            told.get("seconds", 0.0),
+            told.get("passed", False),
+            told.get("starts", False),
+            _lines(told.get("lines", {})),
         )
-        for name, test in recorded.tests.items()
-    }
     # Some cannot bear to be looked at, and can find what they see all the same.
-    again = [name for name, test in found.items() if not test.passed]
-    if again:
-        plain = _some(warm, again)
-        for name in again:
-            found[name].passed = plain.get(name, {}).get("passed", False)
-            found[name].starts = True
+    again = [name for name in new if name not in found or not found[name].passed]
+    passed = _passed(warm, again)
+    for name in again:
+        one = found.setdefault(name, Witness())
+        one.passed, one.starts = name in passed, True
     tests = {
         name: {**asdict(test), "lines": {path: f"{bits:x}" for path, bits in test.lines.items()}}
         for name, test in found.items()
     }
-    kept.write_text(json.dumps({"digest": digest, "tests": tests}), encoding="utf-8")
+    body = {"digest": digest, "files": files, "tests": tests}
+    kept.write_text(json.dumps(body), encoding="utf-8")
     return Baseline(found, warm.imported)
 
 
-def _some(warm: Warm, names: Iterable[str]) -> dict[str, dict[str, object]]:
-    """Run tests plainly, all of them, whichever fails."""
-    found: dict[str, dict[str, object]] = {}
-    left = list(names)
+def _passed(warm: Warm, names: list[str]) -> set[str]:
+    """Run tests plainly, all of them, whichever fails; return those that pass."""
+    found: set[str] = set()
+    left = names
     while left:
         ended = warm.run(Request(left, BASELINE))
-        seen = [name for name in left if name in ended.tests]
-        found.update({name: ended.tests[name] for name in seen})
-        left = [name for name in left if name not in ended.tests] if seen else []
+        found.update(name for name, test in ended.tests.items() if test.get("passed"))
+        # The one that ended it by a signal, or by failing, is the first that is not known.
+        known = [name in ended.tests for name in left]
+        left = left[max(known.count(True), 1) :]
     return found
+
+
+def _file(name: str) -> str:
+    return name.split("::")[0]
 
 
 def _lines(told: dict[str, str]) -> Lines:
     return {path: int(bits, 16) for path, bits in told.items()}
 
 
-def _digest(tree: Path, stage: Stage) -> str:
-    """Tell whether tests and sources are those of another time."""
-    found = hashlib.sha256(repr((stage, sys.version)).encode())
-    paths = [*(tree / "tests").glob("*.py")]
-    for place in ("tdev_core", "generated", *(test.split("::")[0] for test in stage.tests)):
-        paths += [tree / place] if (tree / place).is_file() else (tree / place).rglob("*")
+def _digests(tree: Path, stage: Stage) -> tuple[str, dict[str, str]]:
+    """Name the state of the sources and of what tests share, and that of each file of tests."""
+    shared = hashlib.sha256(repr((stage, sys.version)).encode())
+    files: dict[str, str] = {}
+    paths = {*(tree / "tests").glob("*.py")}
+    for place in ("tdev_core", "generated", *(_file(test) for test in stage.tests)):
+        paths |= {tree / place} if (tree / place).is_file() else set((tree / place).rglob("*"))
     for path in sorted(paths):
         if path.suffix in (".py", ".c", ".toml") and "__pycache__" not in path.parts:
-            found.update(path.read_bytes())
-    return found.hexdigest()
+            if path.name.startswith("test_"):
+                name = path.relative_to(tree).as_posix()
+                files[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            else:
+                shared.update(path.read_bytes())
+    return shared.hexdigest(), files

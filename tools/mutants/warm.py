@@ -131,11 +131,11 @@ class Warm:
         self.close()
 
 
-def share_servers() -> None:
-    """Start the fork servers that all forks of this process use."""
+def share_servers(*preloads: tuple[str, ...]) -> None:
+    """Start the fork servers that all forks of this process use, by what they import beside torch."""
     os.environ["OMP_NUM_THREADS"] = "1"
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")  # as tests/conftest.py has it
-    for preload in ((), forkserver.COMPILER):
+    for preload in preloads:
         forkserver._server(preload)
 
 
