@@ -28,6 +28,8 @@ ELSEWHERE = 10.0
 """Seconds for tests that execute nothing of a file whose constants have changed."""
 BASELINE = 1200.0
 """Seconds that all tests of a stage may take with nothing planted."""
+COLLECTING = 120.0
+"""Seconds that collecting anew may take."""
 LIMIT, SLOWER = 15.0, 5.0
 """Seconds that a run may always take, and how many times longer than with nothing planted."""
 
@@ -86,6 +88,7 @@ class Outcome:
     by: str
     seconds: float
     tests: int
+    test: str = ""
 
 
 class Stages:
@@ -95,6 +98,7 @@ class Stages:
         """Keep what is known of tests in ``folder``."""
         self._tree, self._folder = tree, folder
         self._warm: dict[Stage, tuple[Warm, Baseline]] = {}
+        self._trusted: set[str] = set()
 
     def close(self) -> None:
         """End the processes."""
@@ -125,6 +129,17 @@ class Stages:
                 return _outcome(ended, names)
         return self._anew(stage, known, names)
 
+    def trusts(self, stage: Stage, test: str) -> bool:
+        """Tell whether a test that has found a mutant passes by itself, with nothing planted; one that does not is left out."""
+        warm, known = self._warm[stage]
+        if test in known.tests and test not in self._trusted:
+            ended = warm.run(Request([test], LIMIT + SLOWER * known.tests[test].seconds))
+            if not ended.tests.get(test, {}).get("passed"):
+                known.tests[test].passed = False
+                return False
+            self._trusted.add(test)
+        return True
+
     def _anew(self, stage: Stage, known: Baseline, names: list[str]) -> Outcome:
         """Collect the files of some fast tests anew, and run them; then those of all."""
         seconds, tests = 0.0, 0
@@ -136,13 +151,13 @@ class Stages:
             log = self._folder / f"{self._tree.name}-anew.log"
             limit = LIMIT + SLOWER * sum(known.tests[name].seconds for name in chosen)
             try:
-                with Warm(self._tree, stage, log, tests=files) as warm:
+                with Warm(self._tree, stage, log, tests=files, patience=COLLECTING) as warm:
                     outcome = _outcome(warm.run(Request(chosen, limit)), chosen)
-            except (RuntimeError, TimeoutError) as error:
+            except RuntimeError as error:
                 outcome = Outcome(str(error).replace("\n", " ")[:200], 0.0, 0)
             seconds, tests = seconds + outcome.seconds, tests + outcome.tests
             if outcome.by:
-                return Outcome(outcome.by, seconds, tests)
+                return Outcome(outcome.by, seconds, tests, outcome.test)
         return Outcome("", seconds, tests)
 
 
@@ -163,7 +178,7 @@ def _outcome(ended: Ended, names: list[str]) -> Outcome:
     elif not by and ended.status not in (0, 5):
         status = ended.status or 0
         by = f"signal {-status}" if status < 0 else f"pytest ends with {status}"
-    return Outcome(by, ended.seconds, len(names))
+    return Outcome(by, ended.seconds, len(names), ended.test)
 
 
 def _baseline(warm: Warm, kept: Path) -> Baseline:

@@ -13,6 +13,7 @@ import ctypes
 import gc
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -68,6 +69,7 @@ class Ended:
         seconds: by the wall's clock.
         tests: of each test whether it passed, how long it took, and what a record has of it.
         failed: what the first failure says.
+        test: which test failed first.
         unable: the functions cannot be changed in memory; nothing was run.
     """
 
@@ -75,30 +77,39 @@ class Ended:
     seconds: float = 0.0
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
     failed: str = ""
+    test: str = ""
     unable: bool = False
 
 
 class Warm:
     """The process and the way to it."""
 
-    def __init__(self, tree: Path, stage: Stage, log: Path, *, tests: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        tree: Path,
+        stage: Stage,
+        log: Path,
+        *,
+        tests: Iterable[str] = (),
+        patience: float = 600,
+    ) -> None:
         """Start it and wait until it has collected ``tests``, those of the stage where there are none.
 
         Raises:
-            RuntimeError: nothing can be collected.
+            RuntimeError: nothing can be collected, or not within ``patience`` seconds.
         """
         self.tree, self.stage = tree, stage
         ours, theirs = socket.socketpair()
-        ours.settimeout(600)
         log.parent.mkdir(parents=True, exist_ok=True)
         self._pid = os.fork()
         if self._pid == 0:
             ours.close()
             _serve(tree, stage, list(tests) or list(stage.tests), theirs, log)
         theirs.close()
+        ready, _, _ = select.select([ours], [], [], patience)
         self._file = ours.makefile("rw", encoding="utf-8")
         ours.close()
-        line = self._file.readline()
+        line = self._file.readline() if ready else ""
         if not line:
             self.close()
             raise RuntimeError(f"nothing was collected: {log.read_text(errors='replace')[-3000:]}")
@@ -324,7 +335,7 @@ def _note(ended: Ended, told: dict[str, Any]) -> None:
     name = told.pop("id")
     failed = told.pop("failed", "")
     if failed and not ended.failed:
-        ended.failed = f"FAILED {name} - {failed}"
+        ended.test, ended.failed = name, f"FAILED {name} - {failed}"
     if told.get("passed") and name in ended.tests and not ended.tests[name].get("passed", True):
         del told["passed"]  # its teardown failed, or its setup
     ended.tests.setdefault(name, {}).update(told)
