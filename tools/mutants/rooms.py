@@ -54,7 +54,16 @@ ROOMS: dict[str, Room] = {
     "devices": Room(
         ("tdev_core/devices.py", "tdev_core/backend.py", "tdev_core/settings.py"),
         50,
-        (Stage(("tests/ground", "tests/shims/test_devices_and_factories.py")),),
+        (
+            Stage(("tests/ground", "tests/shims/test_devices_and_factories.py")),
+            Stage(
+                tuple(
+                    f"tests/accelerators/sim/suite/test_{name}.py"
+                    for name in ("tensors", "properties", "streams")
+                ),
+                _SIM,
+            ),
+        ),
     ),
     "shims": Room(("tdev_core/shims",), 100, (Stage(("tests/shims",)),)),
     "mirror": Room(
@@ -77,7 +86,7 @@ ROOMS: dict[str, Room] = {
         ("tdev_core/cuda/memory", "tdev_core/accelerators/host.py"),
         70,
         (
-            Stage(("tests/cuda",)),
+            Stage(("tests/cuda", "tests/accelerators/test_host.py")),
             Stage(("tests/accelerators/sim/suite/test_memory.py",), _SIM),
         ),
     ),
