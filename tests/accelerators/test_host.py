@@ -17,7 +17,7 @@ import pytest
 from tdev_core.accelerators import host
 
 Files = Callable[..., None]
-MEMORY = "MemTotal:       1000 kB\nMemFree: 3 kB\nno colon\nMemAvailable:    400 kB\n"
+MEMORY = "MemTotal:       1000 kB\nMemFree: 3 kB\nno colon\nNode: a: b\nMemAvailable:    400 kB\n"
 CPU = "/sys/devices/system/cpu/cpu0/cache"
 
 
@@ -100,7 +100,9 @@ def test_the_processor_is_named_by_the_first_who_knows(
 
 
 def test_cores_are_those_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {1, 5, 9}, raising=False)
+    monkeypatch.setattr(
+        os, "sched_getaffinity", lambda pid: {1, 5, 9} if pid == 0 else {pid}, raising=False
+    )
     monkeypatch.setattr(os, "cpu_count", lambda: 7)
     assert host.cores() == 3
     monkeypatch.delattr(os, "sched_getaffinity")
@@ -119,7 +121,7 @@ def cache(number: int, level: str, size: str) -> dict[str, str]:
         ({**cache(0, "1", "64K"), **cache(1, "2", "512K"), **cache(2, "3", "4M")}, {}, 512 << 10),
         (cache(0, "2", "2M"), {"hw.l2cachesize": "5"}, 2 << 20),
         (cache(0, "2", "2G"), {"hw.l2cachesize": "5"}, 5),
-        (cache(0, "2", "xK"), {"hw.l2cachesize": "5"}, 5),
+        (cache(0, "2", "5xK"), {"hw.l2cachesize": "5"}, 5),
         (cache(0, "2", ""), {"hw.perflevel0.l2cachesize": "6", "hw.l2cachesize": "5"}, 6),
         (cache(0, "1", "64K"), {}, 77),
     ],
