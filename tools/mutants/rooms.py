@@ -57,9 +57,12 @@ ROOMS: dict[str, Room] = {
         (
             Stage(("tests/ground", "tests/shims/test_devices_and_factories.py")),
             Stage(
-                tuple(
-                    f"tests/accelerators/sim/suite/test_{name}.py"
-                    for name in ("tensors", "properties", "streams")
+                (
+                    "tests/ground/test_devices.py",
+                    *(
+                        f"tests/accelerators/sim/suite/test_{name}.py"
+                        for name in ("tensors", "properties", "streams")
+                    ),
                 ),
                 _SIM,
             ),
