@@ -55,7 +55,12 @@ ROOMS: dict[str, Room] = {
         ("tdev_core/devices.py", "tdev_core/backend.py", "tdev_core/settings.py"),
         50,
         (
-            Stage(("tests/ground", "tests/shims/test_devices_and_factories.py")),
+            Stage(
+                (
+                    *(f"tests/ground/test_{name}.py" for name in ("backend", "devices", "errors")),
+                    "tests/shims/test_devices_and_factories.py",
+                )
+            ),
             Stage(
                 (
                     "tests/ground/test_devices.py",

@@ -24,8 +24,8 @@ __all__ = ["Baseline", "Outcome", "Stages", "Witness"]
 
 UNSEEN = 20.0
 """Seconds for tests of which nobody knows whether they see a mutant, as it happens in programs that left no record."""
-ELSEWHERE = 10.0
-"""Seconds for tests that execute nothing of a file whose constants have changed."""
+USING, ELSEWHERE = 60.0, 10.0
+"""Seconds for tests that execute something of a file whose constants have changed, and for others."""
 BASELINE = 1200.0
 """Seconds that all tests of a stage may take with nothing planted."""
 COLLECTING = 120.0
@@ -69,8 +69,9 @@ class Baseline:
         bits = -1 if wide else _bits(edit)
         chosen = [name for name in order if tests[name].lines.get(path, 0) & bits]
         if wide:
+            known, left = set(chosen), USING
+            chosen = [n for n in chosen if (left := left - tests[n].seconds) > 0]
             left = ELSEWHERE
-            known = set(chosen)
             chosen += [n for n in order if n not in known and (left := left - tests[n].seconds) > 0]
         left = UNSEEN
         others = [name for name in order if tests[name].starts and name not in set(chosen)]
