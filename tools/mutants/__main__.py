@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import os
 import subprocess
 import sys
@@ -55,6 +56,9 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--whole", action="store_true", help="all tests of the room for each mutant"
     )
+    parser.add_argument(
+        "--seconds", type=float, default=math.inf, help="at most, of tests for each mutant"
+    )
     parser.add_argument("--report", action="store_true", help="tell what is known, try nothing")
     return parser.parse_args(argv)
 
@@ -77,7 +81,8 @@ def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -
         if pid == 0:
             tree = Tree(ROOT, BUILD / f"tree-{number}")
             mine = rooms[number::jobs]
-            _work([m for m in mutants if m.room in mine], results, tree, options.whole)
+            stages = Stages(tree.root, BUILD, options.seconds)
+            _work([m for m in mutants if m.room in mine], results, tree, stages, options.whole)
             if jobs > 1:
                 os._exit(0)
         else:
@@ -86,9 +91,9 @@ def _run(mutants: list[Mutant], results: Results, options: argparse.Namespace) -
         os.waitpid(pid, 0)
 
 
-def _work(mutants: list[Mutant], results: Results, tree: Tree, whole: bool) -> None:
+def _work(mutants: list[Mutant], results: Results, tree: Tree, stages: Stages, whole: bool) -> None:
     share_servers((), COMPILER)
-    stages, room = Stages(tree.root, BUILD), ""
+    room = ""
     for number, mutant in enumerate(mutants, 1):
         if mutant.room != room:
             stages.close()

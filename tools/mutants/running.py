@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -95,9 +96,9 @@ class Outcome:
 class Stages:
     """The stages of one room in a tree: each collected once, while mutants of the room are tried."""
 
-    def __init__(self, tree: Path, folder: Path) -> None:
-        """Keep what is known of tests in ``folder``."""
-        self._tree, self._folder = tree, folder
+    def __init__(self, tree: Path, folder: Path, most: float = math.inf) -> None:
+        """Keep what is known of tests in ``folder``; of those that can find a mutant run what takes ``most`` seconds."""
+        self._tree, self._folder, self._most = tree, folder, most
         self._warm: dict[Stage, tuple[Warm, Baseline]] = {}
         self._trusted: set[str] = set()
 
@@ -119,7 +120,9 @@ class Stages:
     def first_failure(self, stage: Stage, mutant: Mutant, before: str, *, whole: bool) -> Outcome:
         """Run what can find the mutant that is planted in the tree, until a test fails."""
         warm, known = self._warm[stage]
+        left = self._most
         names = known.able("" if whole else mutant.path, mutant.edit)
+        names = [n for n in names if (left := left - known.tests[n].seconds) > 0]
         if not names:
             return Outcome("", 0.0, 0)
         expected = sum(known.tests[name].seconds for name in names)
