@@ -177,7 +177,7 @@ class Event(_Base):
         Raises:
             ValueError: one of the events has not ``enable_timing=True`` or was not recorded.
         """
-        if not isinstance(end_event, Event) and not hasattr(end_event, "_timed"):
+        if not hasattr(end_event, "_timed"):
             raise TypeError(f"end_event must be an Event, got {type(end_event).__name__}")
         if not (self._timed and end_event._timed):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")

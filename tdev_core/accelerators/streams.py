@@ -83,7 +83,7 @@ class Stream(_Base):
             raise TypeError(f"priority must be an int, got {type(priority).__name__}")
         if "device_index" in kwargs:
             index = int(kwargs["device_index"])
-        elif isinstance(device, int) and not isinstance(device, bool) and device < 0:
+        elif isinstance(device, int) and device < 0:
             index = device_index(None)
         else:
             index = device_index(device)

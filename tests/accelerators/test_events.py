@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from tdev_core.accelerators import events, streams
-from tdev_core.backend import Backend
+from tdev_core.backend import Backend, current
 from tests.forkserver import python
 
 
@@ -154,6 +154,7 @@ def test_ipc_handle_round_trips():
     assert isinstance(handle, bytes) and len(handle) == 64
     other = events.Event.from_ipc_handle("cuda:0", handle)
     assert other.cuda_event == event.cuda_event
+    assert other.ipc_handle() == handle  # it can be handed on
     other.wait()
     other.synchronize()
     assert other.query() is True
@@ -163,6 +164,16 @@ def test_ipc_handle_errors():
     with pytest.raises(RuntimeError, match="interprocess=True"):
         events.Event().ipc_handle()
     for wrong in (b"", b"x" * 64, "text", None):
+        with pytest.raises(RuntimeError, match="not the IPC handle"):
+            events.Event.from_ipc_handle(0, wrong)
+
+
+def test_a_handle_has_the_mark_and_the_backend():
+    """Either alone is another's: of a library that hands out bytes of this size, of another backend."""
+    handle = events.Event(interprocess=True).ipc_handle()
+    mark, backend, rest = handle[:8], handle[8:16], handle[16:]
+    assert mark == b"tdev-evt" and backend.rstrip(b"\0").decode() == current().value
+    for wrong in (b"x" * 8 + backend + rest, mark + b"another\0" + rest, handle[:-1]):
         with pytest.raises(RuntimeError, match="not the IPC handle"):
             events.Event.from_ipc_handle(0, wrong)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
+from unittest import mock
 
 import pytest
 import torch
 
-from tdev_core.accelerators import events, queues, streams
+from tdev_core.accelerators import capturing, events, queues, streams
 from tdev_core.accelerators.instances import has_cuda_classes
+from tdev_core.backend import Backend
 from tdev_core.errors import DeviceWarning
 from tests.forkserver import environment, python
 
@@ -254,3 +257,96 @@ print("as in a CUDA build")
 def test_where_torchs_classes_are_real_ours_stand_beside_them():
     done = python("-c", _CUDA_BUILD, env=environment(TDEV_BACKEND="cpu"))
     assert (done.returncode, done.stdout.strip()) == (0, "as in a CUDA build"), done.stderr
+
+
+@pytest.mark.parametrize("method", ["__new__", "__init__"])
+def test_what_is_accepted_has_torchs_defaults(method):
+    """Also where the value is not looked at: editors and wrappers show it."""
+    for kind, defaults in (
+        (streams.Stream, {"device": None, "priority": 0}),
+        (streams.ExternalStream, {"device": None}),
+        (
+            events.Event,
+            dict.fromkeys(("enable_timing", "blocking", "interprocess", "external"), False),
+        ),
+    ):
+        parameters = inspect.signature(getattr(kind, method)).parameters.values()
+        found = {one.name: one.default for one in parameters if one.default is not one.empty}
+        assert found == defaults
+
+
+def test_a_streams_number_has_many_names():
+    stream = streams.Stream()
+    assert stream.stream_id > 0
+    names = ("cuda_stream", "native_handle", "sycl_queue")
+    assert [getattr(stream, name) for name in names] == [stream.stream_id] * 3
+    assert stream.__cuda_stream__() == (0, stream.stream_id)
+    assert stream._as_parameter_.value == stream.stream_id
+
+
+def test_an_external_stream_is_a_context_too():
+    stream = streams.ExternalStream(1 << 20)
+    with stream:
+        assert streams.current_stream() is stream
+    assert streams.current_stream() == streams.default_stream()
+
+
+def test_a_capture_is_the_threads_own():
+    assert not capturing.is_capturing()
+    capturing.begin("graph")
+    try:
+        assert capturing.graph() == "graph" and capturing.is_capturing()
+        seen = []
+        other = threading.Thread(target=lambda: seen.append(capturing.graph()))
+        other.start()
+        other.join()
+        assert seen == [None]
+    finally:
+        capturing.end()
+    assert capturing.graph() is None and not capturing.is_capturing()
+
+
+def test_mps_drains_its_one_queue_and_has_one_device(monkeypatch):
+    device = mock.Mock()
+    device.current_device.return_value = 0
+    monkeypatch.setattr(queues, "accelerator", lambda: device)
+    monkeypatch.setattr(queues, "current", lambda: Backend.MPS)
+    with mock.patch.object(torch.mps, "synchronize") as synchronize:
+        queues.drain(0)
+        synchronize.assert_called_once_with()
+    for backend in (Backend.MPS, Backend.MLX):
+        monkeypatch.setattr(queues, "current", lambda backend=backend: backend)
+        queues.select_device(3)
+    assert device.mock_calls == []
+    monkeypatch.setattr(queues, "current", lambda: Backend.SIM)
+    queues.drain(3)
+    queues.select_device(0)
+    queues.select_device(3)
+    assert device.mock_calls == [
+        mock.call.synchronize(3),
+        mock.call.current_device(),
+        mock.call.current_device(),
+        mock.call.set_device(3),
+    ]
+
+
+def test_devices_have_torchs_numbers(monkeypatch):
+    for backend, number in (("CPU", 0), ("CUDA", 1), ("MPS", 13), ("MLX", 20), ("SIM", 20)):
+        monkeypatch.setattr(queues, "current", lambda backend=backend: Backend[backend])
+        assert queues.device_type_number() == number
+        if backend in ("CUDA", "MPS"):  # what torch knows in every build
+            assert queues.device_of_index(-1) == torch.device(backend.lower(), 0)
+            assert queues.device_of_index(2) == torch.device(backend.lower(), 2)
+    monkeypatch.setattr(queues, "current", lambda: Backend.CPU)
+    assert queues.device_of_index(2) == torch.device("cpu")
+
+
+def test_whether_torchs_classes_are_real_is_torchs_word(monkeypatch):
+    for real in (True, False):
+        monkeypatch.setattr(torch._C, "_has_cuda", real)
+        assert has_cuda_classes() is real
+
+
+def test_a_context_names_the_device_it_leaves():
+    assert streams.stream(None).idx == -1
+    assert streams.stream(streams.Stream()).idx == 0

@@ -11,6 +11,8 @@ import pytest
 import tdev
 import torch
 
+from tdev_core.accelerators import capturing
+
 sim: Any = torch.sim  # type: ignore[attr-defined]
 
 
@@ -165,3 +167,30 @@ def test_torchs_benchmark_timer_waits_for_the_device(monkeypatch: pytest.MonkeyP
         "x * 2", "", "", lambda: float(len(waited)), {"x": x}
     )  # a clock of the program's own
     assert mine._timer.timer() == len(waited)
+
+
+def test_a_negative_index_alone_means_the_current_device() -> None:
+    sim.set_device(1)
+    try:
+        found = [tdev.cuda.Stream(index).device_index for index in (-1, 0, 1, None)]
+    finally:
+        sim.set_device(0)
+    assert found == [1, 0, 1, 1]
+
+
+def test_a_generic_stream_keeps_its_device() -> None:
+    generic = torch.Stream(stream_id=5, device_index=1, device_type=20)
+    with tdev.cuda.stream(generic):  # type: ignore[arg-type]
+        found = tdev.cuda.current_stream()
+        assert (found.device_index, found.stream_id) == (1, 5)
+
+
+def test_the_current_stream_of_its_device_is_captured() -> None:
+    here, there = tdev.cuda.current_stream(0), tdev.cuda.current_stream(1)
+    capturing.begin("graph")
+    try:
+        assert here.is_capturing() and there.is_capturing()
+        assert not tdev.cuda.Stream(1).is_capturing()
+    finally:
+        capturing.end()
+    assert not here.is_capturing()
