@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tdev_core import backend
+from tdev_core.errors import ConfigError
 from tests.forkserver import environment, python
 
 SHOW = "from tdev_core import backend as b; print(b.current().value, b.availability(), b.reason())"
@@ -87,3 +88,68 @@ def test_the_backend_is_the_first_that_torch_finds(monkeypatch: pytest.MonkeyPat
 def test_the_library_is_silent_without_torch(tmp_path: object) -> None:
     hide = "import sys; sys.modules['torch'] = None\nimport tdev_core, tdev_core.mirror.launch, tdev_core.errors"
     assert python("-c", hide, env=environment(), fresh=True).returncode == 0
+
+
+def test_a_backend_is_asked_for_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    for one in backend.Backend:
+        for text in (one.value, f" {one.value.upper()} "):
+            monkeypatch.setenv("TDEV_BACKEND", text)
+            assert backend.forced() is one
+    for text in ("", " "):
+        monkeypatch.setenv("TDEV_BACKEND", text)
+        assert backend.forced() is None
+    monkeypatch.delenv("TDEV_BACKEND")
+    assert backend.forced() is None
+    monkeypatch.setenv("TDEV_BACKEND", "gpu")
+    with pytest.raises(ConfigError, match="cuda, mps, mlx, sim, cpu"):
+        backend.forced()
+
+
+def test_what_is_asked_for_is_picked_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    pick = backend._pick.__wrapped__
+    monkeypatch.setattr(backend, "forced", lambda: backend.Backend.SIM)
+    assert pick() == (backend.Backend.SIM, "TDEV_BACKEND=sim")
+    monkeypatch.setattr(backend, "_missing", lambda _: "it is elsewhere")
+    with pytest.raises(ConfigError, match="TDEV_BACKEND=sim cannot be honoured: it is elsewhere"):
+        pick()
+
+
+@pytest.mark.parametrize(
+    ("wish", "answer"),
+    [("true", True), ("1", True), ("false", False), (" 0 ", False), ("AUTO", None), ("", None)],
+)
+def test_availability_is_the_wish_or_whether_there_is_an_accelerator(
+    wish: str, answer: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDEV_CUDA_AVAILABLE", wish)
+    for there in (True, False):
+        monkeypatch.setattr(backend, "is_accelerator", lambda there=there: there)
+        assert backend.availability() is (there if answer is None else answer)
+    monkeypatch.setenv("TDEV_CUDA_AVAILABLE", "maybe")
+    with pytest.raises(ConfigError, match="TDEV_CUDA_AVAILABLE='maybe'"):
+        backend.availability()
+
+
+def test_what_is_missing_is_the_build_or_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    for cuda, hip, words in (
+        (None, None, "built without CUDA"),
+        ("13.0", None, "torch finds no usable CUDA device"),
+        (None, "7.0", "torch finds no usable CUDA device"),
+    ):
+        monkeypatch.setattr(torch.version, "cuda", cuda)
+        monkeypatch.setattr(torch.version, "hip", hip, raising=False)
+        assert words in str(backend._missing(backend.Backend.CUDA))
+    monkeypatch.delattr(torch.version, "hip")
+    monkeypatch.setattr(torch.version, "cuda", None)
+    assert "built without CUDA" in str(backend._missing(backend.Backend.CUDA))
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    for built, words in ((False, "this build of torch has no MPS"), (True, "finds no MPS device")):
+        monkeypatch.setattr(torch.backends.mps, "is_built", lambda built=built: built)
+        assert words in str(backend._missing(backend.Backend.MPS))
+    for one in (torch.cuda, torch.backends.mps):
+        monkeypatch.setattr(one, "is_available", lambda: True)
+    for there in (backend.Backend.CUDA, backend.Backend.MPS, backend.Backend.SIM):
+        assert backend._missing(there) is None

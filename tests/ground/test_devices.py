@@ -167,3 +167,68 @@ def test_device_index_refuses_what_is_no_device(bad: object) -> None:
 def test_device_index_passes_torchs_word_on_bad_strings() -> None:
     with pytest.raises(RuntimeError, match="Invalid device string|Expected one of"):
         device_index("nonsense")
+
+
+def test_what_names_an_accelerator_does_so_on_every_backend() -> None:
+    for spec in (
+        "cuda",
+        "cuda:1",
+        "mps:0",
+        "sim",
+        torch.device("cuda", 1),
+        devices.THERE,
+        devices.APART,
+        0,
+        3,
+    ):
+        assert devices.names_accelerator(spec) is True
+    for spec in (
+        "cpu",
+        "cpu:0",
+        "meta",
+        "",
+        torch.device("meta"),
+        torch.device("cpu"),
+        True,
+        None,
+        1.5,
+    ):
+        assert devices.names_accelerator(spec) is False
+
+
+def test_data_is_made_apart_where_moves_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    for copies in (True, False):
+        monkeypatch.setattr(devices, "_moves_copy", copies)
+        for spec in ("cuda", torch.device("cuda"), 0):
+            found = devices.translate_apart(spec)
+            assert (found is devices.APART) is copies
+            assert copies or found == translate(spec)
+        for spec in ("cpu", "meta", None):
+            assert devices.translate_apart(spec) == translate(spec)
+
+
+def test_there_is_no_pinned_memory_to_ask_for() -> None:
+    assert devices.unpinned(True) is False and devices.unpinned(False) is False
+    for other in (None, "yes", 1):
+        assert devices.unpinned(other) is other
+
+
+def test_a_translator_keeps_what_it_has_answered() -> None:
+    assert devices.known(translate) is devices._known
+    device = translate("meta")
+    assert devices.known(translate) == {"meta": device, device: device}
+    assert devices.known(devices.unpinned) == {False: False, True: False}
+    assert devices.known(translate_type) is None
+
+
+def test_an_index_on_real_cuda_is_torchs_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch raises its own error; elsewhere what is not there is folded to 0."""
+    monkeypatch.setattr(devices, "_count", lambda backend: 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for index in (0, 1, 2, 9):
+            assert devices._on_target(Backend.CUDA, index, "it") == torch.device("cuda", index)
+        assert devices._on_target(Backend.MPS, 1, "it") == torch.device("mps", 1)
+        assert devices._on_target(Backend.MPS, None, "it") == torch.device("mps")
+    with pytest.warns(DeviceWarning, match="it does not exist here; mps:0 is used"):
+        assert devices._on_target(Backend.MPS, 2, "it") == torch.device("mps", 0)

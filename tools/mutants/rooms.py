@@ -57,7 +57,10 @@ ROOMS: dict[str, Room] = {
         (
             Stage(
                 (
-                    *(f"tests/ground/test_{name}.py" for name in ("backend", "devices", "errors")),
+                    *(
+                        f"tests/ground/test_{name}.py"
+                        for name in ("backend", "devices", "errors", "settings")
+                    ),
                     "tests/shims/test_devices_and_factories.py",
                 )
             ),

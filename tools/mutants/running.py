@@ -29,6 +29,8 @@ USING, ELSEWHERE = 60.0, 10.0
 """Seconds for tests that execute something of a file whose constants have changed, and for others."""
 BASELINE = 1200.0
 """Seconds that all tests of a stage may take with nothing planted."""
+QUICK = 10.0
+"""Seconds that one test may take in a quick run, looked at and on a machine that others use."""
 COLLECTING = 120.0
 """Seconds that collecting anew may take."""
 LIMIT, SLOWER = 15.0, 5.0
@@ -113,7 +115,9 @@ class Stages:
         if stage not in self._warm:
             warm = Warm(self._tree, stage, self._folder / f"{self._tree.name}.log")
             name = hashlib.sha256(repr(stage).encode()).hexdigest()[:12]
-            known = _baseline(warm, self._folder / f"baseline-{name}.json")
+            quick = self._most < math.inf
+            kept = self._folder / f"baseline-{name}{'-quick' if quick else ''}.json"
+            known = _baseline(warm, kept, QUICK if quick else None)
             self._warm[stage] = warm, known
         return self._warm[stage][1]
 
@@ -185,8 +189,11 @@ def _outcome(ended: Ended, names: list[str]) -> Outcome:
     return Outcome(by, ended.seconds, len(names), ended.test)
 
 
-def _baseline(warm: Warm, kept: Path) -> Baseline:
-    """Run all tests of a stage and record what they do; as ``kept`` has it where source and tests are the same."""
+def _baseline(warm: Warm, kept: Path, each: float | None) -> Baseline:
+    """Run all tests of a stage and record what they do; as ``kept`` has it where source and tests are the same.
+
+    What takes more than ``each`` seconds is given up, and finds nothing.
+    """
     digest, files = _digests(warm.tree, warm.stage)
     found: dict[str, Witness] = {}
     with contextlib.suppress(OSError, ValueError, KeyError):
@@ -201,7 +208,7 @@ def _baseline(warm: Warm, kept: Path) -> Baseline:
     new = [name for name in warm.names if name not in found]
     if not new:
         return Baseline(found, warm.imported)
-    recorded = warm.run(Request(new, BASELINE, records=True))
+    recorded = warm.run(Request(new, BASELINE, records=True, each=each))
     if not recorded.tests:
         raise RuntimeError(f"{warm.stage.tests} end with {recorded.status} as they are")
     for name, told in recorded.tests.items():
@@ -213,6 +220,7 @@ def _baseline(warm: Warm, kept: Path) -> Baseline:
         )
     # Some cannot bear to be looked at, and can find what they see all the same.
     again = [name for name in new if name not in found or not found[name].passed]
+    again = [n for n in again if not each or n not in found or found[n].seconds < each]
     passed = _passed(warm, again)
     for name in again:
         one = found.setdefault(name, Witness())

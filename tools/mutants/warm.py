@@ -51,6 +51,7 @@ class Request:
         path: file below the tree whose functions are to be those of the file as it is now; empty for none.
         before: what the file was when the tests were collected.
         records: whether to run all to the end, and record what each executes.
+        each: seconds after which one of these is given up.
     """
 
     names: list[str]
@@ -58,6 +59,7 @@ class Request:
     path: str = ""
     before: str = ""
     records: bool = False
+    each: float | None = None
 
 
 @dataclass
@@ -269,6 +271,8 @@ class _Plugin:
             session.config.option.maxfail = 0
             os.environ[FOLDER] = folder
             sys.addaudithook(self._audited)
+            for item in session.items if request.each else ():
+                item.add_marker(pytest.mark.timeout(request.each))
 
     def _replaced(self, request: Request) -> bool:
         """Give the functions of the changed file the code that it has now."""

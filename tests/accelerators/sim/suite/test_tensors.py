@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tdev
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -476,3 +477,14 @@ def test_the_predicate_asked_exactly_is_a_comparison_with_a_name() -> None:
     for what in ("cuda:0", "sim:1", "cpu", torch.device("sim"), torch.ones(1, device="sim"), None):
         assert not devices.is_accelerator(what, exact=True)
         assert devices.is_accelerator(what) is (what is not None and what != "cpu")
+
+
+def test_a_device_without_an_index_is_the_current_one_each_time() -> None:
+    torch.sim.set_device(1)  # type: ignore[attr-defined]
+    try:
+        assert devices.translate("cuda") == devices.translate("sim") == torch.device("sim", 1)
+        assert tdev.ones(1, device="cuda").device.index == 1
+    finally:
+        torch.sim.set_device(0)  # type: ignore[attr-defined]
+    assert devices.translate("cuda") == torch.device("sim")
+    assert tdev.ones(1, device="cuda").device.index == 0
