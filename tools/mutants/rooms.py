@@ -116,6 +116,11 @@ ROOMS: dict[str, Room] = {
         without=("generated/tdev/_modules.py",),
     ),
     "calls.c": Room(
-        ("tdev_core/shims/_calls.c",), 50, (Stage(("tests/shims/test_c_calls.py", "tests/shims")),)
+        ("tdev_core/shims/_calls.c",),
+        50,
+        (
+            Stage(("tests/shims/test_c_calls.py", "tests/shims/test_c_module.py")),
+            Stage(("tests/shims",)),
+        ),
     ),
 }

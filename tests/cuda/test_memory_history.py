@@ -1,0 +1,240 @@
+"""What is recorded of memory: events, stacks and segments, as torch's memory viewer reads them."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import pickle
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tdev_core.backend import device_type
+from tdev_core.cuda.memory import history, pools, statistics, usage
+
+HERE = device_type()
+SIZE = 5 << 20
+
+
+@pytest.fixture(autouse=True)
+def nothing_recorded() -> Iterator[None]:
+    history.record(None, clear_history=True)
+    yield
+    history.record(None, clear_history=True)
+
+
+def events() -> list[dict[str, Any]]:
+    (traces,) = history.snapshot()["device_traces"]
+    return [one for one in traces if one["size"] == SIZE]
+
+
+def made() -> torch.Tensor:
+    return torch.empty(SIZE, dtype=torch.uint8, device=HERE)
+
+
+def test_a_tensors_life_is_three_events() -> None:
+    history.record()
+    before = time.time_ns() // 1000
+    x = made()
+    address = x.untyped_storage().data_ptr()
+    del x
+    after = time.time_ns() // 1000
+    alloc, requested, completed = events()
+    actions = [one["action"] for one in (alloc, requested, completed)]
+    assert actions == ["alloc", "free_requested", "free_completed"]
+    for one in (alloc, requested, completed):
+        assert (one["addr"], one["stream"], one["pool_id"]) == (address, 0, (0, 0))
+        assert before <= one["time_us"] <= after
+    assert requested["frames"] == completed["frames"] == []
+    names = [frame["name"] for frame in alloc["frames"]]
+    assert names.index("made") < names.index("test_a_tensors_life_is_three_events")
+    here = alloc["frames"][names.index("made")]
+    assert here["filename"] == __file__
+    _, first = inspect.getsourcelines(made)
+    assert here["line"] == first + 1
+
+
+def test_what_is_kept_is_what_was_asked_for() -> None:
+    history.record("state")
+    x = made()
+    assert events() == []
+    (segment,) = (one for one in history.segments() if one["total_size"] == SIZE)
+    assert segment["frames"] and segment["blocks"][0]["frames"] == segment["frames"]
+    del x
+    history.record(context=None)
+    made()
+    assert [one["frames"] for one in events()] == [[], [], []]
+    history.record(max_entries=1, clear_history=True)
+    made()
+    assert [one["action"] for one in events()] == ["free_completed"]
+    with pytest.raises(ValueError, match="enabled must be None, 'state' or 'all'"):
+        history.record("some")
+
+
+def test_recording_goes_on_or_begins_anew() -> None:
+    history.record()
+    made()
+    history.record()
+    made()
+    assert len(events()) == 6
+    history.record(None)
+    made()
+    assert len(events()) == 6
+    history.record(clear_history=True)
+    assert events() == []
+    made()
+    history.record(None, clear_history=True)
+    assert events() == []
+
+
+def test_only_the_recorders_own_mode_is_left() -> None:
+    """One that a program has entered above it stays, and the recorder below it sees nothing any more."""
+    stack = torch.utils._python_dispatch._get_current_dispatch_mode_stack
+    assert stack() == []
+    history.record()
+    assert len(stack()) == 1
+    history.record()
+    assert len(stack()) == 1
+    history.record(None)
+    assert stack() == []
+    history.record()
+    with torch.utils._python_dispatch.TorchDispatchMode() as mode:
+        history.record(None)
+        assert stack()[-1] is mode
+    for left in reversed(stack()):
+        left.__exit__(None, None, None)
+    assert stack() == []
+    history.record(None)
+
+
+def test_another_thread_may_switch_it_off() -> None:
+    """The recorder's mode stays on the thread that began, and sees nothing any more."""
+    history.record()
+    failed: list[BaseException] = []
+
+    def off() -> None:
+        try:
+            history.record(None)
+        except BaseException as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=off)
+    thread.start()
+    thread.join()
+    made()
+    assert failed == [] and events() == []
+    (left,) = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+    left.__exit__(None, None, None)
+
+
+def test_operators_get_their_keywords_while_it_records() -> None:
+    history.record()
+    x = torch.full((3,), 2, dtype=torch.int16, device=HERE)
+    assert (
+        x.dtype is torch.int16 and torch.sum(x, dim=0, dtype=torch.float64).dtype is torch.float64
+    )
+
+
+def test_functorchs_wrappers_are_not_storages() -> None:
+    history.record()
+    total = torch.vmap(lambda row: row * 2 + 1)(torch.ones(4, 3, device=HERE))
+    assert total.tolist() == [[3.0] * 3] * 4
+
+
+def test_segments_are_storages_the_largest_first() -> None:
+    small, large = torch.empty(100, device=HERE), made()
+    view = large[5:]
+    gc.collect()
+    meta = torch.empty(SIZE, device="meta")
+    found = history.segments()
+    sizes = [one["total_size"] for one in found]
+    assert sizes == sorted(sizes, reverse=True)
+    addresses = [one["address"] for one in found]
+    assert addresses.count(large.untyped_storage().data_ptr()) == 1
+    by_address = dict(zip(addresses, found, strict=True))
+    for tensor, kind in ((small, "small"), (large, "large")):
+        size = tensor.untyped_storage().nbytes()
+        segment = by_address[tensor.untyped_storage().data_ptr()]
+        block = segment.pop("blocks")[0]
+        address = tensor.untyped_storage().data_ptr()
+        assert block == {
+            "address": address, "size": size, "requested_size": size, "state": "active_allocated", "frames": [],
+        }  # fmt: skip
+        assert segment == {
+            "device": 0, "address": address, "total_size": size, "allocated_size": size, "active_size": size,
+            "requested_size": size, "stream": 0, "segment_type": kind, "segment_pool_id": (0, 0),
+            "is_expandable": False, "frames": [],
+        }  # fmt: skip
+    assert view.numel() and meta.numel()
+    assert history.segments((0, 7)) == [] != history.segments((0, 0))
+
+
+def test_a_dump_is_the_snapshot(tmp_path: Path) -> None:
+    history.record()
+    kept = made()
+    history.dump(str(tmp_path / "snapshot"))
+    with open(tmp_path / "snapshot", "rb") as file:
+        found = pickle.load(file)
+    assert found.keys() == {
+        "segments",
+        "device_traces",
+        "external_annotations",
+        "allocator_settings",
+    }
+    assert found["external_annotations"] == [] and found["allocator_settings"] == {}
+    assert kept.untyped_storage().data_ptr() in {one["address"] for one in found["segments"]}
+
+
+def test_what_is_accepted_has_torchs_defaults() -> None:
+    for function, defaults in (
+        (
+            history.record,
+            ["all", "all", "all", (1 << 63) - 1, None, False],
+        ),
+        (pools.MemPool.snapshot, [True]),
+        (history.segments, [None, True]),
+    ):
+        parameters = inspect.signature(function).parameters.values()
+        assert [one.default for one in parameters if one.default is not one.empty] == defaults
+
+
+def test_a_table_has_the_numbers_in_their_columns() -> None:
+    parts = {"current": 1 << 10, "peak": 3 << 20, "allocated": 5 << 30, "freed": 7 << 40}
+    for key, name, is_size in statistics._ROWS:
+        stats = {f"{key}.all.{part}": number for part, number in parts.items()}
+        text = statistics.table(stats, "title", True)
+        (line,) = (one for one in text.splitlines() if one.startswith(f"| {name:<22} |"))
+        cells = [cell.strip() for cell in line.strip("| ").split("|")[1:]]
+        sizes = ["1.0 KiB", "3.0 MiB", "5.0 GiB", "7.0 TiB"]
+        assert cells == (sizes if is_size else [str(number) for number in parts.values()])
+    assert {key for key, _, _ in statistics._ROWS} <= {*statistics._POOLED}
+
+
+def test_a_size_has_its_unit() -> None:
+    sizes = {0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", -2048: "-2.0 KiB", 1 << 50: "1024.0 TiB"}
+    assert {number: statistics._size(number) for number in sizes} == sizes
+
+
+def test_nothing_is_used_where_all_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    for free, total, used in ((5, 5, 0), (7, 5, 0), (2, 5, 3)):
+        monkeypatch.setattr(usage, "info", lambda _, told=(free, total): told)
+        assert usage.device_used() == used
+    assert statistics._pools({"current": 3}, 3)["small_pool"] == statistics._stat()
+    assert statistics._pools({"current": 5}, 3)["small_pool"]["current"] == 2
+
+
+def test_host_statistics_have_torchs_names() -> None:
+    stats = statistics.host_nested()
+    named = {name for name, value in stats.items() if value == statistics._stat()}
+    assert named == {"allocations", "allocated_bytes", "active_requests", "active_bytes"}
+
+
+def test_a_pool_keeps_its_allocator() -> None:
+    allocator = object()
+    assert pools.MemPool(allocator).allocator is allocator
+    assert pools.MemPool().allocator is None
