@@ -76,7 +76,12 @@ ROOMS: dict[str, Room] = {
             ),
         ),
     ),
-    "shims": Room(("tdev_core/shims",), 100, (Stage(("tests/shims",)),)),
+    "shims": Room(
+        ("tdev_core/shims",),
+        100,
+        # On the CPU much of a shim has nothing to do.
+        (Stage(("tests/shims",)), Stage(("tests/accelerators/sim/suite",), _SIM)),
+    ),
     "mirror": Room(
         ("tdev_core/mirror", "tdev_core/counters.py"),
         80,
