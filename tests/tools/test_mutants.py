@@ -123,6 +123,19 @@ def test_the_sample_is_the_same_each_time_and_a_small_one_begins_a_large_one() -
             assert all((ROOT / test).exists() for test in stage.tests), stage
 
 
+def test_a_change_elsewhere_leaves_the_sample_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    body = "    return a + 1 if a else b - 2\n\n"
+    functions = [f"def f{number}(a, b):\n{body}" for number in range(30)]
+    monkeypatch.setitem(trees.ROOMS, "devices", replace(ROOMS["devices"], sources=("m.py",)))
+    (tmp_path / "m.py").write_text("".join(functions))
+    before = {mutant.key for mutant in sample(tmp_path, 820, ["devices"])}
+    (tmp_path / "m.py").write_text("LIMIT = 3\n\n" + "".join(functions[1:]))
+    after = {mutant.key for mutant in sample(tmp_path, 820, ["devices"])}
+    assert len(before) == ROOMS["devices"].drawn and len(before & after) >= len(before) - 6
+
+
 @pytest.fixture
 def tree(tmp_path: Path) -> Tree:
     """A small repository: tests that execute a line, in their process and in another, and code that none executes."""

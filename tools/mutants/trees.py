@@ -6,10 +6,10 @@ import ast
 import hashlib
 import json
 import os
-import random
 import shutil
 import subprocess
 import sysconfig
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,17 +28,18 @@ SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault in one file of one room."""
+    """One fault in one file of one room; ``place`` tells faults of a function apart that read the same."""
 
     room: str
     path: str
     edit: Edit
+    place: int = 0
 
     @property
     def key(self) -> str:
-        """Name the mutant, whatever else in its file moves: by function, change, and the line's text."""
+        """Name the mutant, whatever else in its file moves: by function and change."""
         edit = self.edit
-        told = [self.path, edit.function, edit.kind, edit.before, edit.after, str(edit.start)]
+        told = [self.path, edit.function, edit.kind, edit.before, edit.after, str(self.place)]
         return hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
 
 
@@ -51,12 +52,19 @@ def sample(root: Path, most: int, rooms: list[str]) -> list[Mutant]:
     chosen: list[Mutant] = []
     for name in rooms:
         room = ROOMS[name]
-        found = [
-            Mutant(name, path, edit) for path in room.files(root) for edit in _edits(root / path)
-        ]
-        random.Random(f"{SEED}:{name}").shuffle(found)
+        found = [mutant for path in room.files(root) for mutant in _mutants(name, path, root)]
+        # By the mutants' names: a line that is changed or deleted leaves the others where they are.
+        found.sort(key=lambda one: hashlib.sha256(f"{SEED}:{one.key}".encode()).digest())
         chosen += found[: max(1, round(room.drawn * min(1.0, most / whole)))]
     return chosen
+
+
+def _mutants(room: str, path: str, root: Path) -> Iterator[Mutant]:
+    seen: Counter[tuple[str, ...]] = Counter()
+    for edit in _edits(root / path):
+        read = (edit.function, edit.kind, edit.before, edit.after)
+        yield Mutant(room, path, edit, seen[read])
+        seen[read] += 1
 
 
 def _edits(path: Path) -> Iterator[Edit]:
