@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tdev_core.shims import calls
 from tests.shims import leaks
@@ -42,6 +44,49 @@ def compile_c(source: Path, library: Path, *options: str) -> subprocess.Complete
 def test_calls_leave_as_much_as_there_was() -> None:
     """10,000 calls by each path: no object more or less, nor a reference to what they were given."""
     assert leaks.growth(module()) == {}
+
+
+@compiled
+def test_the_collector_is_told_of_all_that_an_object_holds_and_all_is_let_go() -> None:
+    """What it is not told of is never found in a cycle; what is not let go is a leak for each replaced method."""
+
+    def wrapper() -> None: ...
+
+    def original() -> None: ...
+
+    target = object()
+    parts: dict[str, Any] = {
+        "keywords": {"device": {}},
+        "kinds": (int, str),
+        "leading": {"cuda": target},
+        "copied": {target},
+        "implied": {"implied": 1},
+        "moved": {1: target},
+        "there": ["there"],
+        "overridden": ["overridden"],
+    }
+    namespace, name = {"a name": original}, "".join(["a ", "name"])
+    for place, held in (
+        (original, [original]),
+        ((namespace, name), [namespace, name]),
+    ):
+        for kind in calls.kinds():
+            every = [wrapper, *held, *parts.values()]
+            before = [sys.getrefcount(one) for one in every]
+            made = kind(wrapper, place, most=-1, **parts)
+            found = gc.get_referents(made)
+            assert {*map(id, found)} == {*map(id, [kind, *every])}
+            assert [sys.getrefcount(one) for one in every] > before
+            del made, found
+            gc.collect()
+            assert [sys.getrefcount(one) for one in every] == before
+    of, moved, there = torch._C.TensorBase.device, dict[int, Any](), torch.device("meta")
+    every = [of, moved, there]
+    before = [sys.getrefcount(one) for one in every]
+    getter = module().DeviceGetter(of, moved, there)
+    assert {*map(id, gc.get_referents(getter))} == {*map(id, [module().DeviceGetter, *every])}
+    del getter
+    assert [sys.getrefcount(one) for one in every] == before
 
 
 @pytest.mark.deep
