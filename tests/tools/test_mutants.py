@@ -128,7 +128,7 @@ def test_a_change_elsewhere_leaves_the_sample_as_it_is(
 ) -> None:
     body = "    return a + 1 if a else b - 2\n\n"
     functions = [f"def f{number}(a, b):\n{body}" for number in range(30)]
-    monkeypatch.setitem(trees.ROOMS, "devices", replace(ROOMS["devices"], sources=("m.py",)))
+    monkeypatch.setitem(ROOMS, "devices", replace(ROOMS["devices"], sources=("m.py",)))
     (tmp_path / "m.py").write_text("".join(functions))
     before = {mutant.key for mutant in sample(tmp_path, 820, ["devices"])}
     (tmp_path / "m.py").write_text("LIMIT = 3\n\n" + "".join(functions[1:]))
