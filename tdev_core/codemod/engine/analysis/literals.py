@@ -44,11 +44,9 @@ def names_cuda(node: cst.CSTNode) -> bool:
         )
     if isinstance(node, cst.BinaryOperation):
         left = string_value(node.left)
-        if left is None:
-            return False
         if isinstance(node.operator, cst.Modulo):
-            return _CUDA_FORMAT.match(left) is not None
-        return isinstance(node.operator, cst.Add) and left == "cuda:"
+            return left is not None and _CUDA_FORMAT.match(left) is not None
+        return isinstance(node.operator, cst.Add) and (left == "cuda:" or _joined(node.left))
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         text = string_value(node.func.value)
         return (
@@ -57,6 +55,13 @@ def names_cuda(node: cst.CSTNode) -> bool:
             and _CUDA_FORMAT.match(text) is not None
         )
     return False
+
+
+def _joined(node: cst.CSTNode) -> bool:
+    """Tell whether this is ``"cuda" + ":"``."""
+    if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Add):
+        return False
+    return string_value(node.left) == "cuda" and string_value(node.right) == ":"
 
 
 def is_device_word(node: cst.CSTNode) -> bool:

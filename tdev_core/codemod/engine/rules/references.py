@@ -293,12 +293,15 @@ def call_of(file: File, node: cst.CSTNode) -> Call | None:
         return Call(tuple(parent.args))
     if isinstance(parent, cst.Arg) and parent.keyword is None:
         outer = file.tree.parents[parent]
-        if isinstance(outer, cst.Call) and outer.args and outer.args[0] is parent:
-            func = outer.func
-            last = func.attr if isinstance(func, cst.Attribute) else func
-            if isinstance(last, cst.Name) and last.value == "partial":
-                return Call(tuple(outer.args[1:]))
+        if isinstance(outer, cst.Call) and is_partial(outer) and outer.args[0] is parent:
+            return Call(tuple(outer.args[1:]))
     return None
+
+
+def is_partial(call: cst.Call) -> bool:
+    """Tell whether a call is ``functools.partial(function, …)``."""
+    last = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+    return isinstance(last, cst.Name) and last.value == "partial" and bool(call.args)
 
 
 def _device_call(file: File, found: Reference, call: Call | None) -> None:

@@ -18,7 +18,7 @@ from tdev_core.codemod.engine.rules.accelerator.guards import (
 )
 from tdev_core.codemod.engine.rules.accelerator.handed_streams import handed_out
 from tdev_core.codemod.engine.rules.accelerator.literals import literal, move
-from tdev_core.codemod.engine.rules.accelerator.reported import nccl, tensor_type
+from tdev_core.codemod.engine.rules.accelerator.reported import OWN_BACKEND, nccl, tensor_type
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import ARMS
@@ -66,6 +66,8 @@ def accelerator(file: File) -> None:
 
 def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> None:
     if not found.name.startswith("torch.cuda"):
+        if found.name.endswith(".Backend.NCCL"):
+            file.find(GAP, found.node, OWN_BACKEND)
         return
     if found.name == "torch.cuda":
         parent = file.tree.parents[found.node]

@@ -15,7 +15,7 @@ from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_PO
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
-from tdev_core.codemod.engine.rules.references import AVAILABILITY
+from tdev_core.codemod.engine.rules.references import AVAILABILITY, is_partial
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 
@@ -97,7 +97,7 @@ def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
         left_to_script(file, node, file.tree.text(node))
     elif isinstance(parent, cst.Arg) and _is_sink(file, parent):
         _argument(file, node, parent, current, guarded is True, stay)
-    elif guarded and current is not None and _plain_or_f(node) and _is_choice(parent):
+    elif guarded and current is not None and _has_spelling(file, node) and _is_choice(parent):
         _as_string(file, node, current)
     else:
         stay.strings.add(node)
@@ -108,11 +108,34 @@ def _is_choice(parent: cst.CSTNode) -> bool:
     """Tell whether a string stands where a device is chosen or handed on, and not as a key or payload."""
     if isinstance(parent, cst.Arg):
         return parent.keyword is None or DEVICE.search(parent.keyword.value) is not None
-    return isinstance(parent, (*VALUE_POSITIONS, cst.Element))
+    return isinstance(parent, (*VALUE_POSITIONS, *_COMPREHENSIONS, cst.Element))
 
 
-def _plain_or_f(node: cst.CSTNode) -> bool:
-    return isinstance(node, (cst.SimpleString, cst.FormattedString))
+_COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.GeneratorExp)
+
+
+def _has_spelling(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the accelerator's type can stand in the place of ``cuda`` in this string."""
+    return isinstance(node, (cst.SimpleString, cst.FormattedString)) or _index(file, node) != ""
+
+
+def _index(file: File, node: cst.CSTNode) -> str:
+    """Return the number in ``"cuda:%d" % n``, ``"cuda:{}".format(n)`` and ``"cuda:" + str(n)``.
+
+    Empty where it is none that an f-string takes in every Python: quotes cannot be nested before 3.12.
+    """
+    number: cst.CSTNode | None = None
+    if isinstance(node, cst.BinaryOperation):
+        number = node.right
+        if isinstance(node.operator, cst.Add):
+            made = isinstance(number, cst.Call) and file.tree.text(number.func) == "str"
+            number = number.args[0].value if isinstance(number, cst.Call) and made else None
+    elif isinstance(node, cst.Call) and len(node.args) == 1 and node.args[0].keyword is None:
+        number = node.args[0].value
+    if not isinstance(number, (cst.Name, cst.Attribute, cst.Integer, cst.Call, cst.Subscript)):
+        return ""
+    text = file.tree.text(number)
+    return "" if re.search(r"[\"'\\{}#\n]|\bawait\b", text) else text
 
 
 def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
@@ -126,6 +149,8 @@ def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
     elif isinstance(node, cst.FormattedString):
         start = file.tree.span(node)[0] + len(node.start)
         file.replace(ACCELERATOR, start, start + len("cuda"), f"{{{current}.type}}")
+    else:
+        file.replace_node(ACCELERATOR, node, f'f"{{{current}.type}}:{{{_index(file, node)}}}"')
 
 
 def _is_sink(file: File, arg: cst.Arg) -> bool:
@@ -133,7 +158,7 @@ def _is_sink(file: File, arg: cst.Arg) -> bool:
     call = file.tree.parents[arg]
     if not isinstance(call, cst.Call):
         return False
-    name = file.resolver.torch_name(call.func) or ""
+    name = _called(file, call)
     keyword = arg.keyword.value if arg.keyword is not None else None
     if name in file.names.device_params:
         if keyword is not None or _position_name(file, name, call, arg) is not None:
@@ -156,12 +181,12 @@ def _argument(
 ) -> None:
     call = file.tree.parents[arg]
     assert isinstance(call, cst.Call)
-    name = file.resolver.torch_name(call.func) or ""
+    name = _called(file, call)
     keyword = arg.keyword.value if arg.keyword is not None else None
     what = keyword or _position_name(file, name, call, arg)
     is_type = what in ("device_type", "device_types") or name.endswith(("GradScaler", "autocast"))
     why = None
-    if current is None or not _plain_or_f(node):
+    if current is None or not _has_spelling(file, node):
         why = f"{file.tree.text(node)}: take the type of the current accelerator"
     elif is_type and not guarded:
         why = "a device type has to be that of the device at hand: device.type"
@@ -226,8 +251,23 @@ def _at_import(file: File, node: cst.CSTNode) -> bool:
     return True
 
 
+_MESH = re.compile(r"torch\.distributed\.(?:\w+\.)*(init_device_mesh|DeviceMesh)\Z")
+
+
+def _called(file: File, call: cst.Call) -> str:
+    """Return the torch function that a call calls, or makes a ``partial`` of; empty where it is none.
+
+    A device mesh has been imported from several places, and has one name here.
+    """
+    func = call.func
+    if not file.resolver.torch_name(func) and is_partial(call):
+        func = call.args[0].value
+    name = file.resolver.torch_name(func) or ""
+    return "torch.distributed.init_device_mesh" if _MESH.match(name) else name
+
+
 def _position_name(file: File, name: str, call: cst.Call, arg: cst.Arg) -> str | None:
-    index = list(call.args).index(arg)
+    index = list(call.args).index(arg) - is_partial(call)
     for parameter, position in file.names.device_params.get(name, ()):
         if position == index:
             return parameter
@@ -247,6 +287,10 @@ def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
                 asked = _asks(file, parent.test)
             elif below is parent.orelse:
                 asked = _asks_not(file, parent.test)
+        elif isinstance(parent, _COMPREHENSIONS) and below is parent.elt:
+            asked = _asks_each(file, parent.for_in.iter)
+        elif isinstance(parent, cst.For) and below is parent.body:
+            asked = _asks_each(file, parent.iter)
         elif isinstance(parent, (cst.IndentedBlock, cst.Module)):
             asked = next(filter(None, (_asks_before(file, s, node) for s in parent.body)), None)
             stays = "later"
@@ -256,6 +300,13 @@ def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
             return False
         below = parent
     return False
+
+
+def _asks_each(file: File, loop: cst.BaseExpression) -> cst.CSTNode | None:
+    """Return the question in ``range(torch.cuda.device_count())``: nothing is done where there is none."""
+    if isinstance(loop, cst.Call) and file.tree.text(loop.func) == "range" and len(loop.args) == 1:
+        return _asks(file, loop.args[0].value)
+    return None
 
 
 def _asks_before(file: File, statement: cst.CSTNode, node: cst.CSTNode) -> cst.CSTNode | None:

@@ -13,19 +13,30 @@ from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 
 
 def nccl(file: File, node: cst.SimpleString) -> None:
-    """``"nccl"``, wherever a backend is chosen or asked for."""
-    if string_value(node) != "nccl":
+    """``"nccl"``, wherever a backend is chosen or asked for, and ``"cpu:gloo,cuda:nccl"``."""
+    if _NCCL.search(string_value(node) or "") is None:
         return
     parent = file.tree.parents[node]
+    if isinstance(parent, cst.Element):
+        listed = file.tree.parents[file.tree.parents[parent]]
+        parent = listed if isinstance(listed, cst.ComparisonTarget) else parent
     if isinstance(parent, (cst.Comparison, cst.ComparisonTarget)):
         file.find(GAP, parent, '"nccl" is the backend of CUDA; other accelerators have another')
     elif isinstance(parent, cst.Arg):
         call = file.tree.parents[parent]
         name = (file.resolver.torch_name(call.func) or "") if isinstance(call, cst.Call) else ""
         where = call if name.startswith("torch.distributed.") else node
-        file.find(GAP, where, "without the backend, torch picks the accelerator's own")
+        file.find(GAP, where, OWN_BACKEND)
+    elif isinstance(parent, cst.Element):
+        file.find(GAP, node, f"{OWN_BACKEND}; those of others are not in this list", "note")
     elif isinstance(parent, VALUE_POSITIONS):
-        file.find(GAP, node, "without the backend, torch picks the accelerator's own")
+        file.find(GAP, node, OWN_BACKEND)
+    elif isinstance(parent, cst.DictElement) and parent.value is node:
+        file.find(GAP, node, OWN_BACKEND)
+
+
+_NCCL = re.compile(r"\A(?:\w+:\w+,)*(?:cuda:)?nccl(?:,\w+:\w+)*\Z")
+OWN_BACKEND = "without the backend, torch picks the accelerator's own"
 
 
 VALUE_POSITIONS = (
@@ -69,10 +80,27 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
         if parent.keyword is not None:
             if parent.keyword.value == "default" and _device_option(call):
                 file.find(GAP, node, f"{text} as the default of an option")
+            elif string_value(node) != "cuda" and not is_device_word(parent.keyword):
+                file.find(GAP, node, f"{text} is handed on as {parent.keyword.value}", "note")
             return  # others that say `device` are listed by the rule `device-literal`
         name = dotted(call.func) or "a call"
         if name.rpartition(".")[2] not in _TAKES_TEXT:
             file.find(GAP, node, f"{text} is handed to {name}", "note")
+    elif string_value(node) != "cuda" and isinstance(parent, _VALUES_BESIDES):
+        file.find(GAP, node, f"{text} with nothing that says it is available")
+
+
+# Where an expression is a value, beside the places that have rules of their own.
+_VALUES_BESIDES = (
+    cst.ListComp,
+    cst.SetComp,
+    cst.GeneratorExp,
+    cst.DictComp,
+    cst.Lambda,
+    cst.NamedExpr,
+    cst.Yield,
+    cst.WithItem,
+)
 
 
 def _of_devices(file: File, element: cst.Element) -> bool:

@@ -24,7 +24,8 @@ ACCELERATOR = rule(
       `torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else
       "cpu"`.
     - `torch.device(f"cuda:{rank}")` and `torch.device("cuda", rank)` take the type from the
-      current accelerator and keep the index.
+      current accelerator and keep the index; so do `"cuda:%d" % rank`, `"cuda:{}".format(rank)` and
+      `"cuda:" + str(rank)`, as an f-string.
     - `with torch.cuda.stream(s)` becomes `with s`, when `s` is certainly a stream and the file
       hands no stream to CUDA graphs or to other code that wants CUDA's own class.
     - `torch.cuda.is_available()` stays when it guards a name that only CUDA has
