@@ -216,7 +216,7 @@ class Flow:
 
         So is what the ``forward`` of a module is given.
         """
-        name = dotted(node)
+        name = self.tree.text(node) if isinstance(node, cst.Subscript) else dotted(node)
         if self.is_tensor(node):
             return True
         if name is None or self._of_other_type(node):

@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.tensors import is_tensor
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 IS_CUDA = rule(
@@ -18,9 +19,9 @@ IS_CUDA = rule(
     "warning",
     """
     `x.is_cuda` becomes `tdev.is_accelerator(x)` where the file shows that `x` is a tensor: it
-    comes out of a torch function, is a module's parameter, is annotated `torch.Tensor`, is given to the
-    `forward` of a module, or is asked in the same function what only a tensor answers (`x.shape`,
-    `x.view(…)`).
+    comes out of a torch function or of a tensor's method, is a module's parameter or buffer, an item of a
+    list of tensors, or annotated `torch.Tensor`, is given to the `forward` of a module, or is asked in
+    the same function what only a tensor answers (`x.shape`, `x.view(…)`, `isinstance(x, torch.Tensor)`).
     Anything else could be an object of the program's own with an attribute of that name, and is
     reported.
     """,
@@ -54,7 +55,9 @@ def is_cuda_attributes(file: File) -> None:
             )
         elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
-        elif file.options.style != "accelerator" and file.flow.used_as_tensor(node.value):
+        elif file.options.style != "accelerator" and (
+            file.flow.used_as_tensor(node.value) or is_tensor(file, node.value)
+        ):
             if left_to_script(file, node, "a question about a device"):
                 continue
             before = f"{file.here(node)}.is_accelerator("

@@ -1,0 +1,406 @@
+"""Tells whether an expression is a tensor, from what its function and its class say in the whole text.
+
+A layer's parameter, the result of a torch function or of a tensor's method, an item of a list of tensors,
+an annotated name. Asked about ``x.is_cuda`` alone: the statement that says what ``x`` is need not be in the
+engine's tree, so Python's own is read, and only for files that ask.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
+from tdev_core.codemod.engine.file import File
+
+_DEEP = 6
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+_MODULES = re.compile(r"torch\.(?:nn\.functional|linalg|fft|special)\.[a-z]\w*\Z")
+_CLASSES = re.compile(
+    r"torch\.(?:\w+Tensor|Tensor|nn\.Parameter|nn\.parameter\.Parameter|nn\.Buffer)\Z"
+)
+# Functions that give several tensors, or none.
+_OTHERWISE = re.compile(
+    r"\.(?:eigh?|lu\w*|qr|svd|slogdet|inv_ex|cholesky_ex|solve_ex|ldl_factor\w*|lstsq|split\w*|chunk|"
+    r"unbind|topk|sort|max|min|mode|kthvalue|median|nanmedian|cummax|cummin|aminmax|unique\w*|hsplit|"
+    r"vsplit|dsplit|tensor_split|meshgrid|broadcast_tensors|multi_head_attention_forward|where|"
+    r"boolean_dispatch|handle_torch_function|has_torch_function|assert_int_or_pair)\Z"
+)
+_SEVERAL = frozenset(
+    "chunk split tensor_split hsplit vsplit dsplit unbind topk sort max min mode kthvalue median cummax "
+    "cummin meshgrid broadcast_tensors".split()
+)
+# What only tensors have, whatever they are asked of.
+_TENSORS_OWN = frozenset(
+    "unsqueeze unsqueeze_ contiguous detach permute masked_fill masked_fill_ view_as expand_as index_select "
+    "new_zeros new_ones new_full new_empty new_tensor requires_grad_ masked_select scatter_add "
+    "scatter_add_ index_add index_add_ bmm matmul".split()
+)
+_MORE_METHODS = TENSOR_METHODS | frozenset(
+    "mm bmm mv dot addmm prod cumsum cumprod any all eq ne lt le gt ge neg pow square round floor ceil "
+    "norm std var masked_select masked_fill scatter scatter_add index_add index_fill repeat_interleave "
+    "roll diagonal diag tril triu movedim swapaxes unfold narrow select expand_as view_as logical_not "
+    "logical_and logical_or sin cos rsqrt reciprocal sign nonzero to_dense to_sparse byte short char "
+    "int half double float16 unflatten broadcast_to ravel amax amin log_softmax logsumexp".split()
+)
+_ATTRIBUTES = frozenset("data grad T mT H mH real imag".split())
+# Of an unknown object: a layer's, an optimizer's parameter's.
+_LAYERS_OWN = frozenset("weight bias grad data".split())
+_EACH_MODULES = frozenset({"parameters", "buffers"})
+_EACH_NAMED = frozenset({"named_parameters", "named_buffers"})
+_LISTS = re.compile(r"(?:\w+\.)*(?:[Ll]ist|[Tt]uple|Sequence|Iterable|Iterator|MutableSequence)\Z")
+_DICTS = re.compile(r"(?:\w+\.)*(?:[Dd]ict|Mapping|MutableMapping)\Z")
+_WRAPS = re.compile(
+    r"(?:\w+\.)*(?:Optional|Annotated|Float\d*|B?[Ff]loat|Int\d*|UInt\d*|Bool|Shaped)\Z"
+)
+
+
+def is_tensor(file: File, node: cst.BaseExpression) -> bool:
+    """Tell whether an expression is certainly a tensor."""
+    tree = file.python
+    asked = tree.at(file.tree.outer_span(node)) if tree is not None else None
+    if tree is None or not isinstance(asked, ast.expr):
+        return False
+    return _Tensors(tree, file.tree.source).one(asked, _DEEP)
+
+
+class _Tensors:
+    def __init__(self, tree: PythonTree, source: str) -> None:
+        self._tree = tree
+        self._source = source
+        self._imported: dict[str, str] = {}
+        for node in ast.walk(tree.module):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.split(".")[0]
+                    self._imported[bound] = alias.name if alias.asname else bound
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                for alias in node.names:
+                    self._imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+
+    def _name(self, node: ast.expr) -> str:
+        """Return the full name of an attribute chain that starts at an import, else what stands there."""
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        if not isinstance(node, ast.Name):
+            return ""
+        return ".".join([self._imported.get(node.id, node.id), *reversed(parts)])
+
+    # -- expressions ----------------------------------------------------------------------
+
+    def one(self, node: ast.expr | None, deep: int) -> bool:
+        """Tell whether an expression is a tensor."""
+        if node is None or deep < 0:
+            return False
+        match node:
+            case ast.Name():
+                return self._called_tensor(node) or self._bound(node, deep)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
+                return self._of_class(node, attr, deep)
+            case ast.Attribute(attr=attr, value=value):
+                if attr in _LAYERS_OWN or attr in _ATTRIBUTES and self.one(value, deep - 1):
+                    return True
+                return attr in ("values", "indices") and self._several(value, deep - 1)
+            case ast.Call():
+                return self._call(node, deep - 1)
+            case ast.Subscript(value=value):
+                return self.one(value, deep - 1) or self.each(value, deep - 1)
+            case ast.BinOp(left=ast.Constant(value=str())):
+                return False
+            case ast.BinOp(left=left, right=right):
+                return self.one(left, deep - 1) or self.one(right, deep - 1)
+            case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=value):
+                return self.one(value, deep - 1)
+            case ast.IfExp(body=left, orelse=right):
+                return self.one(left, deep - 1) and self.one(right, deep - 1)
+            case ast.NamedExpr(value=value):
+                return self.one(value, deep - 1)
+            case _:
+                return False
+
+    def _call(self, node: ast.Call, deep: int) -> bool:
+        name = self._name(node.func)
+        if name.startswith("torch."):
+            if _CLASSES.match(name):
+                return True
+            short = name.rpartition(".")[2]
+            if short in ("max", "min", "median") and name.count(".") == 1:
+                return len(node.args) == 1 and not node.keywords
+            if name == "torch.where":
+                return len(node.args) == 3
+            if _OTHERWISE.search(name):
+                return False
+            plain = name.count(".") == 1 and short[:1].islower() and not NOT_TENSORS.match(name)
+            return plain or _MODULES.match(name) is not None
+        if name == "next" and node.args:
+            return self.each(node.args[0], deep)
+        if not isinstance(node.func, ast.Attribute):
+            return False
+        method = node.func.attr
+        if method in _TENSORS_OWN:
+            return True
+        mine = method in _MORE_METHODS or method.endswith("_") and not method.startswith("_")
+        if method in ("max", "min", "median") and not node.args and not node.keywords:
+            mine = True
+        return mine and self.one(node.func.value, deep)
+
+    def _several(self, node: ast.expr, deep: int) -> bool:
+        """Tell whether a call gives several tensors: ``torch.chunk(x, 2)``, ``x.topk(3)``."""
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        if node.func.attr not in _SEVERAL:
+            return False
+        name = self._name(node.func)
+        return name.startswith("torch.") or self.one(node.func.value, deep)
+
+    def each(self, node: ast.expr, deep: int) -> bool:
+        """Tell whether the items of an expression are tensors."""
+        if deep < 0:
+            return False
+        match node:
+            case ast.Call(func=ast.Attribute(attr=attr)) if attr in _EACH_MODULES:
+                return True
+            case ast.List(elts=items) | ast.Tuple(elts=items):
+                return bool(items) and all(self.one(item, deep - 1) for item in items)
+            case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
+                return self.one(item, deep - 1)
+            case ast.Name():
+                return self._bound(node, deep, items=True)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
+                return self._of_class(node, attr, deep, items=True)
+            case ast.Call(func=ast.Name(id="list" | "tuple" | "reversed" | "sorted"), args=[inner]):
+                return self.each(inner, deep - 1)
+            case _:
+                return self._several(node, deep - 1)
+
+    # -- what gives a name its meaning ----------------------------------------------------
+
+    def _called_tensor(self, node: ast.Name) -> bool:
+        """Tell whether its function asks whether this is a tensor: ``isinstance(x, torch.Tensor)``."""
+        home = self._home(node)
+        text = ast.get_source_segment(self._source, home) if home is not None else self._source
+        name = re.escape(node.id)
+        asked = (
+            rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
+        )
+        return re.search(rf"(?<!not ){asked}", text or "") is not None
+
+    def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, _FUNCTIONS):
+                return parent
+        return None
+
+    def _bound(self, node: ast.Name, deep: int, items: bool = False) -> bool:
+        """Tell whether all that may have given a name its value gave it a tensor (or a list of them)."""
+        for parent in self._tree.ancestors(node):
+            if isinstance(parent, _COMPREHENSIONS):
+                for loop in parent.generators:
+                    found = self._target(loop.target, node.id, loop.iter, deep, looped=True)
+                    if found is not None:
+                        return found and not items
+            if isinstance(parent, _FUNCTIONS):
+                break
+        home = self._home(node) or self._tree.module
+        since = self._last_plain(node)
+        answers: list[bool] = []
+        for part in _within(home):
+            if since is not None and part is not since and _before(part, since):
+                continue
+            if _before(node, part):
+                if not self._shares_loop(node, part):
+                    continue
+            answers += self._binding(part, node.id, deep, items)
+        if since is None and not isinstance(home, ast.Module):
+            every = [*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs]
+            given = next((arg for arg in every if arg.arg == node.id), None)
+            if given is not None:
+                answers.append(self._annotated(given.annotation, items))
+        return bool(answers) and all(answers)
+
+    def _binding(self, part: ast.AST, name: str, deep: int, items: bool) -> list[bool]:
+        """Answer for each way in which a statement or expression binds a name."""
+        match part:
+            case ast.Assign(targets=targets, value=value):
+                found = [self._target(t, name, value, deep, items=items) for t in targets]
+            case ast.AnnAssign(target=ast.Name(id=bound), annotation=said) if bound == name:
+                found = [self._annotated(said, items)]
+            case ast.AugAssign(target=ast.Name(id=bound)) if bound == name:
+                found = []
+            case ast.NamedExpr(target=ast.Name(id=bound), value=value) if bound == name:
+                found = [self.one(value, deep - 1) and not items]
+            case ast.For(target=target, iter=loop) | ast.AsyncFor(target=target, iter=loop):
+                found = [self._target(target, name, loop, deep, looped=True)]
+                found = [answer and not items for answer in found if answer is not None]
+            case ast.withitem(optional_vars=ast.expr() as target):
+                found = [False if name in _names_of(target) else None]
+            case ast.Import() | ast.ImportFrom():
+                bound_here = [(a.asname or a.name.split(".")[0]) for a in part.names]
+                found = [False] if name in bound_here else []
+            case ast.FunctionDef() | ast.ClassDef() | ast.ExceptHandler():
+                found = [False] if part.name == name else []
+            case _:
+                found = []
+        return [answer for answer in found if answer is not None]
+
+    def _target(
+        self,
+        target: ast.expr,
+        name: str,
+        value: ast.expr,
+        deep: int,
+        *,
+        looped: bool = False,
+        items: bool = False,
+    ) -> bool | None:
+        """Tell whether a target gives ``name`` a tensor; None where it does not bind it."""
+        if isinstance(target, ast.Name):
+            if target.id != name:
+                return None
+            if looped or items:
+                return self.each(value, deep - 1)
+            return self.one(value, deep - 1)
+        if name not in _names_of(target):
+            return None
+        if not isinstance(target, (ast.Tuple, ast.List)) or items:
+            return False
+        at = next(i for i, part in enumerate(target.elts) if name in _names_of(part))
+        if looped:
+            return self._unpacked(target.elts[at], at, name, value, deep)
+        if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+            return self._target(target.elts[at], name, value.elts[at], deep)
+        return isinstance(target.elts[at], ast.Name) and self.each(value, deep - 1)
+
+    def _unpacked(self, part: ast.expr, at: int, name: str, loop: ast.expr, deep: int) -> bool:
+        """Answer for ``for name, p in model.named_parameters()``, ``enumerate`` and ``zip``."""
+        if not isinstance(loop, ast.Call):
+            return False
+        match loop.func, loop.args:
+            case ast.Attribute(attr=attr), _ if attr in _EACH_NAMED:
+                return at == 1
+            case ast.Name(id="enumerate"), [inner, *_] if at == 1:
+                return bool(self._target(part, name, inner, deep, looped=True))
+            case ast.Name(id="zip"), args if at < len(args):
+                return bool(self._target(part, name, args[at], deep, looped=True))
+            case _:
+                return False
+
+    def _last_plain(self, node: ast.AST) -> ast.stmt | None:
+        """Return the last assignment to a name that is certainly carried out before ``node``."""
+        assert isinstance(node, ast.Name)
+        below: ast.AST = node
+        for parent in self._tree.ancestors(node):
+            if isinstance(below, ast.stmt):
+                block = self._tree.block(below)
+                for statement in reversed(block[: block.index(below)] if below in block else []):
+                    if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                        targets = (
+                            statement.targets
+                            if isinstance(statement, ast.Assign)
+                            else [statement.target]
+                        )
+                        if any(node.id in _names_of(target) for target in targets):
+                            return statement
+            if isinstance(below, _FUNCTIONS):
+                return None
+            below = parent
+        return None
+
+    def _shares_loop(self, node: ast.AST, later: ast.AST) -> bool:
+        """Tell whether what stands later runs before, in the round before of a loop around both."""
+        loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
+        return any(parent in loops for parent in self._tree.ancestors(later))
+
+    def _of_class(self, node: ast.AST, attr: str, deep: int, items: bool = False) -> bool:
+        """Tell whether all that the class assigns to ``self.attr`` is a tensor, ``None`` aside."""
+        owner = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+        if owner is None:
+            return False
+        answers: list[bool] = []
+        for part in ast.walk(owner):
+            match part:
+                case ast.Assign(targets=targets, value=value):
+                    for target in targets:
+                        if _is_own(target, attr):
+                            if isinstance(value, ast.Constant) and value.value is None:
+                                continue
+                            known = self.each if items else self.one
+                            answers.append(known(value, deep - 2))
+                        elif isinstance(target, (ast.Tuple, ast.List)):
+                            if any(_is_own(e, attr) for e in target.elts):
+                                answers.append(False)
+                case ast.AnnAssign(target=target, annotation=said):
+                    if _is_own(target, attr) or isinstance(target, ast.Name) and target.id == attr:
+                        answers.append(self._annotated(said, items))
+                case ast.Call(func=ast.Attribute(attr="register_buffer"), args=[first, *_]):
+                    if isinstance(first, ast.Constant) and first.value == attr:
+                        answers.append(not items)
+                case _:
+                    pass
+        return bool(answers) and all(answers)
+
+    def _annotated(self, said: ast.expr | None, items: bool) -> bool:
+        """Tell whether an annotation promises a tensor, or a list of them; ``None`` aside."""
+        match said:
+            case ast.Constant(value=str() as text):
+                try:
+                    return self._annotated(ast.parse(text, mode="eval").body, items)
+                except SyntaxError:
+                    return False
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                sides = [s for s in (left, right) if ast.unparse(s) != "None"]
+                return bool(sides) and all(self._annotated(side, items) for side in sides)
+            case ast.Subscript(value=outer, slice=inner):
+                name = ast.unparse(outer)
+                parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+                if _WRAPS.match(name):
+                    return self._annotated(parts[0], items)
+                if name.rpartition(".")[2] == "Union":
+                    rest = [p for p in parts if ast.unparse(p) != "None"]
+                    return bool(rest) and all(self._annotated(p, items) for p in rest)
+                if items and (_LISTS.match(name) or _DICTS.match(name)):
+                    some = parts[1:] if _DICTS.match(name) else parts
+                    some = [p for p in some if ast.unparse(p) not in ("...", "Ellipsis")]
+                    return bool(some) and all(self._annotated(p, False) for p in some)
+                return False
+            case ast.Name() | ast.Attribute() if not items:
+                return _CLASSES.match(self._name(said)) is not None
+            case _:
+                return False
+
+
+def _within(home: ast.AST) -> Iterator[ast.AST]:
+    """Yield what stands in a function, but not what stands in functions inside it."""
+    todo = list(getattr(home, "body", ())) if not isinstance(home, ast.Lambda) else [home.body]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, (*_FUNCTIONS, ast.ClassDef, *_COMPREHENSIONS)):
+            todo.extend(ast.iter_child_nodes(node))
+
+
+def _before(one: ast.AST, other: ast.AST) -> bool:
+    at = (getattr(one, "lineno", 0), getattr(one, "col_offset", 0))
+    return at < (getattr(other, "lineno", 0), getattr(other, "col_offset", 0))
+
+
+def _names_of(target: ast.expr) -> set[str]:
+    if isinstance(target, (ast.Attribute, ast.Subscript)):
+        return set()
+    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+
+
+def _is_own(target: ast.expr, attr: str) -> bool:
+    return (
+        isinstance(target, ast.Attribute)
+        and target.attr == attr
+        and isinstance(target.value, ast.Name)
+        and target.value.id in ("self", "cls")
+    )
