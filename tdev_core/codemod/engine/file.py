@@ -35,6 +35,21 @@ class Change:
     tail: str = ""
 
 
+@dataclass(frozen=True)
+class Question:
+    """A question whether something is CUDA's, which only ``--target accelerator`` decides later.
+
+    ``yes`` is false for ``!=``; ``operand`` is what is asked, and ``rule`` and ``said`` what is reported
+    where the question stays: nothing where that is done, and it certainly stays.
+    """
+
+    node: cst.BaseExpression
+    yes: bool
+    operand: cst.BaseExpression
+    rule: Rule
+    said: str = ""
+
+
 class File:
     """The file that a rule works on.
 
@@ -67,6 +82,8 @@ class File:
         """References that have become tdev's."""
         self.given: list[cst.CSTNode] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
+        self.questions: list[Question] = []
+        """Questions about CUDA that have a generic spelling at best."""
         self.harmless: set[int] = set()
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()

@@ -6,7 +6,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
 from tdev_core.codemod.engine.analysis.nodes import string_value
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -60,6 +60,7 @@ COMPARISON = rule(
     """,
 )
 
+_NO_SPELLING = "no generic spelling of this question in torch"
 # The accelerators of which the predicate says that they are one, where they are what is used.
 _SHARED = frozenset({"cuda", "mps"})
 _ACCELERATORS = frozenset({"cuda", "xpu", "mtia", "mps", "hip", "npu", "hpu", "mlu", "musa"})
@@ -108,6 +109,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             if ":" in text:
                 if asks_for_device(file, one):
                     file.find(COMPARISON, node, f"compares a device with {text!r}")
+                    file.questions.append(Question(node, not negated, one, COMPARISON))
             else:
                 _predicate(file, node, one, negated)
             return
@@ -141,6 +143,9 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
 
 def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpression) -> bool:
     """Tell whether other accelerators are asked for as well; then the test stays, and is reported."""
+    no = isinstance(node, cst.Comparison) and isinstance(
+        node.comparisons[0].operator, (cst.NotEqual, cst.NotIn)
+    )
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
     elif asks_about_others(file, operand):
@@ -148,6 +153,7 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")
     else:
         return False
+    file.questions.append(Question(node, not no, operand, ARMS))
     return True
 
 
@@ -159,7 +165,7 @@ def _wrap(
     exact: bool = False,
 ) -> None:
     if file.options.style == "accelerator":
-        file.find(COMPARISON, node, "no generic spelling of this question in torch")
+        file.questions.append(Question(node, not no, operand, COMPARISON, _NO_SPELLING))
         return
     demanded = demand(file, node, negated=no)
     if demanded is not None and demanded.verdict == "kept":
@@ -263,7 +269,7 @@ def _startswith(file: File, node: cst.Call) -> None:
     if _among_others(file, node, func.value):
         return
     if file.options.style == "accelerator":
-        file.find(COMPARISON, node, "no generic spelling of this question in torch")
+        file.questions.append(Question(node, True, func.value, COMPARISON, _NO_SPELLING))
         return
     if left_to_script(file, node, "a question about a device"):
         return

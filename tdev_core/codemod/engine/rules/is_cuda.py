@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
@@ -39,6 +39,7 @@ def is_cuda_attributes(file: File) -> None:
             continue
         if decides_beside_other_arms(file, node):
             file.find(ARMS, node, "this test chooses between backends; left as it is")
+            file.questions.append(Question(node, True, node.value, ARMS))
             continue
         demanded = demand(file, node) if file.options.style != "accelerator" else None
         if demanded is not None and demanded.verdict == "kept":
@@ -55,6 +56,7 @@ def is_cuda_attributes(file: File) -> None:
             )
         elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
+            file.questions.append(Question(node, True, node.value, ARMS))
         elif file.options.style != "accelerator" and (
             file.flow.used_as_tensor(node.value) or is_tensor(file, node.value)
         ):
@@ -63,16 +65,16 @@ def is_cuda_attributes(file: File) -> None:
             before = f"{file.here(node)}.is_accelerator("
             inner = file.tree.outer_span(node.value)
             file.wrap(IS_CUDA, file.tree.span(node), before, inner, ")")
+        elif file.options.style == "accelerator":
+            said = f"is_cuda of {short(file, node.value)} has no generic spelling"
+            file.questions.append(Question(node, True, node.value, IS_CUDA, said))
         else:
             text = short(file, node.value)
+            name = file.tdev if file.options.style == "explicit" else "torch"
             file.find(
                 IS_CUDA,
                 node,
-                (
-                    f"is_cuda of {text}, which may not be a tensor; where it is one, write "
-                    f"{file.tdev if file.options.style == 'explicit' else 'torch'}.is_accelerator({text})"
-                    if file.options.style != "accelerator"
-                    else f"is_cuda of {text} has no generic spelling"
-                ),
+                f"is_cuda of {text}, which may not be a tensor; where it is one, write "
+                f"{name}.is_accelerator({text})",
                 unknown=True,
             )

@@ -8,6 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator.questions import asks_for_type
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit, availability_guards
 
@@ -195,7 +196,7 @@ def is_gap_name(file: File, name: str) -> bool:
 def _compares(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a test asks besides whether something is CUDA's."""
     for part in descendants(node):
-        if isinstance(part, cst.Comparison):
+        if isinstance(part, cst.Comparison) and asks_for_type(file, part) is None:
             operands = (part.left, *(t.comparator for t in part.comparisons))
             if any("cuda" in (string_value(s) or "") for o in operands for s in descendants(o)):
                 return True
@@ -223,9 +224,7 @@ def inside_a_gap(file: File, node: cst.CSTNode) -> bool:
 
 
 # An arm that only CUDA reaches, and a class that is CUDA's among those of other backends.
-_CUDAS_ARM = re.compile(
-    r"(?<!not )(?<!\w)(?:\w+\.)*is_(?:torch_)?cuda_available\(|\.type\s*==\s*[\"']cuda[\"']"
-)
+_CUDAS_ARM = re.compile(r"(?<!not )(?<!\w)(?:\w+\.)*is_(?:torch_)?cuda_available\(")
 _CUDAS_CLASS = re.compile(r"^(?:CUDA|Cuda)|(?:CUDA|Cuda)(?:Accelerator|Platform|Backend|Device)")
 
 

@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.rules.references import AVAILABILITY, is_partial
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 
-def _current(file: File, node: cst.CSTNode) -> str | None:
+def current_accelerator(file: File, node: cst.CSTNode) -> str | None:
     """``torch.accelerator.current_accelerator()`` as it is spelled at ``node``."""
     scope = file.scopes.of(node)
     for name in ("torch", *file._torch_names()):
@@ -47,7 +47,7 @@ def move(file: File, node: cst.Call, stay: Stay) -> None:
     if _moves_a_storage(file, func.value):
         file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
         return
-    current = _current(file, node)
+    current = current_accelerator(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
     if any(a.star for a in node.args) or len(positional) > 1 or current is None:
         file.find(GAP, node, ".cuda() with these arguments")
@@ -85,7 +85,7 @@ def _parameters(file: File, name: str) -> set[str]:
 def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
     """Rewrite or report a string that names CUDA as a device."""
     parent = file.tree.parents[node]
-    current = _current(file, node)
+    current = current_accelerator(file, node)
     guarded = _guarded(file, node, stay)
     if guarded in ("other", "later") or stay.holds(node):
         stay.strings.add(node)

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import NAMES_DEVICE, TENSOR_TYPE, is_device_word
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 
 
@@ -21,7 +21,11 @@ def nccl(file: File, node: cst.SimpleString) -> None:
         listed = file.tree.parents[file.tree.parents[parent]]
         parent = listed if isinstance(listed, cst.ComparisonTarget) else parent
     if isinstance(parent, (cst.Comparison, cst.ComparisonTarget)):
+        asked = parent if isinstance(parent, cst.Comparison) else file.tree.parents[parent]
         file.find(GAP, parent, '"nccl" is the backend of CUDA; other accelerators have another')
+        if isinstance(asked, cst.Comparison):
+            no = isinstance(asked.comparisons[0].operator, (cst.NotEqual, cst.NotIn))
+            file.questions.append(Question(asked, not no, node, GAP))
     elif isinstance(parent, cst.Arg):
         call = file.tree.parents[parent]
         name = (file.resolver.torch_name(call.func) or "") if isinstance(call, cst.Call) else ""
@@ -84,7 +88,10 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
                 file.find(GAP, node, f"{text} is handed on as {parent.keyword.value}", "note")
             return  # others that say `device` are listed by the rule `device-literal`
         name = dotted(call.func) or "a call"
-        if name.rpartition(".")[2] not in _TAKES_TEXT:
+        if name.rpartition(".")[2].startswith("assert"):
+            said = f"{text} is what {name} expects"
+            file.questions.append(Question(call, True, node, GAP, said))
+        elif name.rpartition(".")[2] not in _TAKES_TEXT:
             file.find(GAP, node, f"{text} is handed to {name}", "note")
     elif string_value(node) != "cuda" and isinstance(parent, _VALUES_BESIDES):
         file.find(GAP, node, f"{text} with nothing that says it is available")

@@ -36,6 +36,14 @@ ACCELERATOR = rule(
       early exit (`return`, `raise`, `sys.exit`, `pytest.skip`) or an `assert`, a loop over
       `range(torch.cuda.device_count())`, a decorated test, and what asks a variable or a function
       that gives the answer. `torch.cuda.device_count()` is such a question.
+    - `device.type == "cuda"`, and `x.is_cuda` of a tensor, become
+      `torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type`
+      where what they decide about changes as a whole; behind `torch.accelerator.is_available() and` without
+      the first half, which keeps `None` from being asked for its type. Where no arm says that any
+      accelerator will do, the question stays.
+    - an arm that only CUDA reaches (`device == "cuda"`, `x.is_cuda`, `backend == "nccl"`), the rest of a
+      condition that stays, and a function that is CUDA's by its name, its decorators or what it asserts
+      stay whole. So does a question whose arms print a message that says CUDA.
     - streams and events change where the file shows that they stay among torch's own: a local
       variable, a method of theirs, an argument of torch's. `comm.send(x,
       stream=torch.cuda.current_stream())`, an attribute and a return value may reach code that asks

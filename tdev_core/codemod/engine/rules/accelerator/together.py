@@ -15,8 +15,10 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.file import Change, File
-from tdev_core.codemod.engine.rules.accelerator.rules import GAP
+from tdev_core.codemod.engine.file import Change, File, Question
+from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
+from tdev_core.codemod.engine.rules.accelerator.questions import spelling
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL
@@ -25,15 +27,40 @@ from tdev_core.codemod.engine.rules.references import AVAILABILITY, every_refere
 _LEFT = frozenset({GAP.id, CUDA_ONLY.id, KERNEL.id})
 _STREAMS = re.compile(r"[sS]tream|Event")
 _KEEPS = "decides about what only CUDA has; left as it is, with what it decides about"
+# Words of a decorator, and a function's name, that say that what they stand for is CUDA's alone.
+_MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:availab|count))\w*cuda",
+    re.IGNORECASE,
+)
+# Strings, and comments, which may hold quotes of their own.
+_STRING = re.compile(
+    r"#[^\n]*|[rRfFbBuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
+    re.DOTALL,
+)
+_CODE = re.compile(r"\{[^{}]*\}")
+# A message, not a key: it says CUDA as a word, or asks for it by its name in torch.
+_MESSAGE = re.compile(r"(?<![.\w:{])cuda(?![.\w:])|torch\.cuda\.", re.IGNORECASE)
 
 
 def together(file: File) -> None:
     """Take back what is planned for questions, and for what they decide about, where that stays CUDA's."""
+    settle(file, set())
+
+
+def settle(file: File, dropped: set[int]) -> None:
+    """Do so until it holds; ``dropped`` are the places at which something planned will not be done."""
+    for home in file.tree.of(cst.FunctionDef, cst.ClassDef):
+        _leave_whole(file, home)
     asked = [f for f in every_reference(file) if f.name in AVAILABILITY and f.package == "torch"]
-    decided = {f.node: list(decides_about(file, f.node)) for f in asked if not file.kept(f.node)}
-    if not decided:
+    waiting = {f.node: list(decides_about(file, f.node)) for f in asked if not file.kept(f.node)}
+    kept = _ask_generically(file)
+    for question in kept:
+        _take_back(file, _spans_of(file, question), _line(file, question.node))
+    waiting |= {q.node: _spans_of(file, q) for q in file.questions if q not in kept}
+    if not waiting:
         return
-    left = {
+    left = dropped | {
         start
         for (rule, start, _), finding in file.findings.items()
         if rule in _LEFT and finding.severity != "note" and start not in file.harmless
@@ -42,7 +69,10 @@ def together(file: File) -> None:
         text = string_value(sum_.left)
         if text in ("cuda", "cuda:") and not _planned(file, file.tree.span(sum_.left)):
             left.add(file.tree.span(sum_)[0])
-    waiting = dict(decided)
+    for node in list(waiting):
+        if _planned(file, file.tree.span(node)) and (line := _lies(file, node)):
+            file.find(GAP, node, f"the message in line {line} says CUDA; left as it is, with that")
+            left |= _take_back(file, [file.tree.span(node)], 0)
     again = True
     while again:
         again = False
@@ -54,15 +84,131 @@ def together(file: File) -> None:
             if not stays:
                 file.find(GAP, node, f"{file.tree.text(node)} {_KEEPS}")
             del waiting[node]
-            left |= _take_back(file, [at, *spans], file.tree.position(at[0])[0])
+            left |= _take_back(file, [at, *spans], _line(file, node))
             again = True
+
+
+def _ask_generically(file: File) -> list[Question]:
+    """Plan the questions whose arms are generic, and report and return the others."""
+    kept = []
+    for question in file.questions:
+        node = question.node
+        if _planned(file, file.tree.span(node)):
+            continue
+        current = current_accelerator(file, node)
+        text = spelling(file, question, current)
+        if text is not None and _is_generic(file, question):
+            file.replace_node(ACCELERATOR, node, text)
+            continue
+        kept.append(question)
+        if text is not None:
+            said = (
+                f"asks for CUDA alone; where any accelerator will do, compare with {current}.type"
+            )
+            file.find(question.rule, node, said)
+        elif question.said:
+            file.find(question.rule, node, question.said)
+    return kept
+
+
+def _is_generic(file: File, question: Question) -> bool:
+    """Tell whether something of what a question decides about changes: then it is not CUDA's alone."""
+    low, high = file.tree.span(_condition(file, question.node))
+    return any(
+        a <= change.start < b and not low <= change.start < high
+        for change in file.changes.values()
+        for a, b in _spans_of(file, question)
+    )
+
+
+def _condition(file: File, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the whole condition that a question is a part of."""
+    whole = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            whole = parent
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            break
+    return whole
+
+
+def _spans_of(file: File, question: Question) -> list[Span]:
+    """What a question decides about, with the whole condition that it is a part of.
+
+    An assertion is about the function that it stands in: a test is ported as a whole.
+    """
+    spans = list(decides_about(file, question.node, question.yes))
+    spans.append(file.tree.span(_condition(file, question.node)))
+    for parent in file.tree.ancestors(question.node):
+        if isinstance(parent, cst.Assert) or isinstance(question.node, cst.Call):
+            home = enclosing_function(file, parent)
+            if home is not None:
+                spans.append(file.tree.span(home.body))
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            break
+    return spans
+
+
+def _leave_whole(file: File, home: cst.FunctionDef | cst.ClassDef) -> None:
+    """Take back what is planned in a function that is CUDA's by its name or by a decorator."""
+    low, high = file.tree.span(home)
+    if not any(low <= change.start < high for change in file.changes.values()):
+        return
+    said = isinstance(home, cst.FunctionDef) and _NAMED.match(home.name.value) is not None
+    said = said or any(_marks_cuda(file, decorator) for decorator in home.decorators)
+    if said:
+        _take_back(file, [(low, high)], 0, f"stays CUDA's with {home.name.value}")
+
+
+def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
+    """Tell whether a decorator says CUDA beside what is planned to change in it."""
+    made = decorator.decorator
+    if file.resolver.torch_name(made.func if isinstance(made, cst.Call) else made) is not None:
+        return False
+    start, end = file.tree.span(decorator)
+    text = file.tree.source[start:end]
+    inside = [c for c in file.changes.values() if start <= c.start and c.end <= end]
+    for change in sorted(inside, key=lambda c: -c.start):
+        text = text[: change.start - start] + text[change.end - start :]
+    return _MARKS.search(text) is not None
+
+
+def _lies(file: File, node: cst.CSTNode) -> int:
+    """Return the line of a message that would be wrong once a question is asked of any accelerator."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.If, cst.IfExp)) and below is parent.test:
+            return _message(file, parent)
+        if isinstance(parent, cst.Call) and below is not parent.func:
+            if _PRINTS.search(file.tree.text(parent.func)) and (line := _message(file, parent)):
+                return line
+        if isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
+            return 0
+        below = parent
+    return 0
+
+
+def _message(file: File, node: cst.CSTNode) -> int:
+    """Return the line of the first message below ``node`` that says CUDA; 0 where there is none."""
+    for found in _STRING.finditer(file.tree.source, *file.tree.span(node)):
+        text = _CODE.sub("", found.group())
+        if text[0] != "#" and " " in text.strip("\"' ") and _MESSAGE.search(text):
+            return file.tree.position(found.start())[0]
+    return 0
+
+
+_PRINTS = re.compile(r"(?:^|\.)(?:print|echo|log\w*|info|debug|warn\w*|error|critical|write)\Z")
 
 
 def _planned(file: File, at: Span) -> bool:
     return any(start <= at[0] and at[1] <= end for start, end in file.changes)
 
 
-def _take_back(file: File, spans: list[Span], line: int) -> set[int]:
+def _line(file: File, node: cst.CSTNode) -> int:
+    return file.tree.position(file.tree.span(node)[0])[0]
+
+
+def _take_back(file: File, spans: list[Span], line: int, why: str = "") -> set[int]:
     """Drop the changes inside these spans; returns where they were."""
     dropped = [c for c in file.changes.values() if any(a <= c.start < b for a, b in spans)]
     if any(_is_of_streams(file, change) for change in dropped):
@@ -74,11 +220,10 @@ def _take_back(file: File, spans: list[Span], line: int) -> set[int]:
     for change in dropped:
         del file.changes[change.start, change.end]
         here = file.tree.position(change.start)[0]
-        if here not in said:
+        if here not in said and (line or why):
             said.add(here)
-            file.find_at(
-                GAP, change.start, f"stays CUDA's with the question in line {line}", "note"
-            )
+            told = why or f"stays CUDA's with the question in line {line}"
+            file.find_at(GAP, change.start, told, "note")
     return {change.start for change in dropped}
 
 
@@ -86,14 +231,14 @@ def _is_of_streams(file: File, change: Change) -> bool:
     return _STREAMS.search(file.tree.source[change.start : change.end]) is not None
 
 
-def decides_about(file: File, node: cst.CSTNode) -> Iterator[Span]:
+def decides_about(file: File, node: cst.CSTNode, yes: bool = True) -> Iterator[Span]:
     """Yield the spans that are only reached, or only meant, where a question is answered with yes.
 
     An arm and its condition, what follows an early exit or an assertion, a loop over devices, what is
     decorated, and the same for a variable or a function that gives the answer.
     """
     tree = file.tree
-    below, yes = node, True
+    below = node
     for parent in tree.ancestors(node):
         match parent:
             case cst.UnaryOperation(operator=cst.Not()):

@@ -15,7 +15,7 @@ def report():
 def guarded(model, device):
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
-    peak = torch.cuda.max_memory_allocated() if device.type == "cuda" else 0
+    peak = torch.accelerator.max_memory_allocated() if torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type else 0
     return peak
 
 

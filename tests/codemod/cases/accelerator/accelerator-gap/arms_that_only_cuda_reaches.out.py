@@ -1,0 +1,22 @@
+import torch
+
+
+def place(model, device, is_cuda_available):
+    if torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type:
+        model.to(torch.accelerator.current_device_index())
+        torch.accelerator.empty_cache()
+    if is_cuda_available():
+        return torch.cuda.current_device()
+    elif torch.xpu.is_available():
+        return torch.xpu.current_device()
+    return None
+
+
+class CUDAAccelerator:
+    def setup(self, device):
+        torch.cuda.set_device(device)
+
+
+def is_cuda_available():
+    available = torch.cuda.is_available()
+    return available

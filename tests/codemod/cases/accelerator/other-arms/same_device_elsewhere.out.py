@@ -1,0 +1,24 @@
+import torch
+
+
+def select(device):
+    if device == "cuda":
+        device = "0"
+    for backend in ("npu", "xpu"):
+        print(backend)
+    mps = device in {"mps", "mps:0"}
+    return device, mps
+
+
+def wait(x):
+    if x.device.type == "cuda":
+        torch.cuda.synchronize()
+    print("then")
+    if x.device.type == "mps":
+        torch.mps.synchronize()
+
+
+def other(x, y):
+    if torch.accelerator.is_available() and x.device.type == torch.accelerator.current_accelerator().type:
+        torch.accelerator.synchronize()
+    return y.device.type == "mps", x.device.type in ("cuda", "mps")
