@@ -272,7 +272,7 @@ class File:
 
     def result(self) -> Result:
         source = self.tree.source
-        flat = self._flatten()
+        flat = self.flattened()
         pieces: list[str] = []
         at = 0
         for change in flat:
@@ -292,7 +292,7 @@ class File:
         statements = self.tree.statements if not self.tree.bom else ()
         return Result(code, tuple(edits), tuple(findings), statements)
 
-    def _flatten(self) -> list[Change]:
+    def flattened(self) -> list[Change]:
         """Return the changes in order, with edits inside a wrapped span folded into the wrap."""
         source = self.tree.source
         todo = sorted(self.changes.values(), key=lambda c: (c.start, -c.end, c.text))

@@ -22,7 +22,7 @@ from tdev_core.codemod.engine.rules import (
     strings,
     torchscript,
 )
-from tdev_core.codemod.engine.rules.accelerator import generic_names, together
+from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, together
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
 
 RULES: tuple[Rule, ...] = (
@@ -72,6 +72,7 @@ _ACCELERATOR: tuple[Pass, ...] = (
     handed_on.handed_on,
     kernels.kernels,
     together.together,
+    layout.lay_out,
 )
 
 

@@ -16,6 +16,7 @@ from tdev_core.codemod.embedded.others import MAX_SIZE, look
 from tdev_core.codemod.engine import Options, ProgramTree
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
+from tdev_core.codemod.files.line_length import line_length
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
 from tdev_core.codemod.jobs.surveying import survey
@@ -99,7 +100,14 @@ class _Reader:
                     self._raw[index] = answer
             else:
                 self._raw[index] = answer
-                yield Job(found.shown, found.kind, answer, self._options)
+                yield Job(found.shown, found.kind, answer, self._options_for(found))
+
+    def _options_for(self, found: Found) -> Options:
+        """Return the options for one file: only the generic names are longer than what they replace."""
+        if self._options.style != "accelerator":
+            return self._options
+        columns = line_length(found.path.absolute().parent)
+        return replace(self._options, line_length=columns) if columns else self._options
 
     def in_order(
         self, files: Sequence[Found], outcomes: Iterable[Outcome]

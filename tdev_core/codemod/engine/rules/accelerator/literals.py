@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import Stay
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
 from tdev_core.codemod.engine.rules.references import AVAILABILITY, is_partial
@@ -144,13 +145,16 @@ def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
         value = string_value(node) or ""
         text = f"{current}.type"
         if ":" in value:
-            text = f'f"{{{current}.type}}{value[len("cuda"):]}"'
+            quote = node.quote[-1:]
+            text = f"f{quote}{{{current}.type}}{value[len('cuda'):]}{quote}"
         file.replace_node(ACCELERATOR, node, text)
     elif isinstance(node, cst.FormattedString):
         start = file.tree.span(node)[0] + len(node.start)
         file.replace(ACCELERATOR, start, start + len("cuda"), f"{{{current}.type}}")
     else:
-        file.replace_node(ACCELERATOR, node, f'f"{{{current}.type}}:{{{_index(file, node)}}}"')
+        quote = "'" if "'cuda" in file.tree.text(node) else '"'
+        text = f"f{quote}{{{current}.type}}:{{{_index(file, node)}}}{quote}"
+        file.replace_node(ACCELERATOR, node, text)
 
 
 def _is_sink(file: File, arg: cst.Arg) -> bool:
@@ -225,9 +229,11 @@ def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
     if isinstance(parent, cst.WithItem):
         return "where there is no accelerator, None is no context: ask first"
     if isinstance(parent, cst.Assign):
+        home = enclosing_function(file, parent)
+        around = file.tree.source if home is None else file.tree.text(home)
         for target in parent.targets:
             text = re.escape(file.tree.text(target.target))
-            if re.search(rf"(?<![\w.]){text}\.(?:type|index)\b", file.tree.source):
+            if re.search(rf"(?<![\w.]){text}\.(?:type|index)\b", around):
                 return "where there is no accelerator, None has no type: ask first"
     return None
 

@@ -54,6 +54,12 @@ ACCELERATOR = rule(
       `None`, which stands for no accelerator, the CPU everywhere: `.to_empty(device=None)` stays on
       `meta`, and it is no context and has no `.type`.
 
+    A function, or a script, that needs the accelerator more than once asks for it once (`device =
+    torch.accelerator.current_accelerator()`), or takes the variable in which it is kept already. No line
+    becomes longer than the project lets it be (black's, ruff's, flake8's or the editor's setting, else the
+    file's longest line): it is broken as a formatter would, or left and reported. Of two statements that
+    become the same, because two of CUDA's names have one equivalent, one stays.
+
     Import forms: references through `import torch`, `import torch as th`, `import torch.cuda`;
     and `from torch.cuda import synchronize` when every name of the statement exists in
     `torch.accelerator` under the same name.

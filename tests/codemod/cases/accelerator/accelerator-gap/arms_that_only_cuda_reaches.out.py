@@ -2,7 +2,8 @@ import torch
 
 
 def place(model, device, is_cuda_available):
-    if torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type:
+    accelerator = torch.accelerator.current_accelerator()
+    if torch.accelerator.is_available() and device.type == accelerator.type:
         model.to(torch.accelerator.current_device_index())
         torch.accelerator.empty_cache()
     if is_cuda_available():

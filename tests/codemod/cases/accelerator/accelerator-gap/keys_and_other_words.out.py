@@ -7,6 +7,7 @@ def generators(seeds):
         for index in range(torch.accelerator.device_count()):
             found[f"cuda:{index}"] = seeds[index]
         found = {"cuda": found, "device": "cuda"}
-        device = torch.accelerator.current_accelerator().type
-        run(device, torch.accelerator.current_accelerator().type, name="cuda")
+        accelerator = torch.accelerator.current_accelerator()
+        device = accelerator.type
+        run(device, accelerator.type, name="cuda")
     return found

@@ -6,8 +6,12 @@ ANY = torch.accelerator.current_accelerator()
 
 
 def make(rank):
-    return torch.device(torch.accelerator.current_accelerator().type, rank), torch.device(f"{torch.accelerator.current_accelerator().type}:1")
+    accelerator = torch.accelerator.current_accelerator()
+    return (
+        torch.device(accelerator.type, rank),
+        torch.device(f"{accelerator.type}:1"),
+    )
 
 
 if __name__ == "__main__":
-    print(torch.device(f"{torch.accelerator.current_accelerator().type}:0"))
+    print(torch.device(f"{ANY.type}:0"))

@@ -3,7 +3,9 @@ import torch
 
 def checked(index):
     if index >= torch.accelerator.device_count():
-        raise RuntimeError(f"expected an index below {torch.accelerator.device_count()}")
+        raise RuntimeError(
+            f"expected an index below {torch.accelerator.device_count()}"
+        )
 
 
 def checked_for_cuda(index):

@@ -15,7 +15,12 @@ def report():
 def guarded(model, device):
     if torch.accelerator.is_available():
         torch.accelerator.empty_cache()
-    peak = torch.accelerator.max_memory_allocated() if torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type else 0
+    accelerator = torch.accelerator.current_accelerator()
+    peak = (
+        torch.accelerator.max_memory_allocated()
+        if torch.accelerator.is_available() and device.type == accelerator.type
+        else 0
+    )
     return peak
 
 

@@ -2,4 +2,6 @@ import pytest
 import torch
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA not available")
-needs_gpu = pytest.mark.skipif(not torch.accelerator.is_available(), reason="no accelerator")
+needs_gpu = pytest.mark.skipif(
+    not torch.accelerator.is_available(), reason="no accelerator"
+)

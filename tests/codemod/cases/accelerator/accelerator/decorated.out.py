@@ -6,4 +6,5 @@ import torch
 class Test(unittest.TestCase):
     @unittest.skipIf(not torch.accelerator.is_available(), "no GPU")
     def test_zeros(self):
-        self.assertEqual(torch.zeros(3, device=torch.accelerator.current_accelerator()).sum(), 0)
+        device = torch.accelerator.current_accelerator()
+        self.assertEqual(torch.zeros(3, device=device).sum(), 0)

@@ -5,8 +5,8 @@ def devices():
     if torch.accelerator.is_available():
         x = torch.zeros(1, device=torch.accelerator.current_accelerator())
         d = torch.accelerator.current_accelerator()
-        with torch.autocast(torch.accelerator.current_accelerator().type):
-            return x.to(torch.accelerator.current_accelerator()), d, torch.device(f"{torch.accelerator.current_accelerator().type}:0")
+        with torch.autocast(d.type):
+            return x.to(d), d, torch.device(f"{d.type}:0")
     return torch.zeros(1)
 
 

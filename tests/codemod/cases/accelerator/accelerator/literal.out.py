@@ -1,6 +1,7 @@
 import torch
 
-x = torch.zeros(3, 4, device=torch.accelerator.current_accelerator())
-y = torch.arange(5, dtype=torch.long, device=f"{torch.accelerator.current_accelerator().type}:1")
-z = x.to(torch.accelerator.current_accelerator(), non_blocking=True)
-w = x.new_zeros(3, device=torch.accelerator.current_accelerator())
+device = torch.accelerator.current_accelerator()
+x = torch.zeros(3, 4, device=device)
+y = torch.arange(5, dtype=torch.long, device=f'{device.type}:1')
+z = x.to(device, non_blocking=True)
+w = x.new_zeros(3, device=device)

@@ -1,8 +1,9 @@
 import torch
 import torch.nn as nn
 
-model = nn.Linear(2, 2).to(torch.accelerator.current_accelerator())
-x = torch.randn(2, 2).to(torch.accelerator.current_accelerator(), non_blocking=True)
+device = torch.accelerator.current_accelerator()
+model = nn.Linear(2, 2).to(device)
+x = torch.randn(2, 2).to(device, non_blocking=True)
 y = torch.randn(2).to(0)
 z = torch.randn(2).cuda(rank)
-w = nn.Linear(4, 4, device=torch.accelerator.current_accelerator())
+w = nn.Linear(4, 4, device=device)

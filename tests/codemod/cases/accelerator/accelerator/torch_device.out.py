@@ -2,7 +2,7 @@ import torch
 
 rank = 0
 a = torch.accelerator.current_accelerator()
-b = torch.device(torch.accelerator.current_accelerator().type, rank)
-c = torch.device(f"{torch.accelerator.current_accelerator().type}:{rank}")
-d = torch.device(f"{torch.accelerator.current_accelerator().type}:{rank}")
-e = torch.device(f"{torch.accelerator.current_accelerator().type}:1")
+b = torch.device(a.type, rank)
+c = torch.device(f"{a.type}:{rank}")
+d = torch.device(f"{a.type}:{rank}")
+e = torch.device(f"{a.type}:1")

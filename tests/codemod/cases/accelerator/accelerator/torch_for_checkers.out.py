@@ -7,4 +7,5 @@ if TYPE_CHECKING:
 
 
 def moved(x: "torch.Tensor") -> "torch.Tensor":
-    return x.to(th.accelerator.current_accelerator()) + th.zeros(2, device=th.accelerator.current_accelerator())
+    device = th.accelerator.current_accelerator()
+    return x.to(device) + th.zeros(2, device=device)

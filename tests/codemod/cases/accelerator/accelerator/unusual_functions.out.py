@@ -8,10 +8,11 @@ def wait(rank):
     dist.barrier(device_ids=[rank])
 
 
-noise = torch.normal(0.0, 1.0, (2, 3), device=torch.accelerator.current_accelerator())
-one = torch.scalar_tensor(1.0, device=torch.accelerator.current_accelerator())
+device = torch.accelerator.current_accelerator()
+noise = torch.normal(0.0, 1.0, (2, 3), device=device)
+one = torch.scalar_tensor(1.0, device=device)
 same = torch.normal(0.0, 1.0, (2, 3), device="cpu")
-mask = flex.create_block_mask(lambda b, h, q, k: q >= k, None, None, 16, 16, torch.accelerator.current_accelerator())
+mask = flex.create_block_mask(lambda b, h, q, k: q >= k, None, None, 16, 16, device)
 available = torch.amp.is_autocast_available("cuda")
 torch.set_autocast_dtype("cuda", torch.bfloat16)
 

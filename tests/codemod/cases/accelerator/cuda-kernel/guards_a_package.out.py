@@ -19,4 +19,8 @@ def probe():
 
 
 def free():
-    return torch.accelerator.device_count() if torch.accelerator.is_available() else 0
+    return (
+        torch.accelerator.device_count()
+        if torch.accelerator.is_available()
+        else 0
+    )

@@ -14,4 +14,6 @@ def select_device(device, batch):
 
 
 def count():
-    return torch.accelerator.device_count() if torch.accelerator.is_available() else 0
+    return (
+        torch.accelerator.device_count() if torch.accelerator.is_available() else 0
+    )

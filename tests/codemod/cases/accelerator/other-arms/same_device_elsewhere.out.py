@@ -19,6 +19,7 @@ def wait(x):
 
 
 def other(x, y):
-    if torch.accelerator.is_available() and x.device.type == torch.accelerator.current_accelerator().type:
+    accelerator = torch.accelerator.current_accelerator()
+    if torch.accelerator.is_available() and x.device.type == accelerator.type:
         torch.accelerator.synchronize()
     return y.device.type == "mps", x.device.type in ("cuda", "mps")

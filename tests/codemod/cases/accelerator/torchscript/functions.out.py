@@ -28,4 +28,9 @@ def plain(x: torch.Tensor) -> torch.Tensor:
 
 
 scripted = torch.jit.script(moved)
-print(with_noise(torch.ones(2).to(torch.accelerator.current_accelerator())), gelu(torch.ones(2)), scripted(torch.ones(2), "cuda"))
+accelerator = torch.accelerator.current_accelerator()
+print(
+    with_noise(torch.ones(2).to(accelerator)),
+    gelu(torch.ones(2)),
+    scripted(torch.ones(2), "cuda"),
+)

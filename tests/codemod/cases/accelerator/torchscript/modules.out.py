@@ -33,7 +33,8 @@ class Plain(nn.Module):
 
 
 net = Net()
-net = net.to(torch.accelerator.current_accelerator())
+device = torch.accelerator.current_accelerator()
+net = net.to(device)
 scripted = torch.jit.script(net.eval())
 plain = torch.jit.script(Plain())
-out = scripted(plain(torch.ones(2).to(torch.accelerator.current_accelerator()))).shape
+out = scripted(plain(torch.ones(2).to(device))).shape

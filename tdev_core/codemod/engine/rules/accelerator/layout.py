@@ -1,0 +1,359 @@
+"""Writes what is planned as a person would: one variable for the device of a function, no line too long.
+
+The last pass of the target. Where a function or a script asks for the current accelerator more than once,
+it is asked once, in front of the first statement that needs it, or taken from the variable that the code
+keeps it in already. A line that would pass the project's length is broken; one that cannot be is left as it
+is and reported, with what must change together with it. Of two statements that become one, one stays.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.accelerator.together import settle
+from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
+
+_CURRENT = re.compile(r"(?<![\w.])\w+\.accelerator\.current_accelerator\(\)")
+_NAMES = ("device", "accelerator", "current_device")
+_TYPE_NAMES = ("accelerator", "device", "current_device")
+_LOOPS = (cst.For, cst.While)
+_SHORTEST = 79
+"""Columns that a line may have where the project says nothing: PEP 8's."""
+
+
+def lay_out(file: File) -> None:
+    """Bring what is planned into the form in which it is written."""
+    longest = max(map(len, file.tree.source.split("\n")), default=0)
+    limit = file.options.line_length or max(_SHORTEST, longest)
+    while file.changes:
+        layout = _Layout(file, limit)
+        too_long = layout.write()
+        if not too_long:
+            file.changes = {(c.start, c.end): c for c in layout.changes}
+            return
+        for change in too_long:
+            said = f"a line would be longer than {limit} columns; break it by hand"
+            file.find_at(GAP, change.start, said)
+        places = [change.start for change in too_long]
+        for key in [key for key in file.changes if key[0] in places]:
+            del file.changes[key]
+        settle(file, set(places))
+
+
+class _Layout:
+    """One attempt to write all that is planned; ``changes`` is how."""
+
+    def __init__(self, file: File, limit: int) -> None:
+        self.file = file
+        self.limit = limit
+        self.changes = file.flattened()
+        kinds = (cst.SimpleStatementLine, cst.BaseCompoundStatement)
+        found = [n for n in _statements(file.tree.module, file) if isinstance(n, kinds)]
+        self._statements = sorted(((_start(file, n), n) for n in found), key=lambda pair: pair[0])
+
+    def write(self) -> list[Change]:
+        """Write it, and return the changes whose lines stay too long."""
+        self._drop_duplicates()
+        groups = self._groups()
+        for home, uses in groups.items():
+            if sum(len(_CURRENT.findall(c.text)) for c in uses) > 1:
+                self._share(home, uses)
+        long = self._clumsy()
+        for home, uses in groups.items():
+            again = [c for c in long if any(c.start == use.start for use in uses)]
+            if again:
+                self._share(home, again)
+        self._wrap()
+        return self._too_long()
+
+    # -- one variable ---------------------------------------------------------------------
+
+    def _groups(self) -> dict[cst.CSTNode, list[Change]]:
+        """Return the changes that ask for the current accelerator, by the function they are in."""
+        groups: dict[cst.CSTNode, list[Change]] = {}
+        for change in self.changes:
+            if _CURRENT.search(change.text):
+                home = self._home(change)
+                if home is not None:
+                    groups.setdefault(home, []).append(change)
+        return groups
+
+    def _chain(self, change: Change) -> list[cst.CSTNode]:
+        """Return the innermost statement around a change, and what is around that."""
+        tree = self.file.tree
+        for start, node in reversed(self._statements):
+            if start <= change.start and change.end <= tree.span(node)[1]:
+                return [node, *tree.ancestors(node)]
+        return [tree.module]
+
+    def _home(self, change: Change) -> cst.CSTNode | None:
+        """Return the innermost function around a change, or the module; None in a class or a header."""
+        for node in self._chain(change):
+            if isinstance(node, cst.FunctionDef):
+                low, high = self.file.tree.span(node.body)
+                return node if low <= change.start < high else None
+            if isinstance(node, cst.ClassDef):
+                return None
+        # Cells of a notebook are run in any order: each asks for itself.
+        return None if self.file.pieces else self.file.tree.module
+
+    def _share(self, home: cst.CSTNode, uses: list[Change]) -> None:
+        """Have ``uses`` share one variable."""
+        found = _CURRENT.search(uses[0].text)
+        if found is None:
+            return
+        current = found.group()
+        uses = [c for c in uses if all(m == current for m in _CURRENT.findall(c.text))]
+        kept = self._kept_in(home, uses, current)
+        if kept is not None:
+            name, after = kept
+            self._rename([c for c in uses if c.start > after], current, name)
+            return
+        place = self._place(home, uses)
+        name = self._free_name(home, uses, current)
+        if place is None or not name:
+            return
+        at, indent = place
+        self._rename(uses, current, name)
+        line = f"{indent}{name} = {current}{self.file.tree.newline}"
+        if len(line.rstrip()) > self.limit:
+            return
+        first = next((c for c in self.changes if c.start == at), None)
+        if first is not None:  # at the start of its line
+            self._put(first, replace(first, text=line + first.text))
+        else:
+            self.changes.append(Change(at, at, line, ACCELERATOR.id))
+            self.changes.sort(key=lambda c: (c.start, c.end))
+
+    def _rename(self, uses: list[Change], current: str, name: str) -> None:
+        for use in uses:
+            self._put(use, replace(use, text=use.text.replace(current, name)))
+
+    def _put(self, old: Change, new: Change) -> None:
+        self.changes[self.changes.index(old)] = new
+
+    def _kept_in(
+        self, home: cst.CSTNode, uses: list[Change], current: str
+    ) -> tuple[str, int] | None:
+        """Return the variable in which the code keeps the device already, for all uses after that."""
+        tree = self.file.tree
+        for use in uses:
+            if use.text != current:
+                continue
+            line, *above = self._chain(use)
+            if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
+                continue
+            assign = line.body[0]
+            if not isinstance(assign, cst.Assign) or len(assign.targets) != 1:
+                continue
+            target = assign.targets[0].target
+            if not isinstance(target, cst.Name) or tree.span(assign.value) != (use.start, use.end):
+                continue
+            text = tree.text(home) if home is not tree.module else tree.source
+            bound = rf"(?m)^\s*{target.value}\s*(?:=(?!=)|:|,|\+=)|\b(?:for|as|def|global|nonlocal)\s+{target.value}\b"
+            if len(re.findall(bound, text)) != 1:
+                continue
+            after = [c for c in uses if c.start > use.start]
+            if after and all(above[0] in self._chain(c) for c in after):
+                return target.value, use.start
+        return None
+
+    def _place(self, home: cst.CSTNode, uses: list[Change]) -> tuple[int, str] | None:
+        """Return where a variable is set for all uses: an offset at the start of a line, and its indent."""
+        tree = self.file.tree
+        chains = [list(reversed(self._chain(c))) for c in uses]
+        block: cst.CSTNode | None = None
+        looped = False
+        for node in chains[0]:
+            if not all(node in chain for chain in chains):
+                break
+            looped = looped or isinstance(node, _LOOPS)
+            if isinstance(node, (cst.IndentedBlock, cst.Module)) and not looped:
+                block = node
+        inside = home.body if isinstance(home, cst.FunctionDef) else home
+        if (
+            block is None
+            or inside not in chains[0]
+            or chains[0].index(block) < chains[0].index(inside)
+        ):
+            return None
+        first = chains[0][chains[0].index(block) + 1]
+        start = _start(self.file, first)
+        row, column = tree.position(start)
+        indent = tree.line_text(row)[: column - 1]
+        if indent.strip() or not self._has_torch(uses[0], start):
+            return None
+        while row > 1 and tree.line_text(row - 1).startswith(indent + "#"):
+            row -= 1
+        return tree.line_start(row), indent
+
+    def _has_torch(self, use: Change, at: int) -> bool:
+        """Tell whether torch is certainly there at an offset."""
+        found = _CURRENT.search(use.text)
+        assert found is not None
+        name = found.group().partition(".")[0]
+        scope = self.file.scopes.of(self._chain(use)[0])
+        bindings = scope.lookup(name)
+        return bool(bindings) and all(
+            b.target is not None
+            and (b.scope.parent is None or b.scope.node is self._chain(use)[-1])
+            and self.file.tree.span(b.node)[1] <= at
+            for b in bindings
+        )
+
+    def _free_name(self, home: cst.CSTNode, uses: list[Change], current: str) -> str:
+        """Return a name for the device that is used for nothing else there; empty if all are."""
+        tree = self.file.tree
+        source = tree.source if isinstance(home, cst.Module) else tree.text(home)
+        typed = all(use.text.count(current) == use.text.count(f"{current}.type") for use in uses)
+        for name in _TYPE_NAMES if typed else _NAMES:
+            # Not as an attribute, nor as the name of an argument.
+            if re.search(rf"(?<![\w.\"'-]){name}(?![\w\"'])(?!=[^=])", source):
+                continue
+            if re.search(rf"def\s+\w+\([^)]*\b{name}\b|lambda[^:\n]*\b{name}\b", source):
+                continue
+            return name
+        return ""
+
+    # -- statements that become one ------------------------------------------------------------
+
+    def _drop_duplicates(self) -> None:
+        """Take out a statement that has become the same as the one before it, and was another."""
+        tree = self.file.tree
+        lines = [n for _, n in self._statements if isinstance(n, cst.SimpleStatementLine)]
+        texts: dict[cst.CSTNode, str] = {}
+        for one, two in zip(lines, lines[1:], strict=False):
+            low, high = tree.span(one), tree.span(two)
+            row, column = tree.position(high[0])
+            if tree.position(low[1])[0] + 1 != row or tree.position(low[0])[1] != column:
+                continue
+            if tree.parents[one] is not tree.parents[two] or not _is_call(one):
+                continue
+            inside = [c for c in self.changes if high[0] <= c.start and c.end <= high[1]]
+            if not inside or tree.text(_called(one)) == tree.text(_called(two)):
+                continue
+            texts[one], texts[two] = (
+                texts.get(n) or self._written(tree.span(n)) for n in (one, two)
+            )
+            if texts[one] == texts[two]:
+                self.changes = [c for c in self.changes if c not in inside]
+                start = tree.line_start(row)
+                end = tree.line_start(row + 1) if row < tree.line_count else len(tree.source)
+                self.changes.append(Change(start, end, "", ACCELERATOR.id))
+                self.changes.sort(key=lambda c: (c.start, c.end))
+
+    def _written(self, span: tuple[int, int]) -> str:
+        source, at = self.file.tree.source, span[0]
+        pieces = []
+        for change in self.changes:
+            if span[0] <= change.start and change.end <= span[1]:
+                pieces += [source[at : change.start], change.text]
+                at = change.end
+        return "".join([*pieces, source[at : span[1]]])
+
+    # -- lines ----------------------------------------------------------------------------
+
+    def _regions(self) -> list[tuple[tuple[int, int], list[Change]]]:
+        """Return the lines that changes touch, with those changes."""
+        tree = self.file.tree
+        regions: list[tuple[tuple[int, int], list[Change]]] = []
+        for change in self.changes:
+            first, last = tree.position(change.start)[0], tree.position(change.end)[0]
+            if change.start == change.end or change.text == "":
+                continue
+            low, high = tree.line_start(first), tree.line_start(last) + len(tree.line_text(last))
+            if regions and low < regions[-1][0][1]:
+                span, inside = regions[-1]
+                regions[-1] = (span[0], max(span[1], high)), [*inside, change]
+            else:
+                regions.append(((low, high), [change]))
+        return regions
+
+    def _allowed(self, span: tuple[int, int]) -> int:
+        old = self.file.tree.source[slice(*span)].split("\n")
+        return max(self.limit, *(len(line.rstrip("\r")) for line in old))
+
+    def _too_long(self) -> list[Change]:
+        long = []
+        for span, inside in self._regions():
+            lines = self._written(span).split("\n")
+            if max(len(line.rstrip("\r")) for line in lines) > self._allowed(span):
+                long += inside
+        return long
+
+    def _clumsy(self) -> list[Change]:
+        """Return the changes of lines that could not be broken, or only into many."""
+        clumsy = []
+        for span, inside in self._regions():
+            for line in self._written(span).split(self.file.tree.newline):
+                if len(line) > self._allowed(span):
+                    if len(wrapped(line, self.limit, self._goes_on(inside)) or [""] * 9) > 3:
+                        clumsy += [c for c in inside if _CURRENT.search(c.text)]
+                        break
+        return clumsy
+
+    def _goes_on(self, inside: list[Change]) -> bool:
+        """Tell whether the line of changes is in brackets that an earlier line opened."""
+        row = self.file.tree.position(inside[0].start)[0]
+        statement = self._chain(inside[0])[0]
+        return self.file.tree.position(_start(self.file, statement))[0] < row
+
+    def _wrap(self) -> None:
+        """Break the lines that are too long, where that can be done."""
+        for span, inside in self._regions():
+            text = self._written(span)
+            newline = self.file.tree.newline
+            lines = text.split(newline)
+            broken: list[str] = []
+            for line in lines:
+                if len(line) > self._allowed(span):
+                    better = wrapped(line, self.limit, self._goes_on(inside))
+                    if better is None:
+                        break
+                    broken += better
+                else:
+                    broken.append(line)
+            else:
+                if broken != lines:
+                    low, high = span[0], span[1]
+                    self.changes = [c for c in self.changes if c not in inside]
+                    self.changes.append(Change(low, high, newline.join(broken), ACCELERATOR.id))
+                    self.changes.sort(key=lambda c: (c.start, c.end))
+
+
+def _statements(module: cst.Module, file: File) -> list[cst.CSTNode]:
+    return file.tree.of(
+        cst.SimpleStatementLine,
+        cst.If,
+        cst.For,
+        cst.While,
+        cst.With,
+        cst.Try,
+        cst.FunctionDef,
+        cst.ClassDef,
+    )
+
+
+def _start(file: File, node: cst.CSTNode) -> int:
+    """Return where a statement starts, with its decorators."""
+    starts = [file.tree.span(d)[0] for d in getattr(node, "decorators", ())]
+    return min([file.tree.span(node)[0], *starts])
+
+
+def _called(line: cst.SimpleStatementLine) -> cst.CSTNode:
+    """Return the function of a statement that is a call; the statement itself if it is none."""
+    value = line.body[0].value if isinstance(line.body[0], cst.Expr) else None
+    return value.func if isinstance(value, cst.Call) else line
+
+
+def _is_call(line: cst.SimpleStatementLine) -> bool:
+    return (
+        len(line.body) == 1
+        and isinstance(line.body[0], cst.Expr)
+        and isinstance(line.body[0].value, cst.Call)
+    )

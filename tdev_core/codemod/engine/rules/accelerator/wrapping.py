@@ -1,0 +1,146 @@
+"""Breaks a line that has become too long, as a formatter would: at brackets, commas and operators.
+
+Only lines whose brackets are closed in them are broken, and only where the result is the same program, by
+Python's own parser.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+_TOKEN = re.compile(
+    r"""[rRbBfFuU]{0,2}(?:"{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+    r"""|\#.*|[()\[\]{},]|\b(?:if|else|and|or|for|in|lambda)\b|==|!=|[<>]=?|:=|=|[-+*/%|&]|\s+|\w+|.""",
+    re.DOTALL,
+)
+_HEAD = re.compile(
+    r"(?:return|yield|if|elif|while|assert)\s+|\w[\w.\[\], ]*?(?::\s*[^=]+?)?\s*=\s*(?!=)"
+)
+_OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
+
+
+def wrapped(line: str, limit: int, inside: bool = False) -> list[str] | None:
+    """Return the lines that say the same within ``limit`` columns; None where there is no such way.
+
+    Args:
+        inside: whether the line is in brackets that are open already.
+    """
+    content = line.lstrip()
+    indent = line[: len(line) - len(content)]
+    for lines in _fit(indent, content.rstrip(), limit, inside, 5):
+        if max(map(len, lines)) <= limit and same(line, "\n".join(lines)):
+            return lines
+    return None
+
+
+def same(old: str, new: str) -> bool:
+    """Tell whether two texts are the same statement, header of a block, or arguments."""
+    for before, after in (("", ""), ("", "\n    pass"), ("f(\n", "\n)"), ("[\n", "\n]")):
+        dumps = [_parsed(before + _flush(text) + after) for text in (old, new)]
+        if dumps[0] is not None and dumps[0] == dumps[1]:
+            return True
+    return False
+
+
+def _flush(text: str) -> str:
+    text = text.lstrip()
+    return f"if 0: pass\n{text}" if text.startswith(("elif ", "else:")) else text
+
+
+def _parsed(text: str) -> str | None:
+    try:
+        return ast.dump(ast.parse(text))
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _tokens(text: str) -> list[tuple[int, str, int]]:
+    """Return offset, text and depth of each token; the depth of a bracket is that outside it."""
+    found, depth = [], 0
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        if word in ")]}":
+            depth -= 1
+        found.append((token.start(), word, depth))
+        if word in ("(", "[", "{"):
+            depth += 1
+    return found
+
+
+def _fit(indent: str, text: str, limit: int, inside: bool, deep: int) -> Iterator[list[str]]:
+    """Yield ways to write ``text``, the better ones first."""
+    if len(indent) + len(text) <= limit:
+        yield [indent + text]
+        return
+    if deep == 0 or "#" in text and any(word.startswith("#") for _, word, _ in _tokens(text)):
+        return
+    for parts in _ways(text, inside):
+        lines: list[str] | None = []
+        for step, part, within in parts:
+            best = next(_fit(indent + " " * step, part, limit, within, deep - 1), None)
+            if best is None:
+                lines = None
+                break
+            assert lines is not None
+            lines += best
+        if lines:
+            yield lines
+
+
+def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
+    """Yield the ways to break a text: the indent of each part, the part, and whether it is in brackets."""
+    tokens = _tokens(text)
+    flat = [(at, word) for at, word, depth in tokens if depth == 0]
+    words = {word for _, word in flat}
+    if inside:
+        yield from _delimited(text, flat, words)
+    elif (head := _HEAD.match(text)) is not None:
+        tail = ":" if text.endswith(":") else ""
+        body = text[head.end() : len(text) - len(tail)]
+        rest = {word for at, word in flat if at >= head.end()}
+        several = "," in rest and text.startswith("return")
+        joined = "," not in rest and rest & (_OPERATORS | {"if", "and", "or"})
+        if "lambda" not in rest and (several or joined):
+            yield [(0, text[: head.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]
+    opened = [at for at, word in flat if word in ("(", "[", "{")]
+    closed = [at for at, word in flat if word in (")", "]", "}")]
+    for start, end in reversed(list(zip(opened, closed, strict=False))):
+        body = text[start + 1 : end].strip()
+        if body:
+            body = body.removesuffix(",")
+            yield [(0, text[: start + 1], True), (4, body, True), (0, text[end:], True)]
+
+
+def _delimited(
+    text: str, flat: list[tuple[int, str]], words: set[str]
+) -> Iterator[list[tuple[int, str, bool]]]:
+    ends = text.endswith(",")
+    if "lambda" in words:
+        return
+    if "," in words and [word for _, word in flat if word == ","] != [","] * ends:
+        for trailing in (",", ""):
+            cuts = [at for at, word in flat if word == ","]
+            pieces = _pieces(text, [at + 1 for at in cuts])
+            last = pieces[-1] if pieces[-1].endswith(",") else pieces[-1] + trailing
+            yield [(0, piece, True) for piece in [*pieces[:-1], last]]
+    elif "for" in words:
+        seen = False
+        cuts = []
+        for at, word in flat:
+            seen = seen or word == "for"
+            if word == "for" or word == "if" and seen:
+                cuts.append(at)
+        yield [(0, piece, True) for piece in _pieces(text, cuts)]
+    elif "if" in words and "else" in words and "=" not in words:
+        yield [(0, p, True) for p in _pieces(text, [a for a, w in flat if w in ("if", "else")])]
+    elif ("or" in words or "and" in words) and "=" not in words:
+        joint = "or" if "or" in words else "and"
+        yield [(0, p, True) for p in _pieces(text, [a for a, w in flat if w == joint])]
+
+
+def _pieces(text: str, cuts: list[int]) -> list[str]:
+    bounds = [0, *cuts, len(text)]
+    pieces = [text[a:b].strip() for a, b in zip(bounds, bounds[1:], strict=False)]
+    return [piece for piece in pieces if piece]

@@ -1,0 +1,110 @@
+"""Finds how long a project lets its lines be: what its formatter, linter or editor is told.
+
+The nearest file upward that says it decides: ``pyproject.toml`` (ruff, black, yapf, flake8's and isort's
+tables), ``ruff.toml``, ``setup.cfg``, ``tox.ini``, ``.flake8`` and ``.editorconfig``. Nothing above the root of
+the git repository is read. A file that cannot be read or parsed says nothing.
+"""
+
+from __future__ import annotations
+
+import configparser
+import re
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+_TABLES = (
+    ("ruff", "line-length"),
+    ("black", "line-length"),
+    ("yapf", "column_limit"),
+    ("flake8", "max-line-length"),
+    ("autopep8", "max_line_length"),
+)
+_SECTIONS = (
+    ("flake8", "max-line-length"),
+    ("flake8", "max_line_length"),
+    ("pycodestyle", "max-line-length"),
+    ("pycodestyle", "max_line_length"),
+    ("pep8", "max-line-length"),
+    ("yapf", "column_limit"),
+)
+_EDITOR_SECTION = re.compile(r"\*|\*\*|\*\.py|\*\.\{[^}]*\bpy\b[^}]*\}|\[py\]")
+_LONGEST = 400
+"""Beyond this a setting says that lines may be of any length."""
+
+
+@lru_cache(maxsize=4096)
+def line_length(directory: Path) -> int:
+    """Return the columns that a line of a file in ``directory`` may have; 0 where nothing says."""
+    for read in (_pyproject, _ruff, _ini, _editorconfig):
+        found = read(directory)
+        if 0 < found <= _LONGEST:
+            return found
+    if (directory / ".git").exists() or directory.parent == directory:
+        return 0
+    return line_length(directory.parent)
+
+
+def _pyproject(directory: Path) -> int:
+    tool = _toml(directory / "pyproject.toml").get("tool")
+    tool = tool if isinstance(tool, dict) else {}
+    for name, key in _TABLES:
+        table = tool.get(name)
+        if isinstance(table, dict) and (found := _number(table.get(key))):
+            return found
+    return 88 if "black" in tool or "ruff" in tool else 0
+
+
+def _ruff(directory: Path) -> int:
+    for name in (".ruff.toml", "ruff.toml"):
+        if found := _number(_toml(directory / name).get("line-length")):
+            return found
+    return 0
+
+
+def _ini(directory: Path) -> int:
+    for name in (".flake8", "setup.cfg", "tox.ini"):
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        try:
+            parser.read(directory / name, encoding="utf-8")
+        except (OSError, UnicodeDecodeError, configparser.Error):
+            continue
+        for section, key in _SECTIONS:
+            if found := _number(parser.get(section, key, fallback="")):
+                return found
+    return 0
+
+
+def _editorconfig(directory: Path) -> int:
+    try:
+        lines = (directory / ".editorconfig").read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    section, length = "", 0
+    for line in lines:
+        line = line.strip()
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif line.startswith("max_line_length") and _EDITOR_SECTION.fullmatch(section):
+            length = _number(line.partition("=")[2]) or length
+    return length
+
+
+def _toml(path: Path) -> Mapping[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return {}
+
+
+def _number(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    text = value.split("#")[0].strip() if isinstance(value, str) else ""
+    return int(text) if text.isdigit() else 0

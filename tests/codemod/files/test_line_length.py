@@ -1,0 +1,52 @@
+"""How long a project lets its lines be is read where its tools read it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdev_core.codemod.files.line_length import line_length
+
+SAID = {
+    "black": ("pyproject.toml", "[tool.black]\nline-length = 100\n", 100),
+    "black's own": ("pyproject.toml", "[tool.black]\ntarget-version = ['py310']\n", 88),
+    "ruff": (
+        "pyproject.toml",
+        "[tool.black]\nline-length = 90\n[tool.ruff]\nline-length = 119\n",
+        119,
+    ),
+    "ruff.toml": ("ruff.toml", "line-length = 110\n", 110),
+    "flake8": (".flake8", "[flake8]\nmax-line-length = 80\n", 80),
+    "setup.cfg": ("setup.cfg", "[flake8]\nmax-line-length = 127  # as on GitHub\n", 127),
+    "pycodestyle": ("tox.ini", "[pycodestyle]\nmax_line_length = 99\n", 99),
+    "editorconfig": (".editorconfig", "root = true\n[*]\nmax_line_length = 120\n", 120),
+    "editorconfig of others": (".editorconfig", "[*.md]\nmax_line_length = 120\n", 0),
+    "no limit": ("pyproject.toml", "[tool.ruff]\nline-length = 10000\n", 0),
+    "no TOML": ("pyproject.toml", "[tool.black\n", 0),
+    "nothing": ("pyproject.toml", "[project]\nname = 'x'\n", 0),
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_said_by_the_project(tmp_path: Path, name: str) -> None:
+    file, text, columns = SAID[name]
+    (tmp_path / ".git").mkdir()
+    (tmp_path / file).write_text(text)
+    below = tmp_path / "package" / "inner"
+    below.mkdir(parents=True)
+    assert line_length(below) == columns
+
+
+def test_nothing_above_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.black]\nline-length = 100\n")
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    assert line_length(tmp_path / "repository") == 0
+
+
+def test_the_nearest_says_it(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.black]\nline-length = 100\n")
+    below = tmp_path / "below"
+    below.mkdir()
+    (below / "setup.cfg").write_text("[flake8]\nmax-line-length = 90\n")
+    assert line_length(below) == 90
