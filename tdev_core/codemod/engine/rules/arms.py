@@ -55,13 +55,13 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
-            if _names_other(file, parent, node):
+            if names_other(file, parent, node):
                 return True
         elif isinstance(parent, cst.IfExp):
-            if below is parent.test and _names_other(file, _top_ifexp(file, parent), node):
+            if below is parent.test and names_other(file, _top_ifexp(file, parent), node):
                 return True
         elif isinstance(parent, cst.If):
-            return below is parent.test and _chain_names_other(file, parent)
+            return below is parent.test and _chainnames_other(file, parent)
         elif isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
             return False
         below = parent
@@ -101,7 +101,8 @@ def _top_ifexp(file: File, node: cst.IfExp) -> cst.CSTNode:
     return top
 
 
-def _names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None = None) -> bool:
+def names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None = None) -> bool:
+    """Tell whether a text asks for another accelerator, ``apart_from`` left aside."""
     start, end = file.tree.span(node)
     text = file.tree.source[start:end]
     if apart_from is not None:
@@ -110,7 +111,7 @@ def _names_other(file: File, node: cst.CSTNode, apart_from: cst.CSTNode | None =
     return _OTHERS.search(_SHARED.sub("", text)) is not None
 
 
-def _chain_names_other(file: File, node: cst.If) -> bool:
+def _chainnames_other(file: File, node: cst.If) -> bool:
     """Tell whether another test of the chain, or of a neighbouring ``if``, asks for another one."""
     tree = file.tree
     head = node
@@ -128,11 +129,11 @@ def _chain_names_other(file: File, node: cst.If) -> bool:
         # `else:` with nothing but another `if` in it is an `elif`
         if len(link.body.body) == 1 and isinstance(link.body.body[0], cst.If):
             tests.append(link.body.body[0].test)
-    if any(_names_other(file, test) for test in tests if test is not node.test):
+    if any(names_other(file, test) for test in tests if test is not node.test):
         return True
     if last is not node and node is not head:
         return False
-    return any(_names_other(file, n.test) for n in _neighbours(file, head))
+    return any(names_other(file, n.test) for n in _neighbours(file, head))
 
 
 def _neighbours(file: File, node: cst.If) -> list[cst.If]:

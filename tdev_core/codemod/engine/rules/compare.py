@@ -109,6 +109,7 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             if ":" in text:
                 if asks_for_device(file, one):
                     file.find(COMPARISON, node, f"compares a device with {text!r}")
+                if file.options.style == "accelerator":
                     file.questions.append(Question(node, not negated, one, COMPARISON))
             else:
                 _predicate(file, node, one, negated)

@@ -43,7 +43,10 @@ ACCELERATOR = rule(
       accelerator will do, the question stays.
     - an arm that only CUDA reaches (`device == "cuda"`, `x.is_cuda`, `backend == "nccl"`), the rest of a
       condition that stays, and a function that is CUDA's by its name, its decorators or what it asserts
-      stay whole. So does a question whose arms print a message that says CUDA.
+      stay whole; so do a module named after CUDA, the arms beside those for other accelerators, what a
+      docstring's first line calls CUDA's, and a function that works with NVIDIA's tools or starts NCCL. A
+      patched name changes where the file asks for it itself. A question whose arms print
+      a message that says CUDA stays as well.
     - streams and events change where the file shows that they stay among torch's own: a local
       variable, a method of theirs, an argument of torch's. `comm.send(x,
       stream=torch.cuda.current_stream())`, an attribute and a return value may reach code that asks

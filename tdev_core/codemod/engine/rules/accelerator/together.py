@@ -19,20 +19,16 @@ from tdev_core.codemod.engine.file import Change, File, Question
 from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.accelerator.whole import whole
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL
 from tdev_core.codemod.engine.rules.references import AVAILABILITY, every_reference
+from tdev_core.codemod.engine.rules.strings import STRINGS
 
 _LEFT = frozenset({GAP.id, CUDA_ONLY.id, KERNEL.id})
 _STREAMS = re.compile(r"[sS]tream|Event")
 _KEEPS = "decides about what only CUDA has; left as it is, with what it decides about"
-# Words of a decorator, and a function's name, that say that what they stand for is CUDA's alone.
-_MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
-_NAMED = re.compile(
-    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:availab|count))\w*cuda",
-    re.IGNORECASE,
-)
 # Strings, and comments, which may hold quotes of their own.
 _STRING = re.compile(
     r"#[^\n]*|[rRfFbBuU]{0,2}(?:\"{3}.*?\"{3}|'{3}.*?'{3}|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')",
@@ -40,7 +36,7 @@ _STRING = re.compile(
 )
 _CODE = re.compile(r"\{[^{}]*\}")
 # A message, not a key: it says CUDA as a word, or asks for it by its name in torch.
-_MESSAGE = re.compile(r"(?<![.\w:{])cuda(?![.\w:])|torch\.cuda\.", re.IGNORECASE)
+_MESSAGE = re.compile(r"(?<![.\w:{])cuda(?![.\w:])|torch\.cuda\.|\bnvml\b|nvidia", re.IGNORECASE)
 
 
 def together(file: File) -> None:
@@ -50,8 +46,9 @@ def together(file: File) -> None:
 
 def settle(file: File, dropped: set[int]) -> None:
     """Do so until it holds; ``dropped`` are the places at which something planned will not be done."""
-    for home in file.tree.of(cst.FunctionDef, cst.ClassDef):
-        _leave_whole(file, home)
+    for span, why in list(whole(file)):
+        _take_back(file, [span], 0, why)
+    _patched_alone(file)
     asked = [f for f in every_reference(file) if f.name in AVAILABILITY and f.package == "torch"]
     waiting = {f.node: list(decides_about(file, f.node)) for f in asked if not file.kept(f.node)}
     kept = _ask_generically(file)
@@ -135,42 +132,31 @@ def _condition(file: File, node: cst.CSTNode) -> cst.CSTNode:
 def _spans_of(file: File, question: Question) -> list[Span]:
     """What a question decides about, with the whole condition that it is a part of.
 
-    An assertion is about the function that it stands in: a test is ported as a whole.
+    An assertion, and what raises, is about the function that it stands in: that is ported as a whole.
     """
     spans = list(decides_about(file, question.node, question.yes))
     spans.append(file.tree.span(_condition(file, question.node)))
     for parent in file.tree.ancestors(question.node):
-        if isinstance(parent, cst.Assert) or isinstance(question.node, cst.Call):
+        raises = isinstance(parent, cst.If) and _RAISES.search(file.tree.text(parent.body))
+        if raises or isinstance(parent, cst.Assert) or isinstance(question.node, cst.Call):
             home = enclosing_function(file, parent)
             if home is not None:
                 spans.append(file.tree.span(home.body))
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+        if isinstance(parent, (cst.If, cst.BaseSmallStatement, cst.BaseSuite)):
             break
     return spans
 
 
-def _leave_whole(file: File, home: cst.FunctionDef | cst.ClassDef) -> None:
-    """Take back what is planned in a function that is CUDA's by its name or by a decorator."""
-    low, high = file.tree.span(home)
-    if not any(low <= change.start < high for change in file.changes.values()):
-        return
-    said = isinstance(home, cst.FunctionDef) and _NAMED.match(home.name.value) is not None
-    said = said or any(_marks_cuda(file, decorator) for decorator in home.decorators)
-    if said:
-        _take_back(file, [(low, high)], 0, f"stays CUDA's with {home.name.value}")
-
-
-def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
-    """Tell whether a decorator says CUDA beside what is planned to change in it."""
-    made = decorator.decorator
-    if file.resolver.torch_name(made.func if isinstance(made, cst.Call) else made) is not None:
-        return False
-    start, end = file.tree.span(decorator)
-    text = file.tree.source[start:end]
-    inside = [c for c in file.changes.values() if start <= c.start and c.end <= end]
-    for change in sorted(inside, key=lambda c: -c.start):
-        text = text[: change.start - start] + text[change.end - start :]
-    return _MARKS.search(text) is not None
+def _patched_alone(file: File) -> None:
+    """Take back a patched name that the file does not ask for itself: the code that does may stay CUDA's."""
+    source = file.tree.source
+    asked = {source[c.start : c.end] for c in file.changes.values() if c.rule != STRINGS.id}
+    for change in [c for c in file.changes.values() if c.rule == STRINGS.id]:
+        name = source[change.start : change.end].strip("\"'")
+        if name not in asked:
+            del file.changes[change.start, change.end]
+            said = f"{name} is patched for code elsewhere; it changes with that"
+            file.find_at(GAP, change.start, said, "note")
 
 
 def _lies(file: File, node: cst.CSTNode) -> int:
@@ -197,6 +183,7 @@ def _message(file: File, node: cst.CSTNode) -> int:
     return 0
 
 
+_RAISES = re.compile(r"\A\s*raise\b")
 _PRINTS = re.compile(r"(?:^|\.)(?:print|echo|log\w*|info|debug|warn\w*|error|critical|write)\Z")
 
 

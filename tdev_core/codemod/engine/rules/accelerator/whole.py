@@ -1,0 +1,128 @@
+"""Finds what is CUDA's as a whole: a module, a function, an arm beside those of other accelerators.
+
+Generic names in one half of it would be no port, and would say what is not so. What tells is what a reader
+goes by: a name, a decorator, the first line of a docstring, a comment, NVIDIA's tools, NCCL.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePath
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import names_other
+
+# Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
+_MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:availab|count))\w*cuda",
+    re.IGNORECASE,
+)
+_MODULE = re.compile(
+    r"(?:test_)?(?:cuda|nccl|nvidia)(?:_\w+)?\Z|\w+_(?:cuda|nccl|nvidia)\Z", re.IGNORECASE
+)
+# A class or a constant, as in `isinstance(self, CUDAOpBuilder)`.
+_CUDAS = re.compile(r"(?<![\w.\"'])_?[A-Z_]*(?:CUDA|Cuda)\w*")
+_DOC = re.compile(r"^[ \t]*[rRuU]?(?:\"\"\"|''')\s*(.*)", re.MULTILINE)
+_SAYS = re.compile(r"(?<![.\w:'\"`])(?:cuda|nvidia)(?![.\w:'\"`])", re.IGNORECASE)
+_TOOLS = re.compile(
+    r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
+    r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
+    r"|(?<![A-Za-z])triton(?![A-Za-z])"
+    r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
+)
+_GPU = re.compile(r"cuda|gpu", re.IGNORECASE)
+
+
+def whole(file: File) -> Iterator[tuple[Span, str]]:
+    """Yield the spans that stay CUDA's as they are, with what says so."""
+    places = [change.start for change in file.changes.values()]
+    if not places:
+        return
+    path = PurePath(file.filename)
+    if _MODULE.match(path.stem) or path.parent.name == "cuda":
+        yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.stem}"
+        return
+    seen: set[int] = set()
+    homes = file.tree.of(cst.FunctionDef, cst.ClassDef)
+    for home in sorted(homes, key=lambda n: file.tree.span(n)[1] - file.tree.span(n)[0]):
+        low, high = file.tree.span(home)
+        own = {at for at in places if low <= at < high}
+        if own and _is_cudas(file, home, own <= seen):
+            yield (low, high), f"stays CUDA's with {home.name.value}"
+        if isinstance(home, cst.FunctionDef):
+            seen |= own
+    for choice in file.tree.of(cst.If):
+        low, high = file.tree.span(choice)
+        if any(low <= at < high for at in places) and (why := _beside(file, choice)):
+            yield (low, high), why
+    for condition in file.tree.of(cst.BooleanOperation):
+        low, high = file.tree.span(condition)
+        if any(low <= at < high for at in places) and (name := _cudas_own(file, condition)):
+            yield (low, high), f"stays CUDA's with {name}"
+
+
+def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: bool) -> bool:
+    """Tell whether a function or a class is CUDA's by its name, a decorator, or what it says of itself."""
+    if isinstance(home, cst.FunctionDef) and _NAMED.match(home.name.value):
+        return True
+    if any(_marks_cuda(file, decorator) for decorator in home.decorators):
+        return True
+    text = file.tree.text(home)
+    doc = _DOC.search(text)
+    if doc is not None and _SAYS.search(doc[1] or text[doc.end() :].lstrip().partition("\n")[0]):
+        return True
+    if not isinstance(home, cst.FunctionDef):
+        return False
+    return _has_sibling(file, home.name.value) or not only_nested and bool(_TOOLS.search(text))
+
+
+def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
+    """Tell whether a decorator says CUDA beside what is planned to change in it."""
+    made = decorator.decorator
+    if file.resolver.torch_name(made.func if isinstance(made, cst.Call) else made) is not None:
+        return False
+    return _MARKS.search(_unplanned(file, file.tree.span(decorator))) is not None
+
+
+def _has_sibling(file: File, name: str) -> bool:
+    """Tell whether a function of this name for another accelerator stands beside it: ``require_xpu``."""
+    if not _GPU.search(name):
+        return False
+    others = _GPU.sub("(?:xpu|npu|hpu|mps|mlu|musa|tpu|(?:torch_)?accelerator)", re.escape(name))
+    return re.search(rf"\bdef {others}\(", file.tree.source) is not None
+
+
+def _beside(file: File, choice: cst.If) -> str:
+    """Why the arms of a choice stay: one of its tests asks for another accelerator, or for CUDA's own."""
+    link: cst.CSTNode | None = choice
+    while isinstance(link, cst.If):
+        if names_other(file, link.test):
+            return "stays CUDA's beside arms for other accelerators"
+        if name := _cudas_own(file, link.test):
+            return f"stays CUDA's with {name}"
+        link = link.orelse
+    return ""
+
+
+def _cudas_own(file: File, test: cst.CSTNode) -> str:
+    """Return the class or constant of CUDA's that a test names beside what is planned to change in it."""
+    for found in _CUDAS.finditer(_unplanned(file, file.tree.span(test))):
+        # The program's own answer, kept in a variable, changes with what it is made of.
+        if not re.search(rf"(?m)^\s*{found.group()}\s*(?::.*)?=", file.tree.source):
+            return found.group()
+    return ""
+
+
+def _unplanned(file: File, span: Span) -> str:
+    """Return the text of a span without what is planned to change in it."""
+    start, end = span
+    text = file.tree.source[start:end]
+    inside = [c for c in file.changes.values() if start <= c.start and c.end <= end]
+    for change in sorted(inside, key=lambda c: -c.start):
+        text = text[: change.start - start] + text[change.end - start :]
+    return text
