@@ -84,6 +84,9 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         if found.target == "torch.cuda" or found.target not in _rewritable(file, found):
             file.find(GAP, found.node, f"{found.name} is imported from torch.cuda")
         return
+    if _is_replaced(file, found.node):
+        file.find(GAP, found.node, f"{found.name} is given another meaning here; left as it is")
+        return
     if name in AVAILABILITY:
         if found.node in stay.chosen:
             file.find(ARMS, found.node, stay.chosen[found.node])
@@ -120,6 +123,16 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         node = node.value
     text = found.root.value + generic.name[len("torch") :]
     file.replace_node(ACCELERATOR, node, text)
+
+
+def _is_replaced(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name of torch's is assigned to, or deleted: ``torch.cuda.synchronize = …``."""
+    parent = file.tree.parents[node]
+    return (
+        isinstance(parent, (cst.AssignTarget, cst.Del))
+        or isinstance(parent, (cst.AnnAssign, cst.AugAssign))
+        and parent.target is node
+    )
 
 
 def _advice(name: str) -> str:

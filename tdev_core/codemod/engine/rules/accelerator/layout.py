@@ -24,12 +24,12 @@ _TYPE_NAMES = ("accelerator", "device", "current_device")
 _LOOPS = (cst.For, cst.While)
 _SHORTEST = 79
 """Columns that a line may have where the project says nothing: PEP 8's."""
+_WIDTHS = (79, 88, 100, 120)
 
 
 def lay_out(file: File) -> None:
     """Bring what is planned into the form in which it is written."""
-    longest = max(map(len, file.tree.source.split("\n")), default=0)
-    limit = file.options.line_length or max(_SHORTEST, longest)
+    limit = file.options.line_length or _usual_length(file.tree.source)
     while file.changes:
         layout = _Layout(file, limit)
         too_long = layout.write()
@@ -43,6 +43,17 @@ def lay_out(file: File) -> None:
         for key in [key for key in file.changes if key[0] in places]:
             del file.changes[key]
         settle(file, set(places))
+
+
+def _usual_length(source: str) -> int:
+    """Return how long the lines of a file are, but for a few: a link, a message, a table."""
+    lines = (line for line in source.splitlines() if not line.lstrip().startswith("# tdev:"))
+    lengths = sorted(map(len, lines))
+    few = max(1, len(lengths) // 100)
+    usual = lengths[-1 - few] if len(lengths) > few else 0
+    longest = lengths[-1] if lengths else 0
+    fits = next((width for width in _WIDTHS if usual <= width), longest)
+    return max(_SHORTEST, min(fits, longest))
 
 
 class _Layout:
@@ -292,7 +303,7 @@ class _Layout:
         for span, inside in self._regions():
             for line in self._written(span).split(self.file.tree.newline):
                 if len(line) > self._allowed(span):
-                    if len(wrapped(line, self.limit, self._goes_on(inside)) or [""] * 9) > 3:
+                    if len(wrapped(line, self.limit, self._goes_on(inside)) or [""] * 9) > 1:
                         clumsy += [c for c in inside if _CURRENT.search(c.text)]
                         break
         return clumsy

@@ -22,8 +22,16 @@ _NAMED = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:availab|count))\w*cuda",
     re.IGNORECASE,
 )
-_MODULE = re.compile(
-    r"(?:test_)?(?:cuda|nccl|nvidia)(?:_\w+)?\Z|\w+_(?:cuda|nccl|nvidia)\Z", re.IGNORECASE
+# Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.
+_VENDORS = "cuda|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
+_MODULE = re.compile(rf"(?:test_)?(?:{_VENDORS})(?:_\w+)?\Z|\w+_(?:{_VENDORS})\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"(?:{_VENDORS})\Z", re.IGNORECASE)
+# Kernels that are compiled with CUDA, imported where the file is.
+_KERNELS = re.compile(
+    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|deep_ep|flash_attn\w*|sgl_kernel|aiter|nunchaku|"
+    r"tensorrt|tensorrt_llm|cupy|pynvml|apex|transformer_engine|mamba_ssm|causal_conv1d|cuda)\b"
+    r"|\b(?:load_inline|CUDAExtension)\(|\.cuh?[\"']",
+    re.MULTILINE,
 )
 # A class or a constant, as in `isinstance(self, CUDAOpBuilder)`.
 _CUDAS = re.compile(r"(?<![\w.\"'])_?[A-Z_]*(?:CUDA|Cuda)\w*")
@@ -44,8 +52,11 @@ def whole(file: File) -> Iterator[tuple[Span, str]]:
     if not places:
         return
     path = PurePath(file.filename)
-    if _MODULE.match(path.stem) or path.parent.name == "cuda":
-        yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.stem}"
+    if _MODULE.match(path.name.partition(".")[0]) or _FOLDER.match(path.parent.name):
+        yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.name}"
+        return
+    if _KERNELS.search(file.tree.source):
+        yield (0, len(file.tree.source)), "stays CUDA's with the kernels of this file"
         return
     seen: set[int] = set()
     homes = file.tree.of(cst.FunctionDef, cst.ClassDef)

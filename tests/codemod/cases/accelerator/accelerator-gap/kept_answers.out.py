@@ -15,7 +15,8 @@ def place(model):
     use_cuda = torch.accelerator.is_available()
     if use_cuda:
         torch.accelerator.synchronize()
-    return model.to(torch.accelerator.current_accelerator().type if use_cuda else "cpu")
+    accelerator = torch.accelerator.current_accelerator()
+    return model.to(accelerator.type if use_cuda else "cpu")
 
 
 class Trainer:

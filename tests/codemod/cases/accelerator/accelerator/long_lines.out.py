@@ -3,11 +3,17 @@ import torch
 
 def place(model, rank, second, third):
     accelerator = torch.accelerator.current_accelerator()
-    chosen = torch.device(accelerator.type if torch.accelerator.is_available() else "cpu", rank)
+    chosen = torch.device(
+        accelerator.type if torch.accelerator.is_available() else "cpu", rank
+    )
     kept = torch.zeros(
         1, device=f"{accelerator.type}:1" if torch.accelerator.is_available() else None
     )
-    if torch.accelerator.is_available() and rank == 0 and second.shape[0] > third.shape[0]:
+    if (
+        torch.accelerator.is_available()
+        and rank == 0
+        and second.shape[0] > third.shape[0]
+    ):
         torch.accelerator.synchronize()
     return (
         model.to(chosen),
@@ -18,8 +24,9 @@ def place(model, rank, second, third):
 
 
 def nested(model, second, third):
+    device = torch.accelerator.current_accelerator()
     return model.run(
         second.shape[0]
         if second is not None
-        else model.fit(third, "cuda", model.to(torch.accelerator.current_accelerator()), 1, 2),
+        else model.fit(third, "cuda", model.to(device), 1, 2),
     )

@@ -15,5 +15,7 @@ def select_device(device, batch):
 
 def count():
     return (
-        torch.accelerator.device_count() if torch.accelerator.is_available() else 0
+        torch.accelerator.device_count()
+        if torch.accelerator.is_available()
+        else 0
     )
