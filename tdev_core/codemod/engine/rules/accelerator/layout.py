@@ -29,6 +29,8 @@ _WIDTHS = (79, 88, 100, 120)
 
 def lay_out(file: File) -> None:
     """Bring what is planned into the form in which it is written."""
+    if not file.changes:
+        return
     limit = file.options.line_length or _usual_length(file.tree.source)
     while file.changes:
         layout = _Layout(file, limit)
