@@ -1,10 +1,12 @@
-"""Runs results of cases in this process and prints what each came to, as JSON.
+"""Runs cases in this process, each three ways, and prints what each came to, as JSON.
 
-    python run_cases.py CASE.out.py …
+    python run_cases.py [--stock] CASE.in.py …
 
-A program of its own, because the backend is chosen once per process. What a case came to: what it
-printed, the exception that ended it, and what its names hold (values whose content depends on the
-machine, such as times and amounts of memory, by their type only).
+A program of its own, because the backend is chosen once per process. The ways are the two styles of the
+codemod and the source as it is under ``tdev run``; tdev is imported, as it is by some file of a program.
+With ``--stock`` there is only torch, and a case has the ways that import tdev nowhere. What a case came to: what it printed, the exception
+that ended it, and what its names hold (values whose content depends on the machine, such as times and
+amounts of memory, by their type only).
 """
 
 from __future__ import annotations
@@ -12,12 +14,18 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import linecache
 import sys
 import types
 import warnings
 from pathlib import Path
+from types import CodeType
 
 import torch
+
+from tdev_core.codemod.engine import Names, Options, rewrite
+from tdev_core.run.cache import CodeCache
+from tdev_core.run.compiling import Compiler
 
 
 def told(value: object) -> str:
@@ -34,7 +42,7 @@ def told(value: object) -> str:
     return "callable" if callable(value) else type(value).__name__
 
 
-def ran(path: Path) -> dict[str, object]:
+def ran(code: CodeType) -> dict[str, object]:
     module = types.ModuleType("case")
     sys.modules["case"] = module
     out, ended = io.StringIO(), ""
@@ -42,19 +50,48 @@ def ran(path: Path) -> dict[str, object]:
     try:
         with contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Under its own name, by which TorchScript finds the source of what it compiles.
-            source = path.read_text(encoding="utf-8")
-            exec(compile(source, str(path), "exec", dont_inherit=True), module.__dict__)
+            exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
-        ended = f"{type(error).__name__}: {error}"
+        # TorchScript goes on with the place in the source, which each way has under another name.
+        ended = f"{type(error).__name__}: {error}".partition(":\n  File")[0]
     names = {
         name: told(value)
         for name, value in vars(module).items()
         if not name.startswith("__") and not isinstance(value, (types.ModuleType, type))
     }
+    forget()
     return {"printed": out.getvalue(), "ended": ended, "names": names}
+
+
+def forget() -> None:
+    """Undo what a case has set for all of torch."""
+    torch.set_default_device(None)
+    torch.set_default_dtype(torch.float32)
+    torch.set_grad_enabled(True)
+    if torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def ways(path: Path, stock: bool) -> dict[str, dict[str, object]]:
+    raw = path.read_bytes()
+    source = raw.decode("utf-8")
+    codes: dict[str, CodeType] = {}
+    for style in ("explicit", "alias"):
+        result = rewrite(source, Names.load(), Options(style=style)).code  # type: ignore[arg-type]
+        if stock and "tdev" in result:
+            continue
+        # Under a name of its own, by which TorchScript finds the source of what it compiles.
+        name = f"<{style} {path}>"
+        linecache.cache[name] = len(result), None, result.splitlines(True), name
+        codes[style] = compile(result, name, "exec", dont_inherit=True)
+    if not stock:
+        codes["run"] = Compiler(CodeCache(None)).code(raw, str(path))
+    return {way: ran(code) for way, code in codes.items()}
 
 
 if __name__ == "__main__":
     paths, sys.argv[1:] = sys.argv[1:], []
-    print(json.dumps({path: ran(Path(path)) for path in paths}))
+    stock = paths[:1] == ["--stock"]
+    if not stock:
+        import tdev  # noqa: F401
+    print(json.dumps({path: ways(Path(path), stock) for path in paths[stock:]}))

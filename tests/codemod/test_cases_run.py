@@ -1,8 +1,8 @@
-"""The explicit and the alias version of a case behave the same, on the CPU and on the simulator.
+"""Every case behaves the same in both styles and under ``tdev run``, on the CPU and on the simulator.
 
-Every case that stands in both styles with the same input is run, and must come to the same end:
-the same output, the same values, the same exception. The cases that end in an exception, or that
-differ, are listed here with the reason.
+Each input of a case file is rewritten in the explicit and in the alias style, and runs as it is under
+``tdev run``: the same output, the same values, the same exception. One that no style has import tdev runs
+as it does where there is none. What differs is listed here with the reason.
 """
 
 from __future__ import annotations
@@ -20,83 +20,77 @@ pytestmark = pytest.mark.xdist_group("codemod cases")  # one process for each ba
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"
-
-_FRAGMENT = "a fragment: uses names that it does not define"
-ENDS = {
-    "annotate/above_the_statement": "imports cupy",
-    "cuda-reference/device_mesh": "needs the variables that torchrun sets",
-    "cuda-reference/distributed_by_full_name": "needs the variables that torchrun sets",
-    "cuda-reference/distributed_from_import": "needs the variables that torchrun sets",
-    "demand/skips": "imports a module of its own",
-    "device-argument/load": "reads a file that is not there",
-    "device-argument/load_without_cuda_in_file": "reads a file that is not there",
-    "device-argument/map_location_is_mapped": "reads a file that is not there",
-    "foreign-device/transformers": "imports transformers",
-    "foreign-device/without_torch": "imports sentence_transformers",
-    "torchscript/unknown": "imports models",
-    "import/from_import_last_two": "reads a file that is not there",
-    "import/multi_import_line": "needs the variables that torchrun sets",
-    "import/parenthesised_two_moved": "reads a file that is not there",
-    **dict.fromkeys(
-        [
-            "comparison/strings",
-            "cuda-reference/except_out_of_memory",
-            "cuda-reference/graphs",
-            "cuda-reference/passed_as_value",
-            "device-argument/string_flows_on",
-            "device-argument/windows_and_fft",
-            "string-reference/getattr",
-        ],
-        _FRAGMENT,
-    ),
+# Most inputs stand in several styles; the styles' own outputs are test_cases's.
+INPUTS = {
+    str(path.relative_to(CASES).with_suffix("").with_suffix("")): path
+    for path in {
+        p.read_bytes(): p for s in ("in", "same") for p in sorted(CASES.glob(f"*/*/*.{s}.py"))
+    }.values()
 }
+TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
 DIFFERS = {
-    "keep/one_of_two": "a kept line is torch's in the explicit style alone: alias swaps the import",
-    "other-arms/chain": "so is a test beside other arms, which on sim finds no CUDA and no mps",
-    "private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
+    "explicit/keep/one_of_two": "a kept line is torch's in the explicit style alone: alias swaps the import",
+    "accelerator/other-arms/chain": "so is a test beside other arms, which on sim finds no CUDA and no mps",
+    "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
+}
+GENERIC = "asks torch.accelerator, which tells of the device that tdev has registered"
+NEEDS_TDEV = {
+    "accelerator/accelerator/already_generic": GENERIC,
+    "explicit/cuda-reference/generic_already": GENERIC,
 }
 
 
-def _pairs() -> list[str]:
-    explicit, alias = CASES / "explicit", CASES / "alias"
-    found = []
-    for path in sorted(explicit.glob("*/*.in.py")):
-        twin = alias / path.relative_to(explicit)
-        if twin.exists() and twin.read_bytes() == path.read_bytes():
-            found.append(f"{path.parent.name}/{path.name.removesuffix('.in.py')}")
-    return found
-
-
-PAIRS = _pairs()
-
-
-@pytest.fixture(scope="module", params=["cpu", "sim"])
-def outcomes(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Any]:
-    files = [str(CASES / s / f"{name}.out.py") for name in PAIRS for s in ("explicit", "alias")]
-    torchrun = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+def outcomes(backend: str, cwd: Path, *options: str) -> dict[str, Any]:
     done = python(
         str(HERE / "run_cases.py"),
-        *files,
-        env=environment(TDEV_BACKEND=request.param, **dict.fromkeys(torchrun)),
+        *options,
+        *map(str, INPUTS.values()),
+        env=environment(TDEV_BACKEND=backend, **dict.fromkeys(TORCHRUN)),
         # Not the repository's, so that a relative path would miss.
-        cwd=tmp_path_factory.mktemp("run"),
+        cwd=cwd,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return told
 
 
-@pytest.mark.parametrize("name", PAIRS)
-def test_both_styles_behave_the_same(name: str, outcomes: dict[str, Any]) -> None:
-    explicit, alias = (outcomes[str(CASES / s / f"{name}.out.py")] for s in ("explicit", "alias"))
-    if name in DIFFERS:
-        return
-    assert bool(explicit["ended"]) == (name in ENDS), explicit["ended"]
-    assert explicit == alias
+@pytest.fixture(scope="module")
+def cpu(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return outcomes("cpu", tmp_path_factory.mktemp("run"))
 
 
-def test_most_cases_run() -> None:
-    assert {*ENDS, *DIFFERS} <= set(PAIRS)
-    assert len(PAIRS) - len(ENDS) - len(DIFFERS) >= 80
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return outcomes("sim", tmp_path_factory.mktemp("run"))
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return outcomes("sim", tmp_path_factory.mktemp("run"), "--stock")
+
+
+@pytest.mark.parametrize("name", INPUTS)
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+def test_the_three_ways_behave_the_same(
+    name: str, backend: str, request: pytest.FixtureRequest
+) -> None:
+    told = request.getfixturevalue(backend)[str(INPUTS[name])]
+    if name not in DIFFERS:
+        assert told["explicit"] == told["alias"] == told["run"]
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_what_imports_no_tdev_needs_none(
+    name: str, stock: dict[str, Any], sim: dict[str, Any]
+) -> None:
+    without, beside = (found[str(INPUTS[name])] for found in (stock, sim))
+    differing = [style for style in without if without[style] != beside[style]]
+    assert bool(differing) == (name in NEEDS_TDEV), differing
+
+
+def test_most_cases_run(sim: dict[str, Any], stock: dict[str, Any]) -> None:
+    assert {*DIFFERS, *NEEDS_TDEV} <= set(INPUTS)
+    ended = [name for name, path in INPUTS.items() if not sim[str(path)]["run"]["ended"]]
+    assert len(ended) >= 240
+    assert sum(map(bool, stock.values())) >= 80

@@ -66,11 +66,22 @@ def holds_tensors(text: str, name: str) -> bool:
     return TENSOR_WORD.search(name.rpartition(".")[2]) is not None or used_as_tensor(text, name)
 
 
+# A number of a GPU that a tensor or a module is moved to: `x.to(rank)`, `model.to(self.gpu_id)`, `x.to(0)`.
+_ORDINAL = (
+    r"(?:(?:[A-Za-z_]\w*\.)*\w*(?:(?:rank|RANK|gpu|GPU)|(?:device|dev|cuda|gpu|GPU|rank)_?(?:id|ID|idx|index|num))\d*"
+    r"|int\([^()\n]*RANK[^()\n]*\)|\d+)"
+)
+ORDINAL = re.compile(_ORDINAL)
+_ORDINAL_MOVES = rf"\.to\(\s*(?:device\s*=\s*)?{_ORDINAL}\s*[,)]"
+ORDINAL_MOVES = re.compile(_ORDINAL_MOVES)
+"""A move whose words alone say that it goes to a GPU by its number."""
+
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)
 """A test that puts something else in the place of a name of torch's."""
 _PATCHED_BYTES = re.compile(_PATCHES.encode())
 _IMPORT_BYTES, _FROM_BYTES = (re.compile(pattern.encode()) for pattern in _IMPORTS)
+_ORDINAL_MOVES_BYTES = re.compile(_ORDINAL_MOVES.encode())
 _MAY_MATTER = (b"device", b"load", b"pin_memory", b"jit")
 _WORDS_BYTES = [word.encode() for word in WORDS]
 
@@ -100,8 +111,9 @@ def may_concern(raw: bytes) -> bool:
     number, load a checkpoint, have something compiled, or ask for page-locked memory.
     """
     # Most files that may concern a rule say so here; the long list is for the others.
-    if b"torch" in raw and any(word in raw for word in _MAY_MATTER):
-        return True
+    if b"torch" in raw:
+        if any(word in raw for word in _MAY_MATTER) or _ORDINAL_MOVES_BYTES.search(raw):
+            return True
     if any(word in raw for word in _WORDS_BYTES):
         return True
     found = _IMPORT_BYTES.search(raw) or _FROM_BYTES.search(raw) or _PATCHED_BYTES.search(raw)

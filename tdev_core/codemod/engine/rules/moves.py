@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arguments import Call
+from tdev_core.codemod.engine.vocabulary import ORDINAL
 
 MOVES = rule(
     "tdev-import",
@@ -29,6 +30,9 @@ MOVES = rule(
     of torch. So does a file that hands CUDA's name to another module, or moves something to what a
     person typed (`model.to(args.device)`); a script without torch gets it among its first imports.
     A file without torch that moves something itself, and is no script, is reported.
+
+    A GPU may be given by its number: `model.to(rank)`, `x.to(self.gpu_id)`, `x.to(0)` and
+    `DistributedDataParallel(model, device_ids=[local_rank])` count where the words say so.
     """,
 )
 
@@ -57,6 +61,9 @@ def _needs_shim(file: File, node: cst.Call) -> bool:
     name = file.resolver.torch_name(func)
     if name is None or not (name in file.names.classes or name.startswith("torch.nn.")):
         return False
+    numbered = call.argument("device_ids", 1 if name.endswith("Parallel") else None)
+    if numbered is not None:
+        return file.tree.text(numbered) != "None"
     value = call.argument("device", None)
     if value is None and name == "torch.Generator":
         value = call.argument("device", 0)
@@ -71,5 +78,7 @@ def _gets_cuda(file: File, call: Call, method: str) -> bool:
         text = string_value(value)
         if text is not None and TENSOR_TYPE.match(text):
             return True
+        if method == "to" and ORDINAL.fullmatch(file.tree.text(value)):
+            return "torch" in file.tree.source
         return not _NEED_SHIMS.isdisjoint(file.flow.kinds(value))
     return False

@@ -20,7 +20,7 @@ from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
 from tdev_core.codemod.engine.triage.provenance import gives_unknown_device
-from tdev_core.codemod.engine.vocabulary import SETTINGS, mentions, signs
+from tdev_core.codemod.engine.vocabulary import ORDINAL_MOVES, SETTINGS, mentions, signs
 
 Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
@@ -82,6 +82,8 @@ def _makes_a_device(text: str) -> bool:
         roots |= names
     ours = _ours(frozenset(roots))
     if _PINNED.search(text) or _of_settings(text):
+        return True
+    if "device_ids" in text or ORDINAL_MOVES.search(text):
         return True
     if gives_unknown_device(text, ours):
         return True

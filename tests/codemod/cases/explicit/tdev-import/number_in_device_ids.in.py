@@ -1,0 +1,5 @@
+from torch import nn
+
+
+def parallel(model, ids):
+    return nn.DataParallel(model, device_ids=ids)

@@ -1,0 +1,14 @@
+import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)
+import torch
+from torch.nn.parallel import DistributedDataParallel
+
+
+def work(rank, model):
+    return DistributedDataParallel(model, device_ids=[rank])
+
+
+def moved(rank, x):
+    return x.to(rank)
+
+
+y = moved(0, torch.ones(2))
