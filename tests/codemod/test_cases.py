@@ -8,12 +8,14 @@ one has none.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, may_concern, rewrite
 from tdev_core.codemod.engine.registry import RULES
+from tdev_core.codemod.engine.rules.demands import MET
 
 CASES = Path(__file__).parent / "cases"
 CHANGED = sorted(CASES.glob("*/*/*.in.py"))
@@ -67,6 +69,22 @@ def test_second_run_changes_nothing(path: Path) -> None:
     """Of the cases that do not change, :func:`test_result` says so."""
     again = _expected(path)
     assert _run(path, again).code == again
+
+
+@pytest.mark.parametrize("path", INPUTS, ids=_id)
+def test_second_run_says_the_same(path: Path) -> None:
+    """What was left is reported again, so that ``--check`` tells what the migration told.
+
+    What the first run did (a demand that it met) is done.
+    """
+    if path.parts[-3] == "accelerator":
+        return
+    first = _run(path, _read(path))
+    again = _run(path, first.code)
+    met = {f for f in first.findings if f.rule == "demand" and f.message.endswith(MET)}
+    assert Counter((f.rule, f.severity, f.message) for f in again.findings) == Counter(
+        (f.rule, f.severity, f.message) for f in first.findings if f not in met
+    )
 
 
 def test_there_are_enough_cases() -> None:

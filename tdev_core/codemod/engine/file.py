@@ -79,11 +79,13 @@ class File:
         """Nodes that need a name for tdev although they refer to no torch import."""
         self.shims: list[cst.CSTNode] = []
         self.used: list[cst.CSTNode] = []
-        """References that have become tdev's."""
+        """References that have become tdev's, now or in an earlier run."""
         self.given: list[cst.CSTNode] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.questions: list[Question] = []
         """Questions about CUDA that have a generic spelling at best."""
+        self.asked: dict[tuple[str, int, str], Reference] = {}
+        """The findings about a question that stays, and what it asks."""
         self.harmless: set[int] = set()
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
@@ -224,9 +226,9 @@ class File:
 
     def use(self, rule: Rule, reference: Reference) -> None:
         """Make a reference to torch one to tdev, as this style does it."""
+        self.used.append(reference.node)
         if reference.package == "tdev":
             return
-        self.used.append(reference.node)
         if reference.target == "torch":
             self.want(reference.bindings)
             if self.options.style == "explicit":
@@ -246,10 +248,11 @@ class File:
         severity: Severity | None = None,
         *,
         unknown: bool = False,
-    ) -> None:
-        """Report a node; ``severity`` where it is another than the rule's."""
-        if not self.kept(node):
-            self.find_at(rule, self.tree.span(node)[0], message, severity, unknown=unknown)
+    ) -> tuple[str, int, str] | None:
+        """Report a node; ``severity`` where it is another than the rule's. Returns the finding's key, if it is one."""
+        if self.kept(node):
+            return None
+        return self.find_at(rule, self.tree.span(node)[0], message, severity, unknown=unknown)
 
     def find_at(
         self,
@@ -259,14 +262,15 @@ class File:
         severity: Severity | None = None,
         *,
         unknown: bool = False,
-    ) -> None:
-        """Report what starts at an offset."""
+    ) -> tuple[str, int, str]:
+        """Report what starts at an offset; return the finding's key."""
         line, column = self.tree.position(start)
         level = severity or rule.severity or "note"
+        key = rule.id, start, message
         self.findings.setdefault(
-            (rule.id, start, message),
-            Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown),
+            key, Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown)
         )
+        return key
 
     # -- the result -----------------------------------------------------------------------
 

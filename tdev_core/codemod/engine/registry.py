@@ -63,6 +63,7 @@ _TDEV: tuple[Pass, ...] = (
     torchscript.scripts,
     imports.imports,
     identity.identities,
+    references.kept_questions,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
     generic_names.accelerator,

@@ -6,9 +6,9 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_places import IMPORT
+from tdev_core.codemod.engine.rules.references import from_tdev
 
 # The types that tdev_core.mirror.standins stands in for.
 _STANDINS = frozenset(f"torch.{name}" for name in ("device", "Generator", "Stream", "Event"))
@@ -29,16 +29,7 @@ def identities(file: File) -> None:
 def _moved(file: File, node: cst.BaseExpression) -> bool:
     """Tell whether an expression is one of the types, taken from tdev."""
     found = file.resolver.reference(node)
-    return found is not None and found.name in _STANDINS and _from_tdev(file, found)
-
-
-def _from_tdev(file: File, found: Reference) -> bool:
-    if found.package == "tdev":
-        return True
-    moved = list(file.repointed)
-    if file.options.style == "alias":
-        moved += file.wanted
-    return any(binding in moved for binding in found.bindings)
+    return found is not None and found.name in _STANDINS and from_tdev(file, found)
 
 
 def _by_value(file: File, left: cst.BaseExpression, target: cst.ComparisonTarget) -> None:

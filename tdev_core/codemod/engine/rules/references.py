@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.api import Rule, Severity
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
@@ -104,7 +106,8 @@ _ASKED = (*AVAILABILITY, "torch.backends.cuda.is_built")
 
 def references(file: File) -> None:
     """Visit every name that an import of torch gave."""
-    found = [f for f in every_reference(file) if f.package == "torch" and not file.kept(f.node)]
+    # What is tdev's already is left; what was said of it the first time is said again.
+    found = [f for f in every_reference(file) if not file.kept(f.node)]
     chosen = chooses_between_backends(file, found)
     for reference in found:
         # Half of a condition is never rewritten.
@@ -135,15 +138,15 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
     asked = [f for f in found if f.name in _ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
-        f.node: f"{f.name} chooses between backends; left as it is" for f in beside
+        f.node: f"{f.name} chooses between backends; {LEFT}" for f in beside
     }
     homes = {enclosing_function(file, f.node) for f in beside} - {None}
     for f in asked:
         if enclosing_function(file, f.node) in homes:
-            why = f"{f.name} stands in a function that chooses between backends; left as it is"
+            why = f"{f.name} stands in a function that chooses between backends; {LEFT}"
             stay.setdefault(f.node, why)
         elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
-            stay[f.node] = f"{answers}; left as it is"
+            stay[f.node] = f"{answers}; {LEFT}"
     return stay
 
 
@@ -246,24 +249,57 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return
     if name in _ASKED:
         if found.node in chosen:
-            file.find(ARMS, found.node, chosen[found.node])
+            _kept_question(file, found, ARMS, chosen[found.node], "note")
             return
         asked = _asked(file, found.node)
         demanded = demand(file, asked)
         guarded = availability_guards(file, found.node)
         if demanded is None or demanded.verdict == "kept":
             if guarded is None and demanded is not None:
-                file.find(DEMAND, found.node, f"{name} {demanded.why}; left as it is", "warning")
+                why = f"{name} {demanded.why}; {LEFT}"
+                _kept_question(file, found, DEMAND, why, "warning")
                 return
             if guarded is not None:
-                file.find(KERNEL, found.node, f"{name} guards {guarded}", "note")
+                _kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
                 return
         elif not demanded.skips:
-            if not left_to_script(file, found.node, name):
+            if found.package == "torch" and not left_to_script(file, found.node, name):
                 answer(file, asked, found)
             return
     if not left_to_script(file, found.node, name):
         file.use(REFERENCE, found)
+
+
+LEFT = "left as it is"
+ANSWERED = "from tdev it answers for the device in use"
+
+
+def _kept_question(
+    file: File, found: Reference, rule: Rule, message: str, severity: Severity
+) -> None:
+    """Report a question whose text stays; :func:`kept_questions` says what becomes of its answer."""
+    if (key := file.find(rule, found.node, message, severity)) is not None:
+        file.asked[key] = found
+
+
+def kept_questions(file: File) -> None:
+    """Say of each kept question whether its answer stays too, now that it is known where its name comes from."""
+    for key, found in file.asked.items():
+        finding = file.findings[key]
+        if from_tdev(file, found):
+            message = finding.message.replace(LEFT, ANSWERED)
+            level = "warning" if finding.rule == KERNEL.id else finding.severity
+            file.findings[key] = replace(finding, message=message, severity=level)
+
+
+def from_tdev(file: File, found: Reference) -> bool:
+    """Tell whether a reference is tdev's once the imports are changed."""
+    if found.package == "tdev":
+        return True
+    moved = list(file.repointed)
+    if file.options.style == "alias":
+        moved += file.wanted
+    return any(binding in moved for binding in found.bindings)
 
 
 def _asked(file: File, node: cst.CSTNode) -> cst.CSTNode:
