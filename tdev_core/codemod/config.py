@@ -1,7 +1,7 @@
 """Reads the settings of a run, and ``[tool.tdev]`` of the nearest ``pyproject.toml`` where they come from.
 
 Keys (all optional): ``style``, ``target``, ``annotate``, ``docs``, ``include``, ``exclude``,
-``jobs``, ``max-file-size``; and ``libraries``, for ``tdev run`` and the pytest plugin. The command line
+``jobs``, ``max-file-size``, ``keep`` (what comments say on lines that stay); and ``libraries``, for ``tdev run`` and the pytest plugin. The command line
 wins over the file. A key that is not in this list, or a value of the wrong type, is an error that names
 the file and the key: a misspelt ``exclude`` must not end in rewritten files.
 """
@@ -36,6 +36,7 @@ class Settings:
     exclude: tuple[str, ...] = ()
     jobs: int = 0
     max_file_size: int = MAX_FILE_SIZE
+    keep: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -47,6 +48,8 @@ class Settings:
             raise UsageError(
                 "target 'accelerator' writes torch's own names; it has no style 'alias'"
             )
+        if not all(mark.strip(" #") for mark in self.keep):
+            raise UsageError(f"keep is a list of comments, not {list(self.keep)!r}")
         if self.jobs < 0:
             raise UsageError(f"jobs is a number of processes, not {self.jobs}")
         if self.max_file_size <= 0:
@@ -84,6 +87,7 @@ _READERS: Mapping[str, Callable[[object], Any]] = {
     "docs": _flag,
     "include": _patterns,
     "exclude": _patterns,
+    "keep": _patterns,
     "libraries": _patterns,
     "jobs": _number,
     "max-file-size": _number,

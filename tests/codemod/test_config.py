@@ -22,7 +22,7 @@ def test_every_key_is_read(place: Path) -> None:
         place,
         '[tool.tdev]\nstyle = "alias"\ntarget = "tdev"\nannotate = true\ndocs = true\n'
         'include = ["*.py"]\nexclude = ["vendor/"]\njobs = 3\nmax-file-size = 10\n'
-        'libraries = ["accelerate"]\n',
+        'libraries = ["accelerate"]\nkeep = ["only-cuda"]\n',
     )
     assert read_config(path) == Settings(
         place.resolve(),
@@ -34,6 +34,7 @@ def test_every_key_is_read(place: Path) -> None:
         ("vendor/",),
         3,
         10,
+        ("only-cuda",),
         ("accelerate",),
     )
 
@@ -42,6 +43,7 @@ def test_every_key_is_read(place: Path) -> None:
     ("table", "said"),
     [
         ('styel = "alias"', "unknown key 'styel'.*did you mean 'style'"),
+        ("keep = ['#']", "keep is a list of comments"),
         ('colour = "red"', "unknown key 'colour'.*known keys: style"),
         ("style = 3", "style in .* must be a string"),
         ('style = "loud"', "style is one of explicit, alias, not 'loud'"),

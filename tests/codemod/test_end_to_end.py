@@ -29,6 +29,16 @@ note = "the file /data/cuda_runs/m.pt"
 """
 
 
+def test_lines_with_a_projects_own_mark_stay(place: Path, codemod: Codemod) -> None:
+    marked = "torch.cuda.synchronize()  # cuda: on  purpose\n"
+    (place / "a.py").write_text("import torch\n\n" + marked + "torch.cuda.synchronize()\n")
+    (place / "pyproject.toml").write_text("[tool.tdev]\nkeep = ['# cuda: on purpose']\n")
+    assert codemod("--force", "a.py", engine=REAL).status == 0
+    assert (place / "a.py").read_text() == (
+        "import tdev\nimport torch\n\n" + marked + "tdev.cuda.synchronize()\n"
+    )
+
+
 @pytest.fixture
 def project(place: Path) -> Path:
     (place / "pkg").mkdir()

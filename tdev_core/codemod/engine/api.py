@@ -55,6 +55,8 @@ class Options:
 
     style: Style = "explicit"
     annotate: bool = False
+    keep: tuple[str, ...] = ()
+    """What a comment says on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
     beside: str = ""
     """Text that runs with the source's names and is not in it: a notebook's magics."""
     program: bool = False

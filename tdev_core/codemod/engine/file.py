@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,9 +17,7 @@ from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
-from tdev_core.codemod.engine.vocabulary import CUTS
-
-_KEEP = re.compile(r"#\s*tdev:\s*keep\b")
+from tdev_core.codemod.engine.vocabulary import CUTS, kept_by, may_be_kept
 
 
 @dataclass(frozen=True)
@@ -64,7 +61,7 @@ class File:
         self.names = names
         self.options = options
         self.filename = filename
-        self.tree = Tree(source, None if whole else names)
+        self.tree = Tree(source, None if whole else names, options.keep)
         self.scopes = Scopes(self.tree)
         self.resolver = Resolver(self.tree, self.scopes, names)
         self.flow = Flow(self.resolver)
@@ -117,11 +114,11 @@ class File:
         """Return the number of the cell or fence that a node stands in; 0 where the text is one piece."""
         return bisect_right(self._cuts, self.tree.span(node)[0])
 
-    # -- `# tdev: keep` -------------------------------------------------------------------
+    # -- `# tdev: keep` and its like -------------------------------------------------------------------
 
     def _read_keeps(self) -> tuple[bool, set[int]]:
-        source = self.tree.source
-        if "tdev" not in source or not _KEEP.search(source):
+        source, marks = self.tree.source, self.options.keep
+        if not may_be_kept(source, marks):
             return False, set()
         strings = [self.tree.span(n) for n in self.tree.of(cst.SimpleString, cst.FormattedString)]
         first = len(source)
@@ -131,7 +128,7 @@ class File:
                 break
         lines: set[int] = set()
         everything = False
-        for found in _KEEP.finditer(source):
+        for found in kept_by(marks).finditer(source):
             at = found.start()
             if any(a <= at < b for a, b in strings):
                 continue

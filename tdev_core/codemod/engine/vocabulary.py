@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 # A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
 # `"cuda" in str(device)`), ``torch`` alone is not.
@@ -32,6 +33,9 @@ SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
 
+MARKS = ("tdev: keep", "ignore-cuda", "noqa: CUDA")
+"""What a comment says on a line that its owner wants left: ours, and what projects write themselves."""
+
 CUT = "# tdev-cut-{}-{}"
 """The line after a piece of a text that is several: a cell of a notebook, a fence of a document."""
 CUTS = re.compile(CUT.format(r"\d+", r"\d+"))
@@ -54,6 +58,25 @@ _AS_TENSOR = (
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
     r"masked_fill\w*|requires_grad_|nelement|untyped_storage|backward)\("
 )
+
+
+@lru_cache(maxsize=16)
+def kept_by(marks: tuple[str, ...]) -> re.Pattern[str]:
+    """Return what matches a comment with one of these marks, or of :data:`MARKS`: ``# noqa: E501, CUDA`` too."""
+    words = []
+    for mark in dict.fromkeys((*MARKS, *marks)):
+        head, colon, last = mark.partition(":")
+        parts = [re.escape(part) for part in head.split()]
+        rest = r"\s+".join(map(re.escape, last.split()))
+        list_before = r"[ \t]*(?:[\w-]+,[ \t]*)*" if head == "noqa" else r"[ \t]*"
+        words.append(r"\s+".join(parts) + (f"[ \t]*:{list_before}{rest}" if colon else ""))
+    return re.compile(rf"#[^#\n\r]*?(?<![\w-])(?:{'|'.join(words)})(?![\w-])")
+
+
+def may_be_kept(text: str, marks: tuple[str, ...] = ()) -> bool:
+    """Tell whether a text holds such a comment, or a string that looks like one."""
+    firsts = ("tdev", "ignore-cuda", "noqa", *(mark.split()[0].rstrip(":") for mark in marks))
+    return any(word in text for word in firsts) and kept_by(marks).search(text) is not None
 
 
 def used_as_tensor(text: str, name: str) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tdev_core.codemod.config import Settings
 from tdev_core.codemod.embedded.others import MAX_SIZE, look
-from tdev_core.codemod.engine import Options, ProgramTree
+from tdev_core.codemod.engine import Options, ProgramTree, Style
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.files.line_length import line_length
@@ -42,11 +42,11 @@ class Plan:
 
 def options(settings: Settings) -> Options:
     """Return the engine's options for these settings."""
+    keep = tuple(mark.strip(" #") for mark in settings.keep)
+    style: Style = "alias" if settings.style == "alias" else "explicit"
     if settings.target == "accelerator":
-        return Options(style="accelerator", annotate=settings.annotate)
-    if settings.style == "alias":
-        return Options(style="alias", annotate=settings.annotate)
-    return Options(style="explicit", annotate=settings.annotate)
+        style = "accelerator"
+    return Options(style=style, annotate=settings.annotate, keep=keep)
 
 
 def run(

@@ -26,12 +26,14 @@ _LONE_CR = re.compile(r"\r(?!\n)")
 class Tree:
     """The parsed file: ``source`` (without a byte order mark), nodes, parents and spans."""
 
-    def __init__(self, source: str, names: Names | None = None) -> None:
+    def __init__(
+        self, source: str, names: Names | None = None, marks: tuple[str, ...] = ()
+    ) -> None:
         self.bom = source[:1] == "\ufeff"
         self.source = source[1:] if self.bom else source
         # Old Macintosh line ends: libcst knows only the other two. The offsets stay the same.
         parsed = _LONE_CR.sub("\n", self.source)
-        slice_ = take_slice(parsed, names) if names is not None else None
+        slice_ = take_slice(parsed, names, marks) if names is not None else None
         self._slice = slice_
         self.statements = slice_.statements if slice_ is not None else ()
         if slice_ is not None:

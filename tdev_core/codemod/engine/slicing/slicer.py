@@ -21,8 +21,8 @@ from tdev_core.codemod.engine.slicing.layout import Layout
 from tdev_core.codemod.engine.slicing.marking import mark
 from tdev_core.codemod.engine.slicing.seeds import Seeds
 from tdev_core.codemod.engine.slicing.syntax import below
+from tdev_core.codemod.engine.vocabulary import may_be_kept
 
-_KEEP = re.compile(r"#\s*tdev:\s*keep\b")
 # What a script calls is compiled with it, whether or not a rule starts from it.
 _SCRIPTS = re.compile(r"\bjit\s*\.\s*(?:script|export)|\btorch\.jit\s+import\b")
 
@@ -63,12 +63,13 @@ class Slice:
         return used
 
 
-def take_slice(source: str, names: Names) -> Slice | None:
+def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice | None:
     """Return the part of a text that the rules can see; None where nothing goes or Python cannot parse it.
 
+    ``marks`` are what comments say on lines that stay, besides the engine's own.
     ``source`` has no byte order mark and no line end but ``\\n`` and ``\\r\\n``.
     """
-    if "tdev" in source and _KEEP.search(source):
+    if may_be_kept(source, marks):
         return None  # comments protect lines, and go with the statements around them
     if "jit" in source and _SCRIPTS.search(source):
         return None

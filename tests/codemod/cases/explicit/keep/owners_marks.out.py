@@ -1,0 +1,11 @@
+import tdev
+import torch
+
+torch.cuda.synchronize()  # noqa: CUDA
+torch.cuda.init()  # noqa: E501, CUDA
+torch.cuda.empty_cache()  # ignore-cuda: on purpose
+seed = torch.cuda.initial_seed  # see above; ignore-cuda
+
+tdev.cuda.current_stream()  # noqa: F401
+tdev.cuda.seed()  # CUDA, noqa
+text = "# ignore-cuda"; tdev.cuda.seed_all()
