@@ -93,6 +93,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--docs", action="store_true", default=None, help="also Python in .md and .rst files")
     add(
+        "--all",
+        action="store_true",
+        default=None,
+        help="also files that cannot be imported without CUDA: they import cupy, apex or the like",
+    )
+    add(
         "--include",
         action="append",
         metavar="GLOB",

@@ -39,6 +39,20 @@ def test_lines_with_a_projects_own_mark_stay(place: Path, codemod: Codemod) -> N
     )
 
 
+def test_a_file_that_needs_cuda_is_rewritten_where_that_is_asked_for(
+    place: Path, codemod: Codemod
+) -> None:
+    source = "import cupy\nimport torch\n\ntorch.cuda.synchronize()\nx = torch.ones(1).is_cuda\n"
+    (place / "a.py").write_text(source)
+    alone = codemod("--check", "a.py", engine=REAL)
+    assert alone.status == 1
+    assert alone.out.startswith("a.py:1:1 cuda-only-import") and alone.out.count("\n") == 1
+    every = codemod("--check", "--all", "a.py", engine=REAL)
+    assert {"cuda-only-import", "cuda-reference"} <= {f.split()[1] for f in every.out.splitlines()}
+    assert codemod("--force", "--all", "a.py", engine=REAL).status == 1
+    assert "tdev.cuda.synchronize()" in (place / "a.py").read_text()
+
+
 @pytest.fixture
 def project(place: Path) -> Path:
     (place / "pkg").mkdir()

@@ -55,6 +55,8 @@ class Options:
 
     style: Style = "explicit"
     annotate: bool = False
+    all: bool = False
+    """Whether to rewrite files too that cannot be imported without CUDA."""
     keep: tuple[str, ...] = ()
     """What a comment says on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
     beside: str = ""

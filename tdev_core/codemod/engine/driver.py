@@ -41,12 +41,14 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     from tdev_core.codemod.engine.annotate import annotate
     from tdev_core.codemod.engine.file import File
     from tdev_core.codemod.engine.registry import passes
+    from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
 
     file = File(source, names, options, filename, whole)
     if file.keep_all:
         return Result(source)
-    for rule in passes(options.style):
-        rule(file)
+    if not runs_on_cuda_alone(file):
+        for rule in passes(options.style):
+            rule(file)
     if options.annotate:
         annotate(file)
     result = file.result()

@@ -46,7 +46,7 @@ def options(settings: Settings) -> Options:
     style: Style = "alias" if settings.style == "alias" else "explicit"
     if settings.target == "accelerator":
         style = "accelerator"
-    return Options(style=style, annotate=settings.annotate, keep=keep)
+    return Options(style=style, annotate=settings.annotate, all=settings.all, keep=keep)
 
 
 def run(

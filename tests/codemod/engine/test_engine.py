@@ -214,7 +214,7 @@ def test_triage_never_hides_a_change() -> None:
 
 
 def test_findings_point_into_the_docs() -> None:
-    result = rewrite("import torch\nimport cupy\nx.is_cuda\n", NAMES, Options())
+    result = rewrite("import torch\nimport pynvml\nx.is_cuda\n", NAMES, Options())
     known = {f"{rule.id}.md" for rule in RULES}
     assert len(result.findings) == 2
     assert all(f.docs in known for f in result.findings)
@@ -235,6 +235,6 @@ def test_init_files_keep_their_imports() -> None:
 
 def test_annotate_twice_says_it_once() -> None:
     options = Options(annotate=True)
-    once = rewrite("import torch\nimport cupy\nif x.is_cuda: pass\n", NAMES, options).code
+    once = rewrite("import torch\nimport pynvml\nif x.is_cuda: pass\n", NAMES, options).code
     assert once.count("# tdev: ") == 2
     assert rewrite(once, NAMES, options).code == once

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -21,6 +22,11 @@ CUDA_ONLY = rule(
     that is guarded by `try`/`except` is a warning, because the program has a way without it.
     Packages that run on some other devices too (triton, flash_attn, bitsandbytes and others) are
     a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
+
+    A file that imports a package for CUDA at module level, and catches nothing, cannot be imported
+    anywhere else: that is the one thing reported of it, and nothing in it is rewritten unless `--all`
+    is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
+    pynvml, are no such cause. `tdev run` rewrites the file: it was started to run.
     """,
 )
 
@@ -83,6 +89,28 @@ _EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load"}
 _TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
 
 
+def runs_on_cuda_alone(file: File) -> bool:
+    """Report a file that cannot be imported without CUDA, and tell whether it is one: nothing in it is rewritten.
+
+    It imports a package for CUDA at module level, where nothing catches its absence. A program that was
+    started to run is one that its owner expects to run.
+    """
+    if file.options.all or file.options.program or file.pieces:
+        return False
+    for node, module in _imported(file):
+        package = _package(module)
+        if package is None or file.kept(node):
+            continue
+        known = PACKAGES[package]
+        line = file.tree.parents[node]
+        if known.beside or known.loads_anywhere or file.tree.parents[line] is not file.tree.module:
+            continue
+        message = f"{package} ({known.what}) is needed to import this file; left as it is (--all rewrites it)"
+        file.find(CUDA_ONLY, node, message)
+        return True
+    return False
+
+
 def kernels(file: File) -> None:
     _imports(file)
     _extensions(file)
@@ -91,39 +119,48 @@ def kernels(file: File) -> None:
 
 
 def _imports(file: File) -> None:
+    for node, module in _imported(file):
+        package = _package(module)
+        if package is not None:
+            _import(file, node, package)
+    for node in file.tree.of(cst.ImportFrom):
+        if isinstance(node.names, cst.ImportStar) and not node.relative and not file.kept(node):
+            if node.module is not None and dotted(node.module) == "torch":
+                file.find(STAR, node, "names of torch that cannot be seen")
+
+
+def _imported(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, str]]:
+    """Yield each absolute import of a file, with the modules that it names."""
     for node in file.tree.of(cst.Import):
         for alias in node.names:
-            _import(file, node, dotted(alias.name) or "")
+            yield node, dotted(alias.name) or ""
     for node in file.tree.of(cst.ImportFrom):
         if node.relative or node.module is None:
             continue
         base = dotted(node.module) or ""
-        if isinstance(node.names, cst.ImportStar):
-            if base == "torch" and not file.kept(node):
-                file.find(STAR, node, "names of torch that cannot be seen")
-            _import(file, node, base)
-            continue
-        for alias in node.names:
-            if base == "numba" and dotted(alias.name) == "cuda":
-                _import(file, node, "numba.cuda")
-        _import(file, node, base)
+        if not isinstance(node.names, cst.ImportStar):
+            for alias in node.names:
+                if base == "numba" and dotted(alias.name) == "cuda":
+                    yield node, "numba.cuda"
+        yield node, base
 
 
-def _import(file: File, node: cst.CSTNode, module: str) -> None:
+def _package(module: str) -> str | None:
+    """Return the package of the table that a module belongs to."""
     parts = module.split(".")
-    for length in (2, 1):
-        package = ".".join(parts[:length])
-        known = PACKAGES.get(package) if len(parts) >= length else None
-        if known is None:
-            continue
-        if known.beside:
-            message = f"{package} ({known.what}) runs beside CUDA on {known.beside} alone"
-            file.find(CUDA_ONLY, node, message, "warning")
-        else:
-            guarded = _guarded(file, node)
-            message = f"{package} ({known.what}) exists for CUDA only"
-            file.find(CUDA_ONLY, node, message, "warning" if guarded else "error")
-        return
+    names = (".".join(parts[:length]) for length in (2, 1) if len(parts) >= length)
+    return next((name for name in names if name in PACKAGES), None)
+
+
+def _import(file: File, node: cst.CSTNode, package: str) -> None:
+    known = PACKAGES[package]
+    if known.beside:
+        message = f"{package} ({known.what}) runs beside CUDA on {known.beside} alone"
+        file.find(CUDA_ONLY, node, message, "warning")
+    else:
+        guarded = _guarded(file, node)
+        message = f"{package} ({known.what}) exists for CUDA only"
+        file.find(CUDA_ONLY, node, message, "warning" if guarded else "error")
 
 
 def _guarded(file: File, node: cst.CSTNode) -> bool:

@@ -18,22 +18,24 @@ class Package:
     what: str
     beside: str = ""
     source: str = ""
+    loads_anywhere: bool = False
+    """Whether it can be imported where there is no CUDA, and fails when it is used."""
 
 
 PACKAGES = {
     "cupy": Package("NumPy for CUDA"),
     "cupyx": Package("NumPy for CUDA"),
     "pycuda": Package("CUDA driver bindings"),
-    "pynvml": Package("NVIDIA's management library"),
-    "py3nvml": Package("NVIDIA's management library"),
-    "nvidia_smi": Package("NVIDIA's management library"),
+    "pynvml": Package("NVIDIA's management library", loads_anywhere=True),
+    "py3nvml": Package("NVIDIA's management library", loads_anywhere=True),
+    "nvidia_smi": Package("NVIDIA's management library", loads_anywhere=True),
     "apex": Package("NVIDIA's extensions"),
     "triton": Package(
         "a GPU kernel language",
         "ROCm and XPU",
         "torch/utils/_triton.py of torch 2.13 (XPU); https://github.com/pytorch/pytorch/issues/112997 (ROCm)",
     ),
-    "numba.cuda": Package("CUDA kernels in numba"),
+    "numba.cuda": Package("CUDA kernels in numba", loads_anywhere=True),
     "flash_attn": Package(
         "attention kernels",
         "ROCm",

@@ -1,5 +1,5 @@
 import torch
-import cupy
+import pynvml
 
 
 def f(x):

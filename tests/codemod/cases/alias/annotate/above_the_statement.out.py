@@ -1,6 +1,6 @@
 import torch
-# tdev: cuda-only-import: cupy (NumPy for CUDA) exists for CUDA only
-import cupy
+# tdev: cuda-only-import: pynvml (NVIDIA's management library) exists for CUDA only
+import pynvml
 
 
 def f(x):

@@ -1,0 +1,8 @@
+import torch
+
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+torch.accelerator.synchronize()

@@ -1,0 +1,8 @@
+import tdev as torch
+
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+torch.cuda.synchronize()

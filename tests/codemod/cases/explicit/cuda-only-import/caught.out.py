@@ -1,0 +1,8 @@
+import tdev
+
+try:
+    import cupy
+except ImportError:
+    cupy = None
+
+tdev.cuda.synchronize()
