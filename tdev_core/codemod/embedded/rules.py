@@ -46,6 +46,17 @@ OTHER_FILE = Rule(
     "note",
 )
 
+DOCTEST = Rule(
+    "doctest",
+    "Examples in docstrings that say CUDA",
+    cleandoc("""
+        With `--docs`, lines of `>>>` examples in docstrings are listed where they say CUDA. They are never
+        rewritten, since what they print is part of them. Examples in Markdown and reStructuredText files
+        are rewritten with the code around them.
+    """),
+    "note",
+)
+
 ANNOTATE = Rule(
     "annotate",
     "Comments that `--annotate` leaves",
@@ -57,4 +68,4 @@ ANNOTATE = Rule(
     None,
 )
 
-RULES = (NOTEBOOK_SYNTAX, NOTEBOOK_MAGIC, OTHER_FILE, ANNOTATE)
+RULES = (NOTEBOOK_SYNTAX, NOTEBOOK_MAGIC, OTHER_FILE, DOCTEST, ANNOTATE)

@@ -55,6 +55,8 @@ class Options:
 
     style: Style = "explicit"
     annotate: bool = False
+    docs: bool = False
+    """Whether examples in docstrings are looked at, too."""
     all: bool = False
     """Whether to rewrite files too that cannot be imported without CUDA."""
     keep: tuple[str, ...] = ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, cast
 
 from tdev_core.codemod.embedded.docs_fences import rewrite_document
+from tdev_core.codemod.embedded.doctests import doctests
 from tdev_core.codemod.embedded.notebooks import rewrite_notebook
 from tdev_core.codemod.embedded.others import look
 from tdev_core.codemod.embedded.segments import Rewrite
@@ -64,7 +65,7 @@ def process(job: Job, engine: Engine, names: Names) -> Outcome:
     try:
         match job.kind:
             case Kind.PYTHON:
-                return _python(job.raw, rewrite)
+                return _python(job.raw, rewrite, job.options.docs)
             case Kind.NOTEBOOK:
                 return rewrite_notebook(job.raw, rewrite)
             case Kind.DOCS:
@@ -100,11 +101,13 @@ def _in_words(job: Job, error: SyntaxError_) -> str:
     return f"line {error.line}, column {error.column}: {said}"
 
 
-def _python(raw: bytes, rewrite: Rewrite) -> Outcome:
+def _python(raw: bytes, rewrite: Rewrite, docs: bool) -> Outcome:
     text = decode_python(raw)
     result = rewrite(text.code)
     rows = lines(text.code) if result.findings or result.edits else []
     remarks = tuple(remark(finding, rows) for finding in result.findings)
+    if docs:
+        remarks += tuple(doctests(text.code))
     if result.code == text.code:
         return Outcome(Status.UNCHANGED, remarks=remarks)
     changes = tuple(change(edit, rows) for edit in result.edits)

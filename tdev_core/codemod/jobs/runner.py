@@ -46,7 +46,9 @@ def options(settings: Settings) -> Options:
     style: Style = "alias" if settings.style == "alias" else "explicit"
     if settings.target == "accelerator":
         style = "accelerator"
-    return Options(style=style, annotate=settings.annotate, all=settings.all, keep=keep)
+    return Options(
+        style=style, annotate=settings.annotate, docs=settings.docs, all=settings.all, keep=keep
+    )
 
 
 def run(

@@ -37,6 +37,10 @@ STRINGS = rule(
     `mock.patch("torch.zeros")` stays: tdev's function of that name calls torch's at every call, so
     that a patch of torch reaches both.
 
+    Reported are a module imported by its name, `importlib.import_module("torch")` and
+    `__import__("torch")`, whose names no rule can follow, and a condition that pytest reads from a string,
+    `skipif("not torch.cuda.is_available()")`.
+
     Every other string is prose, a path or a payload and is left alone.
     """,
 )
@@ -44,6 +48,7 @@ STRINGS = rule(
 _PATCHERS = re.compile(r"(?:\w+\.)*?(?:\w*mock(?:er)?\.)?(patch(?:\.object|\.dict|\.multiple)?)\Z")
 _MONKEY = re.compile(r"(?:\w+\.)*(?:monkeypatch|mp)\.(setattr|delattr|setitem|delitem)\Z")
 _TARGET = re.compile(r"((?:\w+\.)*?)(torch(?:\.\w+)+)\Z")
+_ASKS = re.compile(r"\bcuda\.(?:is_available|device_count)\(")
 _HIDDEN = re.compile(r"torch\.(?:cuda|amp)(?:\.\w+)*\Z")
 
 
@@ -62,6 +67,10 @@ def strings(file: File) -> None:
             _patched_object(file, node)
         elif name in ("getattr", "hasattr") and len(node.args) >= 2:
             _getattr(file, node)
+        elif name.rpartition(".")[2] in ("import_module", "__import__"):
+            _imported_by_name(file, node)
+        elif name.rpartition(".")[2] in ("skipif", "xfail"):
+            _condition(file, node)
     for annotation in file.tree.of(cst.Annotation):
         for literal in _literals(annotation.annotation):
             if not file.kept(literal):
@@ -149,6 +158,27 @@ def _getattr(file: File, node: cst.Call) -> None:
             file.use(STRINGS, found)
         elif _in_cuda(name):
             file.find(STRINGS, node, f"{name} by name; it has no generic spelling")
+
+
+def _imported_by_name(file: File, node: cst.Call) -> None:
+    given = string_value(node.args[0].value) or ""
+    if given == "torch" or given.startswith("torch.") and not given.startswith("torch._"):
+        message = f"{given} is imported by its name: what is reached through it stays as it is"
+        file.find(STRINGS, node, message, "warning")
+
+
+def _condition(file: File, node: cst.Call) -> None:
+    """``pytest.mark.skipif("not torch.cuda.is_available()")``: pytest evaluates the string."""
+    given = node.args[0]
+    text = string_value(given.value) or ""
+    if given.keyword is None or given.keyword.value == "condition":
+        if _ASKS.search(text):
+            file.find(
+                STRINGS,
+                given.value,
+                "a condition in a string asks for CUDA; write it as code",
+                "warning",
+            )
 
 
 def _literals(node: cst.CSTNode) -> list[cst.SimpleString]:

@@ -24,6 +24,8 @@ _PARTS = (
     "nvidia",
     "current_blas_handle",
     "current_solver_handle",
+    "import_module",
+    "__import__",
 )
 # Whole names, besides those of torch's functions that act on a device without saying so.
 _NAMES = ("load", "load_inline", "CppExtension")
