@@ -17,14 +17,14 @@ CUDA_ONLY = rule(
     "Packages that run on CUDA, or on few devices",
     "error",
     """
-    cupy, pycuda, pynvml, apex, numba.cuda, TensorRT, NVIDIA's DALI and similar packages program
-    the GPU themselves. No other backend can run them, so their imports are errors; an import
+    pycuda, pynvml, numba.cuda, TensorRT, NVIDIA's DALI and similar packages program the GPU
+    themselves. No other backend can run them, so their imports are errors; an import
     that is guarded by `try`/`except` is a warning, because the program has a way without it.
-    Packages that run on some other devices too (triton, flash_attn, bitsandbytes and others) are
-    a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
+    Packages that run on some other devices too (triton, cupy, flash_attn, bitsandbytes and others)
+    are a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
 
-    A file that imports a package for CUDA at module level, and catches nothing, cannot be imported
-    anywhere else: that is the one thing reported of it, and nothing in it is rewritten unless `--all`
+    A file that imports a package for CUDA (or ROCm, whose torch answers by the name of CUDA) at module
+    level, and catches nothing, cannot be imported anywhere else: that is the one thing reported of it, and nothing in it is rewritten unless `--all`
     is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
     pynvml, are no such cause. `tdev run` rewrites the file: it was started to run.
     """,
@@ -101,11 +101,10 @@ def runs_on_cuda_alone(file: File) -> bool:
         package = _package(module)
         if package is None or file.kept(node):
             continue
-        known = PACKAGES[package]
         line = file.tree.parents[node]
-        if known.beside or known.loads_anywhere or file.tree.parents[line] is not file.tree.module:
+        if not PACKAGES[package].needs_cuda or file.tree.parents[line] is not file.tree.module:
             continue
-        message = f"{package} ({known.what}) is needed to import this file; left as it is (--all rewrites it)"
+        message = f"{package} ({PACKAGES[package].what}) is needed to import this file; left as it is (--all rewrites it)"
         file.find(CUDA_ONLY, node, message)
         return True
     return False
