@@ -62,10 +62,15 @@ class Change:
     after: str
     name: str = ""
     becomes: str = ""
+    why: str = ""
 
     @property
     def message(self) -> str:
-        """One line saying what is rewritten into what."""
+        """One line saying what is rewritten into what, and why where the name does not tell."""
+        return f"{self._what} ({self.why})" if self.why else self._what
+
+    @property
+    def _what(self) -> str:
         before, after = _one_line(self.name or self.before), _one_line(self.becomes or self.after)
         if not before:
             return f"add `{after}`"

@@ -35,7 +35,7 @@ def change(edit: Edit, rows: Sequence[str], cell: int | None = None) -> Change:
         name, becomes = (
             before + text + (after.group() if after else "") for text in (edit.before, edit.after)
         )
-    return Change(edit.rule, place, edit.before, edit.after, name, becomes)
+    return Change(edit.rule, place, edit.before, edit.after, name, becomes, edit.why)
 
 
 def remark(finding: Finding, rows: Sequence[str], cell: int | None = None) -> Remark:

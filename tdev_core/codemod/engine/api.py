@@ -122,6 +122,8 @@ class Edit:
     end_column: int
     before: str
     after: str
+    why: str = ""
+    """Why a name that does not speak of CUDA is tdev's now."""
 
 
 @dataclass(frozen=True)

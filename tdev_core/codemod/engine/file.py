@@ -30,6 +30,7 @@ class Change:
     rule: str
     inner: Span | None = None
     tail: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,10 @@ class File:
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.questions: list[Question] = []
         """Questions about CUDA that have a generic spelling at best."""
-        self.asked: dict[tuple[str, int, str], Reference] = {}
-        """The findings about a question that stays, and what it asks."""
+        self.why: dict[cst.CSTNode, str] = {}
+        """The imports that become tdev's, and why, where the name does not say it."""
+        self.asked: dict[tuple[str, int, str], tuple[Reference, str]] = {}
+        """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.harmless: set[int] = set()
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
@@ -211,25 +214,27 @@ class File:
 
     # -- what rules hand in ---------------------------------------------------------------
 
-    def replace(self, rule: Rule, start: int, end: int, text: str) -> None:
-        self.changes.setdefault((start, end), Change(start, end, text, rule.id))
+    def replace(self, rule: Rule, start: int, end: int, text: str, why: str = "") -> None:
+        self.changes.setdefault((start, end), Change(start, end, text, rule.id, why=why))
 
-    def replace_node(self, rule: Rule, node: cst.CSTNode, text: str) -> None:
-        self.replace(rule, *self.tree.span(node), text)
+    def replace_node(self, rule: Rule, node: cst.CSTNode, text: str, why: str = "") -> None:
+        self.replace(rule, *self.tree.span(node), text, why)
 
     def wrap(self, rule: Rule, span: Span, before: str, inner: Span, after: str) -> None:
         """Replace ``span`` by ``before`` + what becomes of ``inner`` + ``after``."""
         self.changes.setdefault(span, Change(*span, before, rule.id, inner, after))
 
-    def use(self, rule: Rule, reference: Reference) -> None:
-        """Make a reference to torch one to tdev, as this style does it."""
+    def use(self, rule: Rule, reference: Reference, why: str = "") -> None:
+        """Make a reference to torch one to tdev, as this style does it; ``why``, where its name does not say it."""
         self.used.append(reference.node)
         if reference.package == "tdev":
             return
+        for binding in reference.bindings if why else ():
+            self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
             self.want(reference.bindings)
             if self.options.style == "explicit":
-                self.replace_node(rule, reference.root, self.tdev)
+                self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
@@ -285,7 +290,11 @@ class File:
             line, column = self.tree.position(change.start)
             end_line, end_column = self.tree.position(change.end)
             before = source[change.start : change.end]
-            edits.append(Edit(change.rule, line, column, end_line, end_column, before, change.text))
+            edits.append(
+                Edit(
+                    change.rule, line, column, end_line, end_column, before, change.text, change.why
+                )
+            )
         findings = sorted(
             self.findings.values(), key=lambda f: (f.line, f.column, f.rule, f.message)
         )

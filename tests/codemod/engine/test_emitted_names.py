@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from generator.codemod.tables import LEFT
+from generator.codemod.tables import LEFT, ROUTED
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
+from tdev_core.codemod.engine.rules.reasons import reason
+from tdev_core.codemod.records import change
 from tests.forkserver import environment, python
 
 ROOT = Path(__file__).parents[3]
@@ -129,3 +131,15 @@ def test_a_name_that_there_is_not() -> None:
     pytest.importorskip("tdev")
     names = {"torch.cuda.init", "tdev.cuda.init", "torch.cuda.inits", "tdev.cudas.init"}
     assert _missing(names) == ["tdev.cudas.init", "torch.cuda.inits"]
+
+
+def test_what_does_not_say_cuda_says_why_it_is_tdevs() -> None:
+    """`torch.load` becomes `tdev.load`: a reader of the report asks why."""
+    assert [name for name in ROUTED if ".cuda." not in name and not reason(name)] == []
+    assert reason("torch.jit.script") and not reason("torch.cuda.synchronize")
+    source = "import torch\nimport torch.distributed as dist\n\ntorch.load('x')\ndist.new_group()\n"
+    for style in ("explicit", "alias"):
+        result = rewrite(source, Names.load(), Options(style=style))  # type: ignore[arg-type]
+        told = [change(edit, source.splitlines()).message for edit in result.edits]
+        assert any("where the tensors were saved)" in message for message in told), told
+        assert any("NCCL, which CUDA alone has)" in message for message in told), told

@@ -48,6 +48,7 @@ _LIBRARIES = frozenset(
     "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
 )
 _NOT_TORCH = {"", "torch", "tdev", *STDLIB} | set("numpy jax cupy tensorflow mlx pandas".split())
+_MOVES = frozenset({"to", "cuda", "to_empty"})
 _DEVICE_KEYWORD = re.compile(r"(^|_)(device|map_location)$|^device(_map|_type|_id)?$")
 
 
@@ -62,6 +63,8 @@ def handed_on(file: File) -> None:
             continue
         if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
             continue
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value in _MOVES:
+            continue  # a method that tdev answers, of what a library's function returned
         library = _library(file, call.func)
         if library in _LIBRARIES and file.options.style != "accelerator":
             inner = file.tree.span(node.value)

@@ -23,7 +23,8 @@ def repoint(file: File) -> None:
             for binding in bindings:
                 assert isinstance(binding.node, cst.ImportAlias)
                 start, _ = file.tree.span(binding.node.name)
-                file.replace(IMPORT, start, start + len("torch"), "tdev")
+                why = file.why.get(binding.node, "")
+                file.replace(IMPORT, start, start + len("torch"), "tdev", why)
         elif isinstance(statement, cst.ImportFrom) and statement.module is not None:
             _repoint_from(file, statement, bindings)
 
@@ -32,9 +33,10 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     assert statement.module is not None and not isinstance(statement.names, cst.ImportStar)
     start, end = file.tree.span(statement.module)
     moved: set[cst.CSTNode] = {b.node for b in bindings}
+    why = "; ".join(file.why[b.node] for b in bindings if b.node in file.why)
     whole = len(moved) == len(statement.names)
-    if whole or file.options.style == "alias":
-        file.replace(IMPORT, start, start + len("torch"), "tdev")
+    if whole or file.options.style == "alias" or _one_line_more(file, statement, start, end):
+        file.replace(IMPORT, start, start + len("torch"), "tdev", why)
         return
     module = "tdev" + file.tree.source[start + len("torch") : end]
     line = file.tree.statement(statement)
@@ -47,9 +49,19 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     begin = file.tree.line_start(file.tree.position(first)[0])
     indent = file.tree.source[begin:first]
     if indent.strip() or not isinstance(line, cst.SimpleStatementLine):
-        file.replace(IMPORT, first, first, added + "; ")
+        file.replace(IMPORT, first, first, added + "; ", why)
     else:
-        file.replace(IMPORT, begin, begin, indent + added + file.tree.newline)
+        file.replace(IMPORT, begin, begin, indent + added + file.tree.newline, why)
+
+
+def _one_line_more(file: File, statement: cst.ImportFrom, start: int, end: int) -> bool:
+    """Tell whether the whole import may move: from a module of torch's that has little else than such names.
+
+    Its other names are torch's own objects there as well; of torch itself as much stays torch's as can.
+    """
+    assert not isinstance(statement.names, cst.ImportStar)
+    names = [dotted(alias.name) or "_" for alias in statement.names]
+    return "." in file.tree.source[start:end] and not any(name.startswith("_") for name in names)
 
 
 def _take_out(file: File, names: list[cst.ImportAlias], moved: set[cst.CSTNode]) -> str:

@@ -26,8 +26,9 @@ IMPORT = rule(
     import itself becomes `import tdev`. In a notebook the import goes beside each cell's own import
     of torch, since cells are run in any order. Imports of something inside torch are re-pointed when
     a rule needs it: `import torch.cuda as tc` becomes `import tdev.cuda as tc`, `from
-    torch.cuda import Stream as S` becomes `from tdev.cuda import Stream as S`, and `from torch
-    import cuda, nn` is split into `from tdev import cuda` and `from torch import nn`.
+    torch.cuda import Stream as S` becomes `from tdev.cuda import Stream as S`, and so does the whole
+    of `from torch.nn.attention import SDPBackend, sdpa_kernel`; `from torch import cuda, nn` is split
+    into `from tdev import cuda` and `from torch import nn`.
 
     Alias style: `import torch` becomes `import tdev as torch`, `import torch as th` becomes
     `import tdev as th`, and `import torch.nn` (which binds `torch` too) becomes `import

@@ -68,7 +68,7 @@ def _alias(file: File) -> None:
         start, _ = file.tree.span(alias.name)
         if full == "torch":
             text = "tdev" if alias.asname is not None else "tdev as torch"
-            file.replace(IMPORT, start, start + len("torch"), text)
+            file.replace(IMPORT, start, start + len("torch"), text, file.why.get(alias, ""))
         else:
             # `import torch.nn` binds torch as well
             first = not any(

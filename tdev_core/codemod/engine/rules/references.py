@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.api import Rule, Severity
 from tdev_core.codemod.engine.file import File
@@ -26,6 +27,7 @@ from tdev_core.codemod.engine.rules.guards import (
     beside_a_kept_question,
 )
 from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
 
@@ -43,6 +45,13 @@ REFERENCE = rule(
     annotation, a default, an `except` clause. The arguments stay as they are, because tdev's
     function has the same signature. Names that start with an underscore are not mirrored and
     are reported.
+
+    Two places keep torch's name: CUDA's row of a table that has a row for another accelerator
+    (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
+    a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
+
+    Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
+    a line why it is tdev's.
 
     Import forms: `import torch`, `import torch as th`, `import torch.cuda` (the reference
     changes); `import torch.cuda as tc`, `from torch import cuda`, `from torch.cuda import
@@ -230,6 +239,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
     call = call_of(file, found.node)
+    if name in names.routed and (where := _identity(file, found)) is not None:
+        message = f"{name} {where}, where it is compared with torch's own; {LEFT}"
+        _kept_question(file, found, REFERENCE, message, "note", "tdev's is another function")
+        return
     if name in names.device_params:
         if name.endswith("autocast") and left_to_script(file, found.node, name):
             return
@@ -266,28 +279,80 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             if found.package == "torch" and not left_to_script(file, found.node, name):
                 answer(file, asked, found)
             return
-    if not left_to_script(file, found.node, name):
-        file.use(REFERENCE, found)
+    if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
+        file.use(REFERENCE, found, reason(name))
 
+
+def _identity(file: File, found: Reference) -> str | None:
+    """Tell where a function of torch's stands to be compared with what torch hands out, if it does.
+
+    What belongs to CUDA is asked for by the program alone, which calls tdev's now.
+    """
+    last = found.name.rpartition(".")[2]
+    if _in_cuda(found.name) or not last.islower() or found.name in file.names.modules:
+        return None
+    parent = file.tree.parents[found.node]
+    if isinstance(parent, cst.DictElement) and parent.key is found.node:
+        return "is a key of a table"
+    if isinstance(parent, cst.Element):
+        several = file.tree.parents[parent]
+        if isinstance(several, cst.Set):
+            return "is one of a set"
+        if isinstance(file.tree.parents[several], cst.ComparisonTarget):
+            return "is one of those in a test"
+    return None
+
+
+def _in_cuda(name: str) -> bool:
+    return (name + ".").startswith("torch.cuda.")
+
+
+def in_a_row_of_its_own(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name stands in CUDA's row of a table that has a row for another accelerator.
+
+    Not where it is called as the table is made.
+    """
+    below: cst.CSTNode = node
+    later = not isinstance(file.tree.parents[node], cst.Call)
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Lambda):
+            later = True
+        if isinstance(parent, cst.DictElement) and below is parent.value and later:
+            table = file.tree.parents[parent]
+            assert isinstance(table, cst.Dict)
+            keys = {string_value(e.key) for e in table.elements if isinstance(e, cst.DictElement)}
+            return string_value(parent.key) == "cuda" and not _BESIDE.isdisjoint(keys)
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
+
+
+_BESIDE = frozenset({"mps", "xpu", "npu", "hpu", "mlu", "musa", "mtia", "xla"})
 
 LEFT = "left as it is"
 ANSWERED = "from tdev it answers for the device in use"
 
 
 def _kept_question(
-    file: File, found: Reference, rule: Rule, message: str, severity: Severity
+    file: File,
+    found: Reference,
+    rule: Rule,
+    message: str,
+    severity: Severity,
+    answered: str = ANSWERED,
 ) -> None:
-    """Report a question whose text stays; :func:`kept_questions` says what becomes of its answer."""
+    """Report a name whose text stays; :func:`kept_questions` says what becomes of its answer."""
     if (key := file.find(rule, found.node, message, severity)) is not None:
-        file.asked[key] = found
+        file.asked[key] = found, answered
 
 
 def kept_questions(file: File) -> None:
     """Say of each kept question whether its answer stays too, now that it is known where its name comes from."""
-    for key, found in file.asked.items():
+    for key, (found, answered) in file.asked.items():
         finding = file.findings[key]
         if from_tdev(file, found):
-            message = finding.message.replace(LEFT, ANSWERED)
+            message = finding.message.replace(LEFT, answered)
             level = "warning" if finding.rule == KERNEL.id else finding.severity
             file.findings[key] = replace(finding, message=message, severity=level)
 
@@ -349,7 +414,7 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     argument = device_argument(file, call, name)
     if argument == "may be cuda" or (argument == "absent" and always):
-        file.use(REFERENCE if argument == "absent" else ARGUMENT, found)
+        file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})

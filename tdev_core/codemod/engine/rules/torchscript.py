@@ -7,6 +7,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.literals import is_device_word
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.reasons import reason
 
 TORCHSCRIPT = rule(
     "torchscript",
@@ -57,7 +58,7 @@ def scripts(file: File) -> None:
         if one.compiler == _SCRIPT:
             found = file.resolver.reference(one.node)
             if found is not None and (inside or not one.known) and not file.kept(one.node):
-                file.use(TORCHSCRIPT, found)
+                file.use(TORCHSCRIPT, found, reason(_SCRIPT))
         elif one.compiler != _EXPORT:  # which is compiled with the module that it belongs to
             name = one.compiler.rpartition(".")[2]
             for node in inside:

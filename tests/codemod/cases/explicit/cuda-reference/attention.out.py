@@ -1,8 +1,6 @@
 import torch
-from tdev.nn.attention import sdpa_kernel
-from torch.nn.attention import SDPBackend
-from tdev.nn.attention.flex_attention import flex_attention
-from torch.nn.attention.flex_attention import create_block_mask
+from tdev.nn.attention import SDPBackend, sdpa_kernel
+from tdev.nn.attention.flex_attention import create_block_mask, flex_attention
 
 q = torch.ones(1, 2, 16, 8, requires_grad=True)
 with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION]):

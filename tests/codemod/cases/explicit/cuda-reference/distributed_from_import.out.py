@@ -1,5 +1,4 @@
-from tdev.distributed import init_process_group
-from torch.distributed import all_reduce
+from tdev.distributed import all_reduce, init_process_group
 
 init_process_group("nccl")
 all_reduce(x)

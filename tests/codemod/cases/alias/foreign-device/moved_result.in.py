@@ -1,0 +1,6 @@
+import timm
+import torch
+from transformers import AutoModel
+
+model = timm.create_model("resnet18").to(device="cuda")
+other = AutoModel.from_pretrained("b", device_map="cuda").to("cuda")

@@ -1,0 +1,7 @@
+import timm
+import tdev
+import torch
+from transformers import AutoModel
+
+model = timm.create_model("resnet18").to(device="cuda")
+other = AutoModel.from_pretrained("b", device_map=str(tdev.device("cuda"))).to("cuda")
