@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,10 @@ from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
+from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, kept_by, may_be_kept
+
+_KERNELS = tuple(map(re.compile, KERNELS))
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,11 @@ class File:
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
+
+    @cached_property
+    def holds_kernels(self) -> bool:
+        """Whether the text has kernels for CUDA, or imports a package for it at the start of a line."""
+        return any(pattern.search("\n" + self.tree.source) for pattern in _KERNELS)
 
     @cached_property
     def scripted(self) -> Scripted:

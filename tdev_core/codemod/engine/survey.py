@@ -19,15 +19,22 @@ _PACKAGES = (
     "triton|cupy|cupyx|pycuda|pynvml|py3nvml|apex|flash_attn|xformers|tensorrt|torch_tensorrt|"
     "transformer_engine|deep_ep|causal_conv1d|mamba_ssm"
 )
+# Each begins with what is rare in a text, which `re` looks for many times faster than for `^`.
 KERNELS = (
-    rf"^(?:import|from)[ \t]+(?:{_PACKAGES})\b|^[ \t]*@(?:triton\.(?:jit|autotune)|cuda\.jit)\b"
+    rf"\n(?:import|from)[ \t]+(?:{_PACKAGES})\b",
+    r"@(?:triton\.(?:jit|autotune)|cuda\.jit)\b",
 )
-_KERNELS = re.compile(
-    KERNELS.encode()
-    + rb"|\bload_inline\(|\bcpp_extension\b|\bimport[ \t]+_C\b|\._C[ \t]+import|\btorch\.ops\.(?!aten|prim)",
-    re.MULTILINE,
+_KERNELS = tuple(re.compile(pattern.encode()) for pattern in KERNELS)
+_EXTENSIONS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rb"load_inline\(|cpp_extension\b",
+        rb"import[ \t]+_C\b",
+        rb"\._C[ \t]+import",
+        rb"torch\.ops\.(?!aten|prim)",
+    )
 )
-_KERNEL_SIGNS = (b"triton", b"cuda.jit", b"load_inline", b"cpp_extension", b"_C", b"torch.ops.")
+_EXTENSION_SIGNS = (b"load_inline", b"cpp_extension", b"_C", b"torch.ops.")
 _DEFINED = re.compile(
     rb"^[ \t]*def[ \t]+(\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*)[ \t]*\("
     rb"|^(\w*(?:CUDA|GPU|cuda|gpu)\w*)[ \t]*(?::[^=\n]+)?=[^\n]*(?:is_available|device_count)\(",
@@ -51,6 +58,8 @@ class Survey:
         self._defined: set[str] = set()
         self._called: set[str] = set()
         self._beside: set[str] = set()
+        self._say_cuda: list[bytes] = []
+        self._size = 0
 
     def see(self, path: PurePath, raw: bytes, top: str) -> None:
         """Take a file into account; ``top`` is what an absolute import of it starts with."""
@@ -60,7 +69,7 @@ class Survey:
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
-        if any(sign in raw for sign in _KERNEL_SIGNS) and _KERNELS.search(raw):
+        if _has_kernels(raw):
             self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
         if b"uda" in raw or b"CUDA" in raw or b"gpu" in raw or b"GPU" in raw:
             self._questions(raw)
@@ -69,12 +78,25 @@ class Survey:
         if any(answer in raw for answer in _ANSWERS):
             for found in _DEFINED.finditer(raw):
                 self._defined.add((found[1] or found[2]).decode("ascii", "ignore"))
-        used, asked = uses(raw)
-        self._called |= used
-        self._beside |= asked
+        self._say_cuda.append(raw)
+        self._size += len(raw)
+        if self._size > _KEPT:
+            self._uses(b"")
+
+    def _uses(self, *names: bytes) -> None:
+        """Take the uses into account in the texts kept that hold one of these names."""
+        for raw in self._say_cuda:
+            if any(name in raw for name in names):
+                used, asked = uses(raw)
+                self._called |= used
+                self._beside |= asked
+        self._say_cuda.clear()
+        self._size = 0
 
     def tree(self) -> ProgramTree:
         """Return what is known of the tree."""
+        # What nobody defines need not be looked for, and few files use what somebody does.
+        self._uses(*(name.encode() for name in self._defined))
         return ProgramTree(
             modules=frozenset(self._modules),
             kernels=frozenset(self._kernels),
@@ -84,11 +106,23 @@ class Survey:
         )
 
 
+_KEPT = 64 << 20
+"""The bytes of texts that are kept until it is known what is looked for in them."""
+
+
+def _has_kernels(raw: bytes) -> bool:
+    if any(pattern.search(raw) for pattern in _KERNELS) or _KERNELS[0].match(b"\n" + raw[:200]):
+        return True
+    return any(sign in raw for sign in _EXTENSION_SIGNS) and any(
+        pattern.search(raw) for pattern in _EXTENSIONS
+    )
+
+
 def uses(raw: bytes) -> tuple[set[str], set[str]]:
     """Return the names that say CUDA or GPU and are used, and those asked beside other accelerators."""
     used: set[str] = set()
     asked: set[str] = set()
-    arms = _ARMS.search(raw) is not None or _ARM_IN_LINE.search(raw) is not None
+    arms: bool | None = None
     for line in raw.splitlines():
         if not (b"uda" in line or b"CUDA" in line or b"gpu" in line or b"GPU" in line):
             continue
@@ -100,6 +134,8 @@ def uses(raw: bytes) -> tuple[set[str], set[str]]:
             if not line[found.end() :].lstrip().startswith(b"=") or b"==" in line
         }
         used |= names
-        if arms and b"if" in line:
-            asked |= names
+        if names and b"if" in line:
+            if arms is None:
+                arms = _ARMS.search(raw) is not None or _ARM_IN_LINE.search(raw) is not None
+            asked |= names if arms else set()
     return used, asked

@@ -21,7 +21,6 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.survey import KERNELS
 
 DEMAND = rule(
     "demand",
@@ -149,13 +148,12 @@ _REACHES = re.compile(
     # a launch of a kernel: `_quantize_kernel[grid](x)`
     r"|\b\w*kernel\w*\[|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
 )
-_KERNEL_FILE = re.compile(KERNELS, re.MULTILINE)
 _COMMENT = re.compile(r"(?m)#.*$")
 
 
 def has_kernels(file: File) -> bool:
     """Tell whether a file holds kernels for CUDA, or cannot be imported without a package for it."""
-    return _KERNEL_FILE.search(file.tree.source) is not None
+    return file.holds_kernels
 
 
 def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
