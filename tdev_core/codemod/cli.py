@@ -78,6 +78,12 @@ def _parser() -> argparse.ArgumentParser:
     mode.add_argument(
         "--check", action="store_true", help="write nothing; name each CUDA-only use (a linter)"
     )
+    mode.add_argument(
+        "--interactive",
+        "-i",
+        action="store_true",
+        help="ask about each hunk; what is declined gets '# tdev: keep', or is listed in --baseline FILE",
+    )
     add(
         "--style",
         choices=("explicit", "alias"),
@@ -110,7 +116,9 @@ def _parser() -> argparse.ArgumentParser:
         "--since", metavar="REF", help="with --check: only lines added since this git ref"
     )
     judged.add_argument(
-        "--baseline", metavar="FILE", help="with --check: only what this file does not list"
+        "--baseline",
+        metavar="FILE",
+        help="with --check: only what this file does not list; with --interactive: where declined hunks are listed",
     )
     judged.add_argument(
         "--write-baseline", metavar="FILE", help="with --check: list in this file what there is now"

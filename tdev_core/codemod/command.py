@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
@@ -26,6 +27,9 @@ from tdev_core.codemod.output.github import annotation
 from tdev_core.codemod.output.reports import line, render
 from tdev_core.codemod.output.summary import CLEAN, FAILED, INTERRUPTED, TERMINATED, Summary
 
+if TYPE_CHECKING:
+    from tdev_core.codemod.interactive import Session
+
 
 def run(arguments: argparse.Namespace, engine: str) -> int:
     """Do what the arguments say; return the exit status. ``engine`` names the module that rewrites."""
@@ -41,29 +45,36 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     if arguments.output and not Path(arguments.output).absolute().parent.is_dir():
         raise UsageError(f"--output {arguments.output}: its directory does not exist")
     for option in ("since", "baseline", "write_baseline"):
-        if getattr(arguments, option) is not None and not arguments.check:
+        asks = arguments.interactive and option == "baseline"
+        if getattr(arguments, option) is not None and not (arguments.check or asks):
             raise UsageError(f"--{option.replace('_', '-')} goes with --check, which judges")
     settings = _settings(arguments)
     files = discover(arguments.paths, settings)
-    files, judge = _judge(arguments, files)
+    files, judge = (files, None) if arguments.interactive else _judge(arguments, files)
     writes = not (arguments.check or arguments.diff)
     if writes and not arguments.force:
         _refuse_uncommitted(files, arguments.paths)
+    session = _session(arguments, files, settings, engine)
     plan = Plan(
-        settings, write=writes, keep_bytes=arguments.diff or judge is not None, engine=engine
+        settings,
+        write=writes and session is None,
+        keep_bytes=arguments.diff or judge is not None or session is not None,
+        engine=engine,
     )
     summary = Summary(writes)
     kept: list[FileResult] = []
     told = _Telling(arguments)
     with (
         terminations(),
-        progress(len(files), arguments.quiet) as seen,
+        progress(len(files), arguments.quiet or session is not None) as seen,
         closing(results_of(files, plan, seen)) as results,
     ):
         try:
-            for result in results:
+            for found, result in zip(files, results, strict=True):
                 if judge is not None:
                     result = judge(result)
+                if session is not None:
+                    result = session.ask(found, result)
                 summary.add(result)
                 told.tell(result)
                 if arguments.report:
@@ -72,6 +83,8 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
             summary.interrupted = TERMINATED
         except KeyboardInterrupt:
             summary.interrupted = INTERRUPTED
+    if session is not None:
+        session.finish()
     folded = told.finish(writes)
     if arguments.report:
         _report(arguments, kept, summary)
@@ -83,6 +96,18 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     if not arguments.quiet:
         err(summary.sentence() if folded else summary.table())
     return summary.exit_status
+
+
+def _session(
+    arguments: argparse.Namespace, files: list[Found], settings: Settings, engine: str
+) -> Session | None:
+    """Return who asks before anything is written, where that is wanted."""
+    if not arguments.interactive:
+        return None
+    from tdev_core.codemod.interactive import Session
+
+    baseline = arguments.baseline
+    return Session(files, settings, engine, None if baseline is None else Path(baseline))
 
 
 def _judge(

@@ -9,7 +9,7 @@ import json
 import os
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -96,6 +96,15 @@ class Baseline:
         except OSError as error:
             raise UsageError(f"--write-baseline {file}: {error.strerror or error}") from None
         return sum(sum(counts.values()) for counts in self.seen.values())
+
+    def decline(self, result: FileResult, items: Sequence[Item]) -> None:
+        """List these items of a file beside what is listed already, when it is written next."""
+        spans = _Spans(result)
+        path = self._key(result.path)
+        given = Counter((item.rule, spans.line_text(item.place)) for item in items)
+        self.seen[path] = given + self.entries.get(path, Counter())
+        for path, counts in self.entries.items():
+            self.seen.setdefault(path, counts)
 
     def __call__(self, result: FileResult) -> FileResult:
         """Return the result with what the baseline does not list, and remember what was seen."""

@@ -77,7 +77,7 @@ def ways(path: Path, stock: bool) -> dict[str, dict[str, object]]:
     source = raw.decode("utf-8")
     codes: dict[str, CodeType] = {}
     for style in ("explicit", "alias"):
-        result = rewrite(source, Names.load(), Options(style=style)).code  # type: ignore[arg-type]
+        result = rewrite(source, Names.load(), Options(style=style)).code
         if stock and "tdev" in result:
             continue
         # Under a name of its own, by which TorchScript finds the source of what it compiles.

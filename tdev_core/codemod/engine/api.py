@@ -61,6 +61,8 @@ class Options:
     """Whether to rewrite files too that cannot be imported without CUDA."""
     keep: tuple[str, ...] = ()
     """What a comment says on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
+    lines: frozenset[int] = frozenset()
+    """Lines, from 1, that stay as if they had such a comment."""
     beside: str = ""
     """Text that runs with the source's names and is not in it: a notebook's magics."""
     program: bool = False

@@ -66,7 +66,7 @@ class File:
         self.names = names
         self.options = options
         self.filename = filename
-        self.tree = Tree(source, None if whole else names, options.keep)
+        self.tree = Tree(source, None if whole or options.lines else names, options.keep)
         self.scopes = Scopes(self.tree)
         self.resolver = Resolver(self.tree, self.scopes, names)
         self.flow = Flow(self.resolver)
@@ -130,15 +130,15 @@ class File:
 
     def _read_keeps(self) -> tuple[bool, set[int]]:
         source, marks = self.tree.source, self.options.keep
+        lines = set(self.options.lines)
         if not may_be_kept(source, marks):
-            return False, set()
+            return False, lines
         strings = [self.tree.span(n) for n in self.tree.of(cst.SimpleString, cst.FormattedString)]
         first = len(source)
         for statement in self.tree.module.body:
             if not is_docstring(statement):
                 first = self.tree.span(statement)[0]
                 break
-        lines: set[int] = set()
         everything = False
         for found in kept_by(marks).finditer(source):
             at = found.start()

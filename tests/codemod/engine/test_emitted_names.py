@@ -139,7 +139,7 @@ def test_what_does_not_say_cuda_says_why_it_is_tdevs() -> None:
     assert reason("torch.jit.script") and not reason("torch.cuda.synchronize")
     source = "import torch\nimport torch.distributed as dist\n\ntorch.load('x')\ndist.new_group()\n"
     for style in ("explicit", "alias"):
-        result = rewrite(source, Names.load(), Options(style=style))  # type: ignore[arg-type]
+        result = rewrite(source, Names.load(), Options(style=style))
         told = [change(edit, source.splitlines()).message for edit in result.edits]
         assert any("where the tensors were saved)" in message for message in told), told
         assert any("NCCL, which CUDA alone has)" in message for message in told), told
