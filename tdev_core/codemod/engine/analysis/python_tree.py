@@ -1,5 +1,7 @@
 """Reads the whole text with Python's own parser, for rules that ask about what a slice leaves out.
 
+Only the way to what is asked about is followed: a walk over every node of a file takes longer than its parse.
+
 A ``raise`` or a call of no concern to any rule is not in the engine's tree; what a question guards is
 told by exactly those.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Iterator
+from functools import cached_property
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.tree import Tree
@@ -23,26 +26,52 @@ class PythonTree:
             warnings.simplefilter("ignore")
             self.module = ast.parse(tree.source)
         self._parents: dict[ast.AST, ast.AST] = {}
-        self._by_place: dict[tuple[int, int, int, int], ast.AST] = {}
+
+    def at(self, span: Span) -> ast.AST | None:
+        """Return the expression that has this span in the text, if there is one; the innermost of several.
+
+        From then on it and the nodes around it have ancestors.
+        """
+        place = (*self._place(span[0]), *self._place(span[1]))
+        found: ast.AST | None = None
         stack: list[ast.AST] = [self.module]
         while stack:
             node = stack.pop()
             for child in ast.iter_child_nodes(node):
+                if not _has_line(child, place[0]):
+                    continue
                 self._parents[child] = node
                 stack.append(child)
-            if isinstance(node, ast.expr):
-                place = (
-                    node.lineno,
-                    node.col_offset,
-                    node.end_lineno or 0,
-                    node.end_col_offset or 0,
-                )
-                self._by_place[place] = node
+                if isinstance(child, ast.expr) and place == (
+                    child.lineno,
+                    child.col_offset,
+                    child.end_lineno,
+                    child.end_col_offset,
+                ):
+                    found = child
+        return found
 
-    def at(self, span: Span) -> ast.AST | None:
-        """Return the expression that has this span in the text, if there is one."""
-        (row, column), (last, end) = map(self._place, span)
-        return self._by_place.get((row, column, last, end))
+    @cached_property
+    def names(self) -> tuple[dict[str, str], dict[str, ast.stmt]]:
+        """What each imported name of the file imports, and the functions and classes by their names."""
+        imported: dict[str, str] = {}
+        defined: dict[str, ast.stmt] = {}
+        for node in ast.walk(self.module):
+            match node:
+                case ast.Import():
+                    for alias in node.names:
+                        bound = alias.asname or alias.name.split(".")[0]
+                        imported[bound] = alias.name
+                case ast.ImportFrom():
+                    base = "." * node.level + (node.module or "")
+                    for alias in node.names:
+                        full = f"{base}.{alias.name}" if base else ""
+                        imported[alias.asname or alias.name] = full
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    defined.setdefault(node.name, node)
+                case _:
+                    pass
+        return imported, defined
 
     def _place(self, offset: int) -> tuple[int, int]:
         row, column = self._tree.position(offset)
@@ -72,3 +101,13 @@ class PythonTree:
             if isinstance(block, list) and statement in block:
                 return block
         return []
+
+
+def _has_line(node: ast.AST, line: int) -> bool:
+    """Tell whether a node may have something on a line: what has no place of its own may."""
+    first: int | None = getattr(node, "lineno", None)
+    if first is None:
+        return True
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    end: int = getattr(node, "end_lineno", None) or first
+    return min([first, *(d.lineno for d in decorators)]) <= line <= end

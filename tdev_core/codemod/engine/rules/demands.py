@@ -349,22 +349,7 @@ def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "u
     if _reaches_cuda_only(file, guarded):
         return "cuda"
     assert file.python is not None
-    imported: dict[str, str] = {}
-    defined: dict[str, ast.stmt] = {}
-    for node in ast.walk(file.python.module):
-        match node:
-            case ast.Import():
-                for alias in node.names:
-                    bound = alias.asname or alias.name.split(".")[0]
-                    imported[bound] = alias.name
-            case ast.ImportFrom():
-                base = "." * node.level + (node.module or "")
-                for alias in node.names:
-                    imported[alias.asname or alias.name] = f"{base}.{alias.name}" if base else ""
-            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                defined.setdefault(node.name, node)
-            case _:
-                pass
+    imported, defined = file.python.names
     unknown = False
     todo: list[ast.stmt] = list(guarded)
     seen: set[str] = set()

@@ -71,12 +71,13 @@ def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice 
     """
     if may_be_kept(source, marks):
         return None  # comments protect lines, and go with the statements around them
-    if "jit" in source and _SCRIPTS.search(source):
-        return None
+    scripts = "jit" in source and _SCRIPTS.search(source) is not None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
+        if scripts and any(map(_compiles, ast.walk(tree))):
+            return None
         seeds, layout = Seeds.of(names), Layout(source, tree)
         cutter = Cutter(layout, seeds)
         cuts = cutter.cuts(tree.body, mark(layout, seeds))
@@ -91,6 +92,17 @@ def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice 
         at = end
     text = "".join([*pieces, source[at:]])
     return Slice(text, cuts, tuple(cutter.left_out), tuple(_lines(tree, layout)))
+
+
+def _compiles(node: ast.AST) -> bool:
+    """Tell whether a node names TorchScript's compiler; a docstring or an error may, too."""
+    match node:
+        case ast.Attribute(attr=name, value=ast.Name(id=owner) | ast.Attribute(attr=owner)):
+            return owner == "jit" and name.startswith(("script", "export"))
+        case ast.ImportFrom(module=module):
+            return module == "torch.jit"
+        case _:
+            return False
 
 
 def _lines(tree: ast.Module, layout: Layout) -> Iterator[int]:
