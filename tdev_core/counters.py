@@ -14,8 +14,6 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from torch.compiler import is_compiling
-
 from tdev_core import settings
 from tdev_core.errors import uncounted
 
@@ -46,6 +44,8 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     What torch or tdev calls while it answers a call that is counted (``Tensor.to`` for ``Module.cuda``) is
     no call of the program's. What a compiled graph holds is counted nowhere: no Python runs there.
     """
+
+    from torch.compiler import is_compiling  # not at the top: the codemod runs without torch
 
     @functools.wraps(function)
     def counting(*args: Any, **kwargs: Any) -> Any:

@@ -133,9 +133,12 @@ def _level(stacklevel: int) -> int:
 def _is_between(frame: FrameType) -> bool:
     """Tell whether a frame stands between a program and what warns it."""
     module = frame.f_globals.get("__name__", "").partition(".")[0]
-    return module in ("torch", "tdev", "tdev_core", "contextlib") or frame.f_code.co_filename.startswith(
-        "<frozen importlib"
-    )
+    return module in (
+        "torch",
+        "tdev",
+        "tdev_core",
+        "contextlib",
+    ) or frame.f_code.co_filename.startswith("<frozen importlib")
 
 
 def exit_with(error: TdevError) -> NoReturn:

@@ -13,7 +13,9 @@ import pytest
 # Whether somebody has built the native kernels of device mlx on this machine must not decide what is tested:
 # tests/accelerators/mlx/test_native.py turns them on. `TDEV_NATIVE=1 pytest tests/accelerators/mlx` runs all the others with them.
 os.environ.setdefault("TDEV_NATIVE", "0")
-os.environ.setdefault("TDEV_NATIVE_BUILD", "0")  # nor must a test keep a core busy for the next ones
+os.environ.setdefault(
+    "TDEV_NATIVE_BUILD", "0"
+)  # nor must a test keep a core busy for the next ones
 # As many processes as cores run the tests; more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Or each of some hundred processes would compile tdev's sources anew.

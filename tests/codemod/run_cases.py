@@ -53,7 +53,9 @@ def ran(code: CodeType) -> dict[str, object]:
             exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         # TorchScript goes on with the place in the source, which each way has under another name.
-        ended = f"{type(error).__name__}: {error}".partition(":\n  File")[0]
+        # What the mirror raises for a name that torch lacks is an AttributeError of its own.
+        kind = next(c for c in type(error).__mro__ if not c.__module__.startswith("tdev_core.mirror"))
+        ended = f"{kind.__name__}: {error}".partition(":\n  File")[0]
     names = {
         name: told(value)
         for name, value in vars(module).items()

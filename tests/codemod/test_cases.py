@@ -89,7 +89,7 @@ def test_second_run_says_the_same(path: Path) -> None:
 
 def test_there_are_enough_cases() -> None:
     assert len(CHANGED) >= 150
-    assert len(INPUTS) >= 2 * len(CHANGED)
+    assert len(INPUTS) - len(CHANGED) >= 350  # what stays as it is matters as much
     assert {p.parts[-3] for p in INPUTS} == set(STYLES)
 
 

@@ -39,6 +39,8 @@ _BY_LAST = {
     "set_autocast_gpu_dtype": "it is CUDA's",
     "set_default_tensor_type": "it is given a type of CUDA's tensors",
     "emit_nvtx": "it annotates for NVIDIA's profiler",
+    "to_sparse_semi_structured": "it is for CUDA's sparse tensor cores",
+    "cuda": "it is a version off CUDA too, one that is false",
     "cufft_plan_cache": "it belongs to a CUDA device",
     "preferred_blas_library": "it chooses among CUDA's libraries",
     "preferred_linalg_library": "it chooses among CUDA's libraries",

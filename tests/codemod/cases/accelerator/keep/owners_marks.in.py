@@ -4,7 +4,6 @@ torch.cuda.synchronize()  # noqa: CUDA
 torch.cuda.init()  # noqa: E501, CUDA
 torch.cuda.empty_cache()  # ignore-cuda: on purpose
 seed = torch.cuda.initial_seed  # see above; ignore-cuda
-import cupy  # noqa: F401, CUDA
 
 torch.cuda.current_stream()  # noqa: F401
 torch.cuda.seed()  # CUDA, noqa

@@ -1,0 +1,25 @@
+import tdev as torch
+
+
+def major():
+    if not torch.version.cuda:
+        return None
+    return int(torch.version.cuda.split(".")[0])
+
+
+def tried():
+    try:
+        return int(torch.version.cuda.split(".")[0])
+    except (AttributeError, ValueError):
+        return 0
+
+
+def told():
+    return f"{torch.version.cuda}, {str(torch.version.cuda)}"
+
+
+def kept():
+    return torch.version.cuda.split(".")  # tdev: keep
+
+
+print(major(), tried(), told())
