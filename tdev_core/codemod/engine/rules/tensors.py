@@ -17,7 +17,7 @@ from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
 
-_DEEP = 6
+_DEEP = 10
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _MODULES = re.compile(r"torch\.(?:nn\.functional|linalg|fft|special)\.[a-z]\w*\Z")
@@ -116,6 +116,9 @@ class _Tensors:
                 return False
             case ast.BinOp(left=left, right=right):
                 return self.one(left, deep - 1) or self.one(right, deep - 1)
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                asks = isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn))
+                return not asks and (self.one(left, deep - 1) or self.one(right, deep - 1))
             case ast.UnaryOp(op=ast.USub() | ast.Invert(), operand=value):
                 return self.one(value, deep - 1)
             case ast.IfExp(body=left, orelse=right):

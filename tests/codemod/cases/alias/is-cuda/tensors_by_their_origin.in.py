@@ -51,3 +51,10 @@ def asked(thing, other):
 def replaced(x):
     x = x.unsqueeze(0)
     return x.is_cuda
+
+
+def compared(out, y, mask):
+    y = torch.randint(0, 3, (4,)).to(y.dtype)
+    acc = (out.argmax(-1) == y)[~mask].float().mean()
+    same = y is out
+    return acc.is_cuda, same.is_cuda

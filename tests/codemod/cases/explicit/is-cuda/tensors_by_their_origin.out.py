@@ -52,3 +52,10 @@ def asked(thing, other):
 def replaced(x):
     x = x.unsqueeze(0)
     return tdev.is_accelerator(x)
+
+
+def compared(out, y, mask):
+    y = torch.randint(0, 3, (4,)).to(y.dtype)
+    acc = (out.argmax(-1) == y)[~mask].float().mean()
+    same = y is out
+    return tdev.is_accelerator(acc), same.is_cuda
