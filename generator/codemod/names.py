@@ -18,7 +18,7 @@ from generator.codemod.tables import (
     ROUTED,
     ROUTED_MODULES,
 )
-from generator.facts.builds import CUDA_ONLY
+from generator.facts.builds import only_with_cuda
 
 __all__ = ["collect"]
 
@@ -93,7 +93,7 @@ def _loaded() -> dict[str, types.ModuleType]:
 def _public(module: types.ModuleType) -> list[str]:
     """Return the public names that the module has in every build of torch."""
     return sorted(
-        n for n in dir(module) if n[0] != "_" and n not in CUDA_ONLY and hasattr(module, n)
+        n for n in dir(module) if n[0] != "_" and not only_with_cuda(n) and hasattr(module, n)
     )
 
 

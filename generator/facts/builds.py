@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from generator.facts.model import Member, MemberKind, Module
 
-__all__ = ["CUDA_ONLY", "same_members", "same_modules"]
+__all__ = ["only_with_cuda", "same_members", "same_modules"]
 
-# A class of the CUDA build, exported wherever torch.distributed exports its process groups. Whoever reads names
-# from the installed torch leaves it out (generator.codemod.names, too).
-CUDA_ONLY = frozenset({"ProcessGroupNCCL"})
+# Classes of the CUDA build, exported wherever torch.distributed exports its process groups: one in torch 2.13, two more
+# in 2.15 (ProcessGroupNCCL2, ProcessGroupNCCLLazy).
+_CUDA_ONLY = "ProcessGroupNCCL"
 # None in a CPU build, a number or a duration in a CUDA build; a function until Python 3.12, then a class.
 _KINDS: dict[str, MemberKind] = {
     "torch.backends.cudnn.benchmark_limit": "flag",
@@ -26,10 +26,15 @@ _KINDS: dict[str, MemberKind] = {
 _UNTOLD = frozenset({"torch.distributed.rpc.backend_registry.BackendType"})
 
 
+def only_with_cuda(name: str) -> bool:
+    """Tell whether only a build with CUDA has ``name``; who reads names from the installed torch leaves it out."""
+    return name.startswith(_CUDA_ONLY)
+
+
 def same_members(members: Iterable[Member]) -> tuple[Member, ...]:
     """``members`` without those that only one build has; one kind for each setting, one text for each."""
     return tuple(
-        _same(member) for member in members if member.name.rpartition(".")[2] not in CUDA_ONLY
+        _same(member) for member in members if not only_with_cuda(member.name.rpartition(".")[2])
     )
 
 
@@ -44,9 +49,9 @@ def same_modules(modules: Iterable[Module]) -> tuple[Module, ...]:
     return tuple(
         replace(
             module,
-            names=tuple(name for name in module.names if name not in CUDA_ONLY),
-            declared=tuple(name for name in module.declared if name not in CUDA_ONLY),
-            missing=tuple(name for name in module.missing if name not in CUDA_ONLY),
+            names=tuple(name for name in module.names if not only_with_cuda(name)),
+            declared=tuple(name for name in module.declared if not only_with_cuda(name)),
+            missing=tuple(name for name in module.missing if not only_with_cuda(name)),
         )
         for module in modules
     )
