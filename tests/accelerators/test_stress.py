@@ -78,6 +78,32 @@ def test_threads_that_ask_for_an_operator_at_once_get_one_object(backend: str) -
     assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr[-2000:]
 
 
+FORK = """
+import os, signal, threading, torch, tdev
+from tdev_core.accelerators.privateuse import operators
+
+held, done = threading.Event(), threading.Event()
+def hold():
+    with operators._making:
+        held.set()
+        done.wait()
+threading.Thread(target=hold, daemon=True).start()
+held.wait()
+if not (child := os.fork()):
+    signal.alarm(20)
+    torch.ops.aten.nextafter.default
+    os._exit(0)
+print(os.waitpid(child, 0)[1])
+done.set()
+"""
+
+
+@linux
+def test_a_child_forked_while_an_operator_is_made_can_make_others() -> None:
+    done = python("-c", FORK, env=environment(TDEV_BACKEND="sim"))
+    assert (done.returncode, done.stdout.strip()) == (0, "0"), done.stderr[-2000:]
+
+
 @linux
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_memory_is_level_while_shapes_change(backend: str) -> None:

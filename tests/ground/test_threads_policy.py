@@ -71,6 +71,7 @@ SET_UP = {
     "import_hooks._watcher": "the import of tdev",
     "shims.install._installed": "the import of tdev, and install and uninstall, which hold the room's lock",
     "shims.safetensors_files._active": "install and uninstall, which hold the lock of shims.install",
+    "accelerators.privateuse.operators._making": "the fork, in a child that has one thread",
     "watermark._lock": "the fork, in a child that has one thread",
     "watermark._thread": "under its lock, or the fork, in a child that has one thread",
 }

@@ -11,6 +11,7 @@ Source: ``torch/_ops.py`` (``__getattr__`` of namespaces and packets), ``torch/c
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -38,3 +39,13 @@ def _once(original: Callable[..., Any]) -> Callable[..., Any]:
                 return original(self, name)
 
     return __getattr__
+
+
+def _after_fork() -> None:
+    # A thread that was making an operator is not in the child, and would hold its lock for ever.
+    global _making
+    _making = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
