@@ -91,7 +91,7 @@ threading.Thread(target=hold, daemon=True).start()
 held.wait()
 if not (child := os.fork()):
     signal.alarm(20)
-    torch.ops.aten.nextafter.default
+    torch.ops.aten.FloatImplicit  # which nobody has asked for
     os._exit(0)
 print(os.waitpid(child, 0)[1])
 done.set()
