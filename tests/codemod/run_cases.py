@@ -54,7 +54,9 @@ def ran(code: CodeType) -> dict[str, object]:
     except (Exception, SystemExit) as error:
         # TorchScript goes on with the place in the source, which each way has under another name.
         # What the mirror raises for a name that torch lacks is an AttributeError of its own.
-        kind = next(c for c in type(error).__mro__ if not c.__module__.startswith("tdev_core.mirror"))
+        kind = next(
+            c for c in type(error).__mro__ if not c.__module__.startswith("tdev_core.mirror")
+        )
         ended = f"{kind.__name__}: {error}".partition(":\n  File")[0]
     names = {
         name: told(value)

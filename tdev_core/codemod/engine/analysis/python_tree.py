@@ -80,7 +80,9 @@ class PythonTree:
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the parents of a node, nearest first."""
         if node not in self._parents and node is not self.module:
-            for parent in ast.walk(self.module):  # one that was not on the way to anything asked about
+            for parent in ast.walk(
+                self.module
+            ):  # one that was not on the way to anything asked about
                 self._parents.update(dict.fromkeys(ast.iter_child_nodes(parent), parent))
         current = self._parents.get(node)
         while current is not None:
