@@ -83,7 +83,8 @@ def test_cells_are_the_catalogs() -> None:
         if row.name in members:
             member = members[row.name]
             for backend in matrix.COLUMNS:
-                if vars(row.cells[backend]) != member[backend]:
+                cell = {key: said for key, said in member[backend].items() if key != "ignores"}
+                if vars(row.cells[backend]) != cell:
                     wrong.append((row.name, backend))
         else:
             assert row.name in GONE
