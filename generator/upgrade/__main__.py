@@ -18,7 +18,7 @@ from generator.__main__ import write
 from generator.errors import Decision, GenerationError, Undecided
 from generator.facts import introspect
 from generator.facts.model import Facts
-from generator.facts.pin import FactsError
+from generator.facts.pin import PINNED, FactsError, installed_version
 from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan
 from generator.plan.routes import Routes, read_routes
@@ -35,9 +35,14 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m generator.upgrade", description=__doc__)
     parser.add_argument("--dry-run", action="store_true", help="report only; write nothing")
+    parser.add_argument(
+        "--pin",
+        action="store_true",
+        help="set the installed torch where the pinned version stands, and no more",
+    )
     options = parser.parse_args(argv)
     try:
-        return _upgrade(options.dry_run)
+        return _pin() if options.pin else _upgrade(options.dry_run)
     except (GenerationError, FactsError) as error:
         print(f"generator.upgrade: {error}", file=sys.stderr)
         return 2
@@ -70,9 +75,39 @@ def _upgrade(dry_run: bool) -> int:
         print("\n".join(write(catalog)))
         if changes.before != changes.after:
             print(
-                f"Set PINNED in generator/facts/pin.py and the version in constraints.txt to {changes.after} once the "
-                "tests pass."
+                f"Once the tests pass, pin torch {changes.after}: python -m generator.upgrade --pin"
             )
+    return 0
+
+
+def _pin() -> int:
+    """Write the version of the installed torch in place of the pinned one."""
+    new = installed_version()
+    if new == PINNED:
+        print(f"torch {new} is pinned already.")
+        return 0
+    short, newer = (version.rpartition(".")[0] for version in (PINNED, new))
+    for path, before, after in (
+        (paths.ROOT / "generator" / "facts" / "pin.py", f'"{PINNED}"', f'"{new}"'),
+        (paths.ROOT / "constraints.txt", f"torch=={PINNED}", f"torch=={new}"),
+        (
+            paths.ROOT / "README.md",
+            f"generated from torch {short} ",
+            f"generated from torch {newer} ",
+        ),
+        (
+            paths.ROOT / "CHANGELOG.md",
+            f"(unreleased), torch {short}\n",
+            f"(unreleased), torch {newer}\n",
+        ),
+    ):
+        text = path.read_text(encoding="utf-8")
+        if before not in text:
+            raise GenerationError(
+                f"{path.name} does not say {before.strip()!r}; set {new} there by hand."
+            )
+        path.write_text(text.replace(before, after, 1), encoding="utf-8")
+        print(f"{path.relative_to(paths.ROOT)}: {after.strip()}")
     return 0
 
 

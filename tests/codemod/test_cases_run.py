@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tests.forkserver import environment, python
 
@@ -36,6 +37,18 @@ DIFFERS = {
     "accelerator/other-arms/chain": "so is a test beside other arms, which on sim finds no CUDA and no mps",
     "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
 }
+# Built with CUDA, torch has a version: the explicit style leaves `torch.version.cuda is None` to torch, which was asked
+# how it was built; under alias and `tdev run` the word is tdev's.
+if torch.version.cuda is not None:
+    DIFFERS |= dict.fromkeys(
+        (
+            "accelerator/cuda-version/taken_apart",
+            "explicit/cuda-version/asked_whether",
+            "explicit/cuda-version/asks_for_the_build",
+            "explicit/cuda-version/only_a_question",
+        ),
+        "torch itself is asked how it was built, in the explicit style alone",
+    )
 GENERIC = "asks torch.accelerator, which tells of the device that tdev has registered"
 NEEDS_TDEV = {
     "accelerator/accelerator/already_generic": GENERIC,

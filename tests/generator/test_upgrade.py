@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from generator.facts.pin import PINNED
 from tests.forkserver import python
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -69,7 +70,7 @@ def test_names_added_removed_and_changed(whole_tree: Path) -> None:
     done = upgrade(tree)
     assert done.returncode == 0, done.stderr
     text = done.stdout
-    assert text.startswith("# torch 2.12.0 → 2.13.0")
+    assert text.startswith(f"# torch 2.12.0 → {PINNED}")
     for section in (
         "## Names added: 1\n\n- torch.relu\n",
         "## Names removed: 1\n\n- torch.gone\n",
@@ -86,8 +87,8 @@ def test_names_added_removed_and_changed(whole_tree: Path) -> None:
     )
     again = upgrade(tree)
     assert again.returncode == 0 and again.stdout.startswith(text.split("\nSaved as")[0].strip())
-    assert "PINNED" in text
-    assert json.loads((tree / "catalog.json").read_text())["torch"] == "2.13.0"  # regenerated
+    assert "generator.upgrade --pin" in text
+    assert json.loads((tree / "catalog.json").read_text())["torch"] == PINNED  # regenerated
 
 
 def test_names_that_are_only_new_need_nobody_and_a_dry_run_writes_nothing(tree: Path) -> None:
@@ -105,7 +106,7 @@ def test_a_route_for_a_name_that_is_gone_needs_a_decision(tree: Path) -> None:
     before = (tree / "catalog.json").read_bytes()
     done = upgrade(tree)
     assert done.returncode == 1, done.stderr
-    assert "jit.toml: [jit_load]: torch 2.13.0 has no 'torch.jit.load_of_old'" in done.stdout
+    assert f"jit.toml: [jit_load]: torch {PINNED} has no 'torch.jit.load_of_old'" in done.stdout
     assert "Nothing was written" in done.stdout
     assert (tree / "catalog.json").read_bytes() == before
 
@@ -146,3 +147,20 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
         assert part in done.stdout, part
     assert (tree / "build" / "upgrade.md").read_text() in done.stdout
     assert not (tree / "generated").exists()
+
+
+def test_the_pin_is_set_where_the_version_stands(tree: Path) -> None:
+    for name in ("constraints.txt", "README.md", "CHANGELOG.md"):
+        shutil.copy(ROOT / name, tree)
+    pin = tree / "generator" / "facts" / "pin.py"
+    for path in (pin, tree / "constraints.txt"):
+        path.write_text(path.read_text().replace(PINNED, "2.1.7"))
+    for name in ("README.md", "CHANGELOG.md"):
+        path = tree / name
+        path.write_text(path.read_text().replace(PINNED.rpartition(".")[0], "2.1"))
+    done = upgrade(tree, "--pin")
+    assert done.returncode == 0, done.stderr
+    assert f'PINNED = "{PINNED}"' in pin.read_text()
+    for name in ("constraints.txt", "README.md", "CHANGELOG.md"):
+        assert (tree / name).read_text() == (ROOT / name).read_text(), name
+    assert upgrade(tree, "--pin").stdout == f"torch {PINNED} is pinned already.\n"

@@ -258,6 +258,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any
         module = importlib.import_module(home)
         signature = inspect.signature(getattr(module, leaf))
         monkeypatch.setattr(module, leaf, spy(dotted, signature))
+    monkeypatch.setattr(devices, "_known", {None: None})  # of the backend that is active in truth
     for name, module in list(sys.modules.items()):
         if name.startswith("tdev_core.") and getattr(module, "current", None) is current:
             monkeypatch.setattr(module, "current", lambda: Backend.MPS)

@@ -8,4 +8,4 @@ assert torch.cuda.is_available(), "this program needs CUDA"
 x = torch.ones(3, device="cuda")
 print(major(), minor(), TOOLKIT, int(x.sum()))
 print(int(torch.version.cuda.split(".")[0]) >= 12, f"{torch.version.cuda}")
-print(torch.version.cuda is None, torch.version.cuda is not None, bool(torch.version.cuda))
+print(bool(torch.version.cuda))
