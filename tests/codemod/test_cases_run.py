@@ -86,7 +86,7 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", INPUTS)
-@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("backend", [pytest.param("cpu", marks=pytest.mark.deep), "sim"])
 def test_the_three_ways_behave_the_same(
     name: str, backend: str, request: pytest.FixtureRequest
 ) -> None:

@@ -28,7 +28,7 @@ OPERATORS = databases.operators()
 SLICE = [
     op
     for number, op in enumerate(OPERATORS)
-    if number % 40 == 0 or databases.takes_device(op) or op.name in ("to", "clone", "cdouble")
+    if number % 60 == 0 or databases.takes_device(op) or op.name in ("to", "clone", "cdouble")
 ]
 GROUPS = 12
 

@@ -118,6 +118,7 @@ def test_a_library_that_is_not_named_is_warned_of_once(program: Path, move: str)
     assert "python -m tdev run --library chooser …" in done.stderr
 
 
+@pytest.mark.deep  # four programs; the runner's warning is tested above
 def test_the_warning_comes_without_the_runner_and_knows_who_was_migrated(program: Path) -> None:
     (program / "main.py").write_text(
         PROGRAM.format("").replace("import torch", "import tdev as torch")

@@ -25,7 +25,7 @@ def train(backend: str, out: Path) -> tuple[list[float], str]:
     return losses, done.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.deep  # test_models.py trains four models in a fraction of the time
 def test_the_example_trains_as_on_the_cpu(tmp_path: Path) -> None:
     pytest.importorskip("libcst", reason="`tdev run` needs libcst: pip install 'tdev[codemod]'")
     losses, printed = train("mlx", tmp_path / "mlx")

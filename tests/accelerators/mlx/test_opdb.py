@@ -10,10 +10,10 @@ import torch
 from tests.accelerators.mlx.opdb import DTYPES, KINDS, applies, database, name_of, run, skip_reason
 
 OTHERS = DTYPES[1:]
-SLICE = 4
-"""The dtypes beside float32 are tried with each fourth operator; with the others in the deep session."""
-TURNS = {"forward": 2, "backward": 3, "inplace": 6, "out": 6}
-"""In float32 each second operator runs forward, each third backward, each sixth in place and to ``out``."""
+SLICE = 8
+"""The dtypes beside float32 are tried with each eighth operator; with the others in the deep session."""
+TURNS = {"forward": 3, "backward": 5, "inplace": 8, "out": 8}
+"""In float32 each third operator runs forward, each fifth backward, each eighth in place and to ``out``."""
 
 
 def _dtypes(op: Any, number: int) -> dict[str, tuple[str, ...]]:

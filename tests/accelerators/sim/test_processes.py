@@ -96,7 +96,15 @@ def distribute(tmp_path: Path, backend: str, device: str) -> list[list[torch.Ten
     return [torch.load(out) for out in outs]
 
 
-@pytest.mark.parametrize("backend", ["gloo", "cpu:gloo,sim:gloo", "sim:gloo", "default"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        pytest.param("gloo", marks=pytest.mark.deep),
+        "cpu:gloo,sim:gloo",
+        pytest.param("sim:gloo", marks=pytest.mark.deep),
+        "default",
+    ],
+)
 def test_ddp(tmp_path: Path, backend: str) -> None:
     import importlib.util
 

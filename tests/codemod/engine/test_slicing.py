@@ -87,7 +87,11 @@ def _agree(source: str, style: Style, annotate: bool = False) -> bool:
     return take_slice(source.replace("\r\n", "\n").replace("\r", "\n"), NAMES) is not None
 
 
-@pytest.mark.parametrize("path", INPUTS, ids=lambda p: "/".join(p.parts[-3:]))
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[pytest.mark.deep] * (n % 3 > 0)) for n, path in enumerate(INPUTS)],
+    ids=lambda p: "/".join(p.parts[-3:]),
+)
 def test_case(path: Path) -> None:
     source = path.read_bytes().decode().removeprefix("\ufeff")
     for style in STYLES:
