@@ -11,11 +11,10 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from types import FrameType
 from typing import Any
 
 from tdev_core import settings
-from tdev_core.errors import uncounted
+from tdev_core.errors import is_of_torch, uncounted
 
 __all__ = ["answered", "calls", "counted", "enabled", "fallbacks", "note_fallback"]
 
@@ -52,7 +51,7 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if is_compiling():
             return function(*args, **kwargs)
         nested = getattr(_answering, "nested", False)
-        if not (nested and _is_torchs(sys._getframe(1))):
+        if not (nested and is_of_torch(sys._getframe(1))):
             with _counting:
                 calls[name] += 1
         _answering.nested = True
@@ -64,11 +63,6 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         return answer
 
     return uncounted(counting)
-
-
-def _is_torchs(frame: FrameType) -> bool:
-    """Tell whether a frame is of torch's code or tdev's."""
-    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "tdev", "tdev_core")
 
 
 def note_fallback(name: str) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "TdevError",
     "UnsupportedError",
     "exit_with",
+    "is_of_torch",
     "no_memory",
     "outside",
     "uncounted",
@@ -132,13 +133,16 @@ def _level(stacklevel: int) -> int:
 
 def _is_between(frame: FrameType) -> bool:
     """Tell whether a frame stands between a program and what warns it."""
-    module = frame.f_globals.get("__name__", "").partition(".")[0]
-    return module in (
-        "torch",
-        "tdev",
-        "tdev_core",
-        "contextlib",
-    ) or frame.f_code.co_filename.startswith("<frozen importlib")
+    return (
+        is_of_torch(frame)
+        or frame.f_globals.get("__name__") == "contextlib"
+        or frame.f_code.co_filename.startswith("<frozen importlib")
+    )
+
+
+def is_of_torch(frame: FrameType) -> bool:
+    """Tell whether a frame is of torch's code or tdev's."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in ("torch", "tdev", "tdev_core")
 
 
 def exit_with(error: TdevError) -> NoReturn:

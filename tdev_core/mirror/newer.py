@@ -1,4 +1,4 @@
-"""A torch newer than the mirror: what it has added to the packages that answer for a device.
+"""A torch other than the mirror's, newer as a rule: what it has besides in the packages that answer for a device.
 
 The mirror cannot know what such a name means off CUDA. torch's own object would ask for a driver that is not there,
 or make up an answer (``torch.cuda.gds.is_available()`` was true on a laptop). It is refused when it is called, so
@@ -12,6 +12,8 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+import torch
 
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.devices import translate
@@ -68,7 +70,7 @@ def with_newer_parameters(function: Any, original: Any, dotted: str, generated_f
 
     @functools.wraps(function)
     def wider(*args: Any, **kwargs: Any) -> Any:
-        given = [name for name in newer if name in kwargs]
+        given = sorted(newer & kwargs.keys())
         if not given:
             return function(*args, **kwargs)
         if hands_on:
@@ -102,17 +104,20 @@ def _takes_device(value: Any) -> bool:
 
 
 def _translated(original: Any) -> Callable[..., Any]:
+    try:
+        parameters = inspect.signature(original).parameters.values()
+    except (TypeError, ValueError):  # a builtin, whose device is a keyword
+        positional: list[str] = []
+    else:
+        positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+    place = positional.index("device") if "device" in positional else None
+
     @functools.wraps(original)
     def translated(*args: Any, **kwargs: Any) -> Any:
-        try:
-            bound = inspect.signature(original).bind(*args, **kwargs)
-        except ValueError:  # a builtin, whose device is a keyword
-            bound = None
-        if bound is not None and "device" in bound.arguments:
-            bound.arguments["device"] = translate(bound.arguments["device"])
-            args, kwargs = bound.args, bound.kwargs
-        elif "device" in kwargs:
+        if "device" in kwargs:
             kwargs["device"] = translate(kwargs["device"])
+        elif place is not None and place < len(args):
+            args = (*args[:place], translate(args[place]), *args[place + 1 :])
         return original(*args, **kwargs)
 
     return translated
@@ -137,9 +142,11 @@ def _refused_class(value: type, dotted: str, generated_from: str) -> type:
 
 
 def _refuse(what: str, generated_from: str) -> None:
+    # What an older torch has besides was dropped since.
+    other = "newer than" if torch.__version__ > generated_from else "unknown to"
     unsupported(
         what,
-        f"it is newer than this mirror, which was generated from torch {generated_from}, so that what it means here "
-        "is not known",
+        f"it is {other} this mirror, which was generated from torch {generated_from}, so that what it means here is not "
+        "known",
         "regenerate the mirror against the installed torch (nox -s upgrade), or call torch's own",
     )

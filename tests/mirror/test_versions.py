@@ -183,6 +183,13 @@ def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None
     run(code, TDEV_BACKEND="sim")
 
 
+def test_what_only_an_older_torch_has_is_not_called_newer() -> None:
+    code = NEWER.replace("2.99.0", "2.11.0") + """
+    assert "it is unknown to this mirror" in refused(tdev.cuda.warm_up)
+    """
+    run(code, TDEV_BACKEND="cpu")
+
+
 def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
     code = """
         import torch
@@ -194,7 +201,9 @@ def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
         from tdev_core.mirror.newer import with_newer_parameters
         name = next(iter(versions.translated_names()))
         wider = with_newer_parameters(ours, theirs, name, "2.0.0")
-        assert wider(3, "cuda", fast=True) == (3, torch.device("sim"), True)
+        for given in (wider(3, "cuda", fast=True), wider(3, device="cuda", fast=True)):
+            assert given == (3, torch.device("sim"), True)
+        assert wider(3, fast=True) == (3, None, True)
         assert with_newer_parameters(theirs, theirs, name, "2.0.0") is theirs
         assert with_newer_parameters(max, theirs, name, "2.0.0") is max
     """
