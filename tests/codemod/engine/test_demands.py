@@ -187,3 +187,42 @@ def test_what_is_called_may_be_in_the_tree(tree: ProgramTree, verdict: str) -> N
     case = next(case for case in CASES if case.name == "before a kernel")
     result = rewrite(f"import torch\n{case.source}\n", Names.load(), Options(tree=tree))
     assert _became(result.code, result.findings) == verdict
+
+
+COUNT = "torch.cuda.device_count()"
+NEEDED = {
+    "remainder": f"torch.cuda.set_device(rank % {COUNT})",
+    "share": f"batch = total // {COUNT}",
+    "quotient": f"a, b = divmod(rank, {COUNT})",
+    "processes": f"mp.spawn(main, args=(1,), nprocs={COUNT}, join=True)",
+    "third argument": f"torch.multiprocessing.start_processes(main, (1,), {COUNT})",
+    "variable": f"n = {COUNT}\nif n > 1:\n    print(n)\nlocal_rank = rank % n",
+    "variable read in a function": f"WORLD = {COUNT}\ndef go():\n    mp.spawn(main, nprocs=WORLD)",
+}
+NOT_NEEDED = {
+    "numerator": f"each = {COUNT} / 2",
+    "loop": f"for i in range({COUNT}):\n    pass",
+    "asked": f"if torch.cuda.is_available():\n    i = rank % {COUNT}",
+    "asked at once": f"i = rank % {COUNT} if {COUNT} > 0 else 0",
+    "variable asked": f"n = {COUNT}\nif n == 0:\n    n_cpu()\ni = rank % n",
+    "variable true": f"n = {COUNT}\nif n:\n    i = rank % n",
+    "variable with another value": f"n = {COUNT}\nn = n or 1\ni = rank % n",
+    "variable of no concern": f"n = {COUNT}\nprint(n)",
+}
+
+
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+@pytest.mark.parametrize("name", NEEDED)
+def test_a_count_that_must_not_be_zero(name: str, style: Style) -> None:
+    result = rewrite(f"import torch\n{NEEDED[name]}\n", Names.load(), Options(style=style))
+    tdev = "tdev" if style == "explicit" else "torch"
+    assert result.code.count(f"max(1, {tdev}.cuda.device_count())") == 1, result.code
+    assert rewrite(result.code, Names.load(), Options(style=style)).code == result.code
+    tree, _, _ = rewritten_tree(f"import torch\n{NEEDED[name]}\n".encode(), "case.py")
+    assert tree is not None and ast.unparse(tree).count("max(1, ") == 1
+
+
+@pytest.mark.parametrize("name", NOT_NEEDED)
+def test_a_count_that_may_be_zero(name: str) -> None:
+    result = rewrite(f"import torch\n{NOT_NEEDED[name]}\n", Names.load(), Options())
+    assert "max(1" not in result.code and "tdev.cuda.device_count()" in result.code

@@ -42,6 +42,11 @@ DEMAND = rule(
 
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU.
+
+    A count that something is divided by, or that says how many processes are started
+    (`rank % torch.cuda.device_count()`, `mp.spawn(main, nprocs=torch.cuda.device_count())`), takes
+    a device for granted, directly or through a variable that nothing asks whether it is 0. The CPU
+    answers for one device: the count becomes `max(1, tdev.cuda.device_count())`.
     """,
 )
 
@@ -69,7 +74,7 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
         return None
     if isinstance(asked, ast.Compare) and isinstance(asked.comparators[0], ast.Constant):
         if isinstance(asked.comparators[0].value, int):
-            told = _counts(asked)
+            told = counts(asked)
             if told is None:
                 return None
             negated = not told
@@ -204,7 +209,7 @@ class _Guard:
                 case ast.UnaryOp(op=ast.Not()):
                     yes = not yes
                 case ast.Compare(left=left) if below is left:
-                    told = _counts(parent)
+                    told = counts(parent)
                     if told is None:
                         return None
                     yes = yes == told
@@ -300,7 +305,7 @@ class _Guard:
         return _Found(guarded, words, skips, start, owner)
 
 
-def _counts(node: ast.Compare) -> bool | None:
+def counts(node: ast.Compare) -> bool | None:
     """Tell what a comparison of a count says of there being any; None where it asks for a number."""
     if len(node.ops) != 1 or not isinstance(node.comparators[0], ast.Constant):
         return None

@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.rules.arms import (
 )
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
+from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
 from tdev_core.codemod.engine.rules.guards import (
     KERNEL_NAME,
@@ -280,6 +281,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 answer(file, asked, found)
             return
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
+        at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))
 
 
