@@ -1,6 +1,6 @@
 """Tells of the dtypes for which CUDA has a kernel and the CPU's build of torch has none.
 
-They are not computed in a wider type here, as they are on ``sim`` (``accelerators/sim/widen.py``): a kernel of ours at
+They are not computed in a wider type here, as they are on ``sim`` and ``mlx`` (``privateuse/widen.py``): a kernel of ours at
 the CPU's dispatch key, or a wrapper around ``Tensor.abs``, ``exp`` and ``sum``, would lengthen every call of every
 library in the process for the few that fail. torch's error names kernel and dtype; what is missing in it is that
 CUDA would have answered, and what to write instead.

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.privateuse import torch_api, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
-from tdev_core.accelerators.sim import memory, rng, widen
+from tdev_core.accelerators.sim import memory, rng
 from tdev_core.accelerators.sim.lowering import Call
 
 __all__ = ["common_device", "kernel", "run"]
@@ -69,9 +69,9 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         index = _place(known, call, lowered, named)
         if known.random:
             with rng.drawing(max(index, 0)):
-                result = _call(op, known, lowered, named)
+                result = _call(op, lowered, named)
         else:
-            result = _call(op, known, lowered, named)
+            result = _call(op, lowered, named)
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
@@ -79,11 +79,11 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         return _results(known, call, args, kwargs, result, index)
 
 
-def _call(op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any]) -> Any:
+def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any]) -> Any:
     try:
         return op(*args, **kwargs)
     except RuntimeError as error:  # NotImplementedError is one
-        return widen.retry(op, known, args, kwargs, error)
+        return widen.retry(op, args, kwargs, error)
 
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:

@@ -265,16 +265,18 @@ def _compute(op: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         text = str(error)
         kind = next((k for k in _WIDER if f"not implemented for '{k}'" in text), None)
         if kind is None or any(a.alias_info is not None for a in op._schema.arguments):
-            raise
+            from tdev_core.accelerators.privateuse import widen  # it needs torch at once
+
+            return widen.retry(op, args, kwargs, error)
     narrow = {"Half": torch.float16, "BFloat16": torch.bfloat16}[kind]
     wide = getattr(torch, _WIDER[kind])
 
-    def widen(t: torch.Tensor) -> torch.Tensor:
+    def wider(t: torch.Tensor) -> torch.Tensor:
         return t.to(wide) if t.dtype is narrow else t
 
     if kwargs.get("dtype") is narrow:
         kwargs = kwargs | {"dtype": wide}
-    result = op(*[_map(a, widen) for a in args], **{k: _map(v, widen) for k, v in kwargs.items()})
+    result = op(*[_map(a, wider) for a in args], **{k: _map(v, wider) for k, v in kwargs.items()})
     return _narrow(result, wide, narrow)
 
 

@@ -14,7 +14,7 @@ import torch
 from torch._ops import OpOverload
 from torch.utils._pytree import tree_map
 
-from tdev_core.accelerators.privateuse.schema import Facts
+from tdev_core.accelerators.privateuse.schema import facts
 
 __all__ = ["retry"]
 
@@ -45,14 +45,13 @@ _RULES: dict[str, dict[torch.dtype, torch.dtype]] = {
 _REFUSAL = re.compile(r"not (?:implemented|supported) for|[Uu]nsupported")
 
 
-def retry(
-    op: OpOverload, known: Facts, args: list[Any], kwargs: dict[str, Any], error: RuntimeError
-) -> Any:
+def retry(op: OpOverload, args: list[Any], kwargs: dict[str, Any], error: RuntimeError) -> Any:
     """Compute the result of ``op``, which ended with ``error``, in a wider type.
 
     Raises:
         RuntimeError: ``error``, where this is not one of the cases.
     """
+    known = facts(op)
     rules = _RULES.get(known.name.partition("::")[2].partition(".")[0])
     if rules is None or _REFUSAL.search(str(error)) is None:
         raise error
