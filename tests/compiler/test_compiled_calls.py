@@ -40,7 +40,7 @@ def problems(backend: str, compiler: str, *names: str, **environment: str) -> st
 
 
 # What dynamo traces for "eager", it traces for "aot_eager" too, which then makes the graph functional.
-@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("backend", [pytest.param("cpu", marks=pytest.mark.deep), "sim"])
 @pytest.mark.slow
 def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
     assert problems(backend, "aot_eager") == ""

@@ -204,18 +204,24 @@ class Call:
         return f"{self.where}-{self.dotted}"
 
 
+_NAMED = re.compile(r"torch\.(accelerator|cuda|mps|mtia|xpu)(\.\w+)+")
+
+
 def core_calls() -> list[Call]:
     """Every call ``torch.cuda.x(…)``, ``torch.mps.x(…)``, … in ``tdev_core`` whose arguments are written out."""
     found: list[Call] = []
     for path in sorted((ROOT / "tdev_core").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        text = path.read_text("utf-8")
+        if not _NAMED.search(text):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
                 continue
             dotted = ast.unparse(node.func)
             starred = any(isinstance(argument, ast.Starred) for argument in node.args)
             if starred or any(keyword.arg is None for keyword in node.keywords):
                 continue
-            if re.fullmatch(r"torch\.(accelerator|cuda|mps|mtia|xpu)(\.\w+)+", dotted):
+            if re.fullmatch(_NAMED.pattern, dotted):
                 where = f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
                 kwargs = {str(keyword.arg): None for keyword in node.keywords}
                 found.append(Call(where, dotted, (None,) * len(node.args), kwargs))

@@ -39,7 +39,10 @@ def claimed(backend: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+# Each backend's programs run for a quarter of a minute of a core; sim's cells are the most.
+@pytest.mark.parametrize(
+    "backend", [b if b == "sim" else pytest.param(b, marks=pytest.mark.deep) for b in BACKENDS]
+)
 @pytest.mark.slow
 def test_what_is_called_executed_is_executed_now(backend: str) -> None:
     if backend == "mlx" and importlib.util.find_spec("mlx") is None:

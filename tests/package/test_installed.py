@@ -109,7 +109,7 @@ def test_an_old_torch_is_refused_in_words(without_torch: Run, tmp_path: Path) ->
     assert answer.stderr.startswith("tdev: torch 2.4.1+cu121 is older") and "2.11" in answer.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.deep  # half a minute, nearly all of it pip; the parts are tested without a wheel
 def test_the_codemod_and_run_agree(with_codemod: Run, tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(CUDA_ONLY, encoding="utf-8")
