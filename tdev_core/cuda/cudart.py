@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import accelerator
+from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import Backend, current
 from tdev_core.cuda import profiler
 from tdev_core.cuda.memory import usage
@@ -135,7 +136,6 @@ def cudart() -> Any:
     return _instance
 
 
-_debug_mode = 0
 _DEBUG_NAMES = {"default": 0, "warn": 1, "error": 2}
 
 
@@ -143,24 +143,23 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
     """Choose whether waiting for the device is reported: 0 or ``"default"``, 1 or ``"warn"``, 2 or
     ``"error"``.
 
-    The value is kept. No operator waits for these backends' devices in the middle of queued work
-    as CUDA's do, so that there is nothing to report.
+    ``sim`` tells of each operator that CUDA would wait in. On ``cpu``, ``mps`` and ``mlx`` the value is kept
+    and nothing is told.
 
     Raises:
         RuntimeError: another value.
     """
-    global _debug_mode
     value = _DEBUG_NAMES.get(debug_mode) if isinstance(debug_mode, str) else debug_mode
     if value not in (0, 1, 2):
         raise RuntimeError(
             f"invalid debug_mode {debug_mode!r}, expected 0, 1, 2 or one of default, warn, error"
         )
-    _debug_mode = value
+    waits.set_mode(value)
 
 
 def get_sync_debug_mode() -> int:
     """Return the mode as a number."""
-    return _debug_mode
+    return waits.mode()
 
 
 def lazy_call(callable: Callable[[], Any], **kwargs: Any) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tdev_core import counters
+from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import current
 from tdev_core.errors import ConfigError
 
@@ -41,6 +42,7 @@ class Report:
         calls: number of calls by function, most frequent first.
         routes: the route by which each called function was answered; ``shim`` for methods.
         fallbacks: number of operations that ran on the CPU instead, by operator.
+        waits: how often the program waited for the device, by line and operator (``sim``), most frequent first.
     """
 
     backend: str
@@ -48,6 +50,7 @@ class Report:
     calls: dict[str, int]
     routes: dict[str, str]
     fallbacks: dict[str, int]
+    waits: dict[str, int]
 
     def __str__(self) -> str:
         lines = [f"tdev report: backend '{self.backend}'"]
@@ -61,6 +64,10 @@ class Report:
         if self.fallbacks:
             lines.append("  fell back to the CPU:")
             lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.fallbacks.items()]
+        if self.waits:
+            lines.append("  waited for the device:")
+            width = max(map(len, self.waits))
+            lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.waits.items()]
         return "\n".join(lines)
 
 
@@ -78,6 +85,7 @@ def report() -> Report:
         calls=calls,
         routes=_routes_of(calls, backend) if calls else {},
         fallbacks=dict(counters.fallbacks.most_common()),
+        waits={f"{w.file}:{w.line} {w.operator}": n for w, n in waits.seen.most_common()},
     )
 
 
@@ -101,6 +109,7 @@ def _write(folder: str) -> None:
         "calls": found.calls,
         "answered": sorted(counters.answered),
         "fallbacks": found.fallbacks,
+        "waits": found.waits,
     }
     try:
         handle, _ = tempfile.mkstemp(

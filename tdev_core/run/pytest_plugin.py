@@ -23,6 +23,7 @@ from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 from tdev_core import caches, libraries
 from tdev_core.errors import ConfigError
 from tdev_core.run import telling
+from tdev_core.run.budgets import MARKERS, Budgets
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, install, uninstall
@@ -71,8 +72,10 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Install the finder where the plugin was loaded later than from the command line."""
+    """Install the finder where the plugin was loaded later than from the command line; declare the markers."""
     _install(config)
+    for marker in MARKERS:
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_report_header(config: pytest.Config) -> list[str]:
@@ -83,6 +86,17 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
         f"tdev: {telling.backend_and_devices()}",
         f"tdev: rewriting modules below {', '.join(state.roots)}{named}",
     ]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that ends well and has broken a limit which its markers set."""
+    budgets = Budgets(item)
+    result = yield
+    said = budgets.broken()
+    if said:
+        pytest.fail(said, pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

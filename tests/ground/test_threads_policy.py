@@ -23,6 +23,7 @@ LOCKED = {
     "accelerators.streams._defaults": "_defaults_lock",
     "counters.calls": "_counting",
     "counters.fallbacks": "_counting",
+    "accelerators.privateuse.waits.seen": "_noting",
     "cuda.memory.allocator._held": "_lock",
     "shims.install._waiting": "_lock",
     "watermark._watched": "_lock",
@@ -109,7 +110,7 @@ ONE_ENTRY = {
 SETTINGS = {
     "cuda.backends._preferred",
     "cuda.backends._workspace",
-    "cuda.cudart._debug_mode",
+    "accelerators.privateuse.waits._mode",
     "cuda.memory.allocator._cache_limit",
     "cuda.memory.allocator._enabled",
     "cuda.memory.history._current",

@@ -471,8 +471,9 @@ def set_sync_debug_mode(debug_mode: int | str) -> None:
 
     Backends:
         cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; checked and kept; no operator waits for the device
-            behind the program's back
+        mps, mlx, cpu: tdev's own; checked and kept; nothing is told
+        sim: tdev's own; tells of operators that CUDA would wait in, with the program's line;
+            not of what CUDA's libraries wait for inside of one
     """
     _cudart.set_sync_debug_mode(debug_mode)
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from tdev_core.accelerators.privateuse import torch_api, widen
+from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
 from tdev_core.accelerators.sim import memory, rng
@@ -67,6 +67,8 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
                 return _each(op, args, kwargs)
             raise
         index = _place(known, call, lowered, named)
+        if known.name in _MAY_WAIT and _waits(known.name, args, kwargs):
+            waits.waited(known.name)
         if known.random:
             with rng.drawing(max(index, 0)):
                 result = _call(op, lowered, named)
@@ -77,6 +79,25 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
             if len(known.returns) == 1 and known.returns[0]:
                 return _argument(known, args, kwargs, known.returns[0])
         return _results(known, call, args, kwargs, result, index)
+
+
+_INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
+_MAY_WAIT = waits.OPERATORS | _INDEXED | {"aten::_to_copy", "aten::copy_"}
+
+
+def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Tell whether CUDA would wait in a call of one of the operators that may."""
+    if name in waits.OPERATORS:
+        return True
+    if name in _INDEXED:
+        return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
+    if name == "aten::copy_":
+        ends = args[0], args[1]
+        late = kwargs.get("non_blocking", len(args) > 2 and args[2])
+        return not late and ends[0].device.type != ends[1].device.type
+    to = kwargs.get("device")
+    late = kwargs.get("non_blocking", False)
+    return to is not None and not late and to.type != args[0].device.type
 
 
 def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any]) -> Any:
