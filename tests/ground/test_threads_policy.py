@@ -24,6 +24,10 @@ LOCKED = {
     "counters.calls": "_counting",
     "counters.fallbacks": "_counting",
     "accelerators.privateuse.waits.seen": "_noting",
+    **{
+        f"accelerators.sim.faults.{n}": "_counting"
+        for n in ("asked", "lost", "_faults", "_allocations", "_operators")
+    },
     "cuda.memory.allocator._held": "_lock",
     "shims.install._waiting": "_lock",
     "watermark._watched": "_lock",

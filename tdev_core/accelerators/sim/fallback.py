@@ -9,6 +9,7 @@ last bit.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -19,7 +20,7 @@ from torch._ops import OpOverload
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
-from tdev_core.accelerators.sim import memory, rng
+from tdev_core.accelerators.sim import faults, memory, rng
 from tdev_core.accelerators.sim.lowering import Call
 
 __all__ = ["common_device", "kernel", "run"]
@@ -52,6 +53,8 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """
     if forked:
         raise RuntimeError(_FORKED)
+    if faults.asked:
+        faults.runs()
     torch_api.run_backward_on_caller()
     known, scalars, any_of = _rules(op)
     with _no_torch_function():
@@ -71,9 +74,9 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
             waits.waited(known.name)
         if known.random:
             with rng.drawing(max(index, 0)):
-                result = _call(op, lowered, named)
+                result = _call(op, lowered, named, index)
         else:
-            result = _call(op, lowered, named)
+            result = _call(op, lowered, named, index)
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
@@ -100,10 +103,16 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     return to is not None and not late and to.type != args[0].device.type
 
 
-def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any]) -> Any:
+_HOST_IS_FULL = re.compile(r"DefaultCPUAllocator: .*you tried to allocate (\d+) bytes", re.DOTALL)
+
+
+def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any], index: int) -> Any:
     try:
         return op(*args, **kwargs)
     except RuntimeError as error:  # NotImplementedError is one
+        refused = _HOST_IS_FULL.search(str(error))
+        if refused is not None and index >= 0:
+            memory.pool(index).refuse(int(refused[1]))
         return widen.retry(op, args, kwargs, error)
 
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any
+from typing import Any, NoReturn
 
 import torch
 
 from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.sim import faults
 from tdev_core.errors import no_memory
 from tdev_core.watermark import Tally
 
@@ -73,9 +74,13 @@ class Pool:
             torch.OutOfMemoryError: they exceed the capacity, or the part of it that the process may use.
         """
         if more > 0 and self.bytes.now + more > self.limit:
-            with self.lock:
-                self.ooms += 1
-            raise torch.OutOfMemoryError(self._out_of_memory(more))
+            self.refuse(more)
+
+    def refuse(self, nbytes: int) -> NoReturn:
+        """Raise that ``nbytes`` bytes do not fit: by this count, or because the host itself has no more."""
+        with self.lock:
+            self.ooms += 1
+        raise torch.OutOfMemoryError(self._out_of_memory(nbytes))
 
     def change(self, before: int, after: int) -> None:
         """Count a storage of ``after`` bytes instead of ``before``; 0 is none.
@@ -84,7 +89,10 @@ class Pool:
             torch.OutOfMemoryError: as :meth:`check`; nothing is counted.
         """
         with self.lock:
-            self.check(after - before)
+            more = after - before
+            self.check(more)
+            if faults.asked and more > 0 and faults.allocates(self.bytes.now + more):
+                self.refuse(more)
             self.used = True
             if before > 0:
                 self.bytes.down(before)

@@ -15,6 +15,7 @@ from tdev_core.accelerators.sim import (
     composites,
     config,
     fallback,
+    faults,
     memory,
     nested,
     rng,
@@ -39,6 +40,7 @@ def activate() -> None:
     """Register everything; see ``tdev_core.accelerators.sim.activate``."""
     settings = config.read()
     memory.configure(settings.devices, settings.memory)
+    faults.configure(faults.read())
     register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
     memory.name_devices()
     rng.configure(settings.devices, settings.rng)

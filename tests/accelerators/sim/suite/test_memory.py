@@ -118,6 +118,7 @@ def test_peak() -> None:
 OVER: dict[str, Callable[[], Any]] = {
     "empty": lambda: torch.empty(1000, device="sim"),
     "huge": lambda: torch.empty(10**14, device="sim"),
+    "zeros that the host has no room for": lambda: torch.zeros(10**14, device="sim"),
     "zeros": lambda: torch.zeros(1000, device="sim"),
     "move": lambda: torch.ones(1000).to("sim"),
     "operator": lambda: torch.ones(10, device="sim").repeat(100),
