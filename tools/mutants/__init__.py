@@ -6,10 +6,11 @@
     .venv/bin/nox -s mutants -- --report           # only the table of what is known
 
 ``rooms.py`` says which tests belong to which sources; ``operators.py`` and ``c_operators.py`` make the faults;
-``trees.py`` plants them in copies of the working tree; ``warm.py`` collects a room's tests once and forks for each mutant,
-whose functions it changes in the fork's memory; ``recording.py`` sees which lines each test executes, also in the programs
-that it starts; ``running.py`` runs the tests that execute the changed lines, fastest first, until one fails;
-``results.py`` keeps and tells what came of it. ``equivalent.toml`` lists mutants that change nothing, each with why.
+``trees.py`` plants them in copies of the working tree; ``warm.py`` collects a room's tests once and forks for each mutant
+(``processes.py`` ends what forks leave), whose functions ``recoding.py`` changes in the fork's memory; ``recording.py`` sees
+which lines each test executes, also in the programs that it starts; ``running.py`` runs the tests that execute the changed
+lines, fastest first, until one fails; ``results.py`` keeps and tells what came of it. ``equivalent.toml`` lists mutants that
+change nothing, each with why.
 
 mutmut wraps every function, which changes signatures and identities that tests here are about; cosmic-ray starts an
 interpreter for each mutant, which imports torch; and neither knows C or code that is emitted from a catalog.

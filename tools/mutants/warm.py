@@ -1,9 +1,9 @@
 """A process that has collected the tests of a stage, and forks for each mutant.
 
-A mutant of a function's body is planted in the fork's memory too: the functions that are there get the code of the changed
-source. What is read when modules are imported (constants, decorators, what an import calls, the C module) has no such way:
-there a process collects anew what can find the mutant. Programs that tests start find the changed file, and are forked from
-one server of ``tests/forkserver.py`` for all mutants.
+A mutant of a function's body is planted in the fork's memory too (``recoding.py``). What is read when modules are imported
+(constants, decorators, what an import calls, the C module) has no such way: there a process collects anew what can find the
+mutant. Programs that tests start find the changed file, and are forked from one server of ``tests/forkserver.py`` for all
+mutants.
 """
 
 from __future__ import annotations
@@ -21,15 +21,17 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, NoReturn
 
 import pytest
 
 from tests import forkserver
+from tools.mutants.processes import sweep, waited
+from tools.mutants.recoding import adopt, functions_below, recoded
 from tools.mutants.recording import FOLDER, Lines, Recorder, left_behind
 from tools.mutants.rooms import Stage
 
@@ -214,7 +216,7 @@ class _Plugin:
         items = {item.nodeid: item for item in session.items}
         if session.testsfailed or not items:
             return None
-        self._functions = _functions(str(self._tree))
+        self._functions = functions_below(str(self._tree))
         with contextlib.suppress(OSError):
             if len(os.listdir("/proc/self/task")) > 1:
                 print("collecting has started threads, which no fork has", file=sys.stderr)
@@ -229,8 +231,8 @@ class _Plugin:
             if pid == 0:
                 self._become(session, items, request, folder, results.fileno())
                 return None
-            ended = Ended(_waited(pid, request.limit))
-            _sweep([server.process.pid for server in self._servers.values()])
+            ended = Ended(waited(pid, request.limit))
+            sweep([server.process.pid for server in self._servers.values()])
             ended.seconds = round(time.monotonic() - begun, 2)
             with results:
                 results.seek(0)
@@ -281,9 +283,9 @@ class _Plugin:
         if catalog is not None and request.path.startswith("generated/"):
             # the tests have parts of the one they have read
             new = json.loads((self._tree / "catalog.json").read_text(encoding="utf-8"))
-            _adopt(catalog.catalog(), new)
+            adopt(catalog.catalog(), new)
         now = path.read_text(encoding="utf-8")
-        return _recoded(self._functions.get(str(path), []), str(path), request.before, now)
+        return recoded(self._functions.get(str(path), []), str(path), request.before, now)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Any:
@@ -343,98 +345,3 @@ def _note(ended: Ended, told: dict[str, Any]) -> None:
     if told.get("passed") and name in ended.tests and not ended.tests[name].get("passed", True):
         del told["passed"]  # its teardown failed, or its setup
     ended.tests.setdefault(name, {}).update(told)
-
-
-def _waited(pid: int, limit: float) -> int | None:
-    """Wait for a fork, and end it and all it has started where that takes too long; its status."""
-    until = time.monotonic() + limit
-    pause = 0.005
-    status = None
-    while time.monotonic() < until:
-        done, code = os.waitpid(pid, os.WNOHANG)
-        if done:
-            status = os.waitstatus_to_exitcode(code)
-            break
-        time.sleep(pause)
-        pause = min(0.1, pause * 1.3)
-    if status is None:
-        for one in (*_descendants(pid), pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(one, signal.SIGKILL)
-        os.waitpid(pid, 0)
-    return status
-
-
-def _sweep(servers: list[int]) -> None:
-    """End what a fork has left: orphans, which are children of this process by now, and programs of the servers."""
-    for _ in range(50):
-        left = [*_descendants(os.getpid())]
-        for server in servers:
-            left += _descendants(server)
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-1, os.WNOHANG)[0]:
-                pass
-        if not left:
-            return
-        time.sleep(0.01)
-
-
-def _descendants(pid: int) -> Iterator[int]:
-    try:
-        tasks = os.listdir(f"/proc/{pid}/task")
-    except OSError:
-        return
-    for task in tasks:
-        with contextlib.suppress(OSError):
-            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
-                yield from _descendants(int(child))
-                yield int(child)
-
-
-# -- changing functions that are there ---------------------------------------------------------------
-
-
-def _functions(root: str) -> dict[str, list[FunctionType]]:
-    """Return the functions of our sources by file."""
-    found: dict[str, list[FunctionType]] = {}
-    for one in gc.get_objects():
-        if type(one) is FunctionType and one.__code__.co_filename.startswith(root):
-            found.setdefault(one.__code__.co_filename, []).append(one)
-    return found
-
-
-def _recoded(functions: list[FunctionType], path: str, before: str, now: str) -> bool:
-    """Give ``functions`` the code of the source ``now``; False where one has no such code, or other closures."""
-    changed: dict[CodeType, CodeType] = {}
-    pairs = [
-        tuple(compile(text, path, "exec", dont_inherit=True) for text in (before, now)),
-    ]
-    while pairs:
-        old, new = pairs.pop()
-        inner = [[c for c in code.co_consts if isinstance(c, CodeType)] for code in (old, new)]
-        if [c.co_name for c in inner[0]] != [c.co_name for c in inner[1]]:
-            return False
-        pairs += [(a, b) for a, b in zip(*inner, strict=True)]
-        if old != new:
-            changed[old] = new
-    try:
-        for function in functions:
-            code = changed.get(function.__code__)
-            if code is not None:
-                function.__code__ = code
-    except ValueError:
-        return False
-    return True
-
-
-def _adopt(old: Any, new: Any) -> None:
-    """Change a structure of JSON in place to what another of the same form holds."""
-    pairs = old.items() if isinstance(old, dict) else enumerate(old)
-    for key, value in list(pairs):
-        if isinstance(value, (dict, list)):
-            _adopt(value, new[key])
-        elif value != new[key]:
-            old[key] = new[key]
