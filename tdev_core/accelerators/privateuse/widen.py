@@ -55,9 +55,11 @@ def retry(op: OpOverload, args: list[Any], kwargs: dict[str, Any], error: Runtim
     rules = _RULES.get(known.name.partition("::")[2].partition(".")[0])
     if rules is None or _REFUSAL.search(str(error)) is None:
         raise error
-    narrow = {wide: dtype for dtype, wide in rules.items() if _has(args, kwargs, dtype)}
-    if not narrow:
+    found = {wide: dtype for dtype, wide in rules.items() if _has(args, kwargs, dtype)}
+    if not found:
         raise error
+    # A sum of booleans is a number, on CUDA too.
+    narrow = {wide: dtype for wide, dtype in found.items() if wide is not torch.int64}
 
     def up(value: Any) -> Any:
         if isinstance(value, torch.Tensor) and value.dtype in rules:

@@ -18,6 +18,7 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], Any], torch.dtype, torch.dtype]]
         torch.uint8,
     ),
     "histc": (lambda x: torch.histc(x, 4), torch.int64, torch.float64),
+    "histc int32": (lambda x: torch.histc(x, 4), torch.int32, torch.float64),
     "avg_pool3d": (lambda x: F.avg_pool3d(x.view(1, 1, 2, 2, 2), 2), torch.float16, torch.float32),
     "prod dtype": (
         lambda x: torch.prod(x.view(2, 4), 0, dtype=x.dtype),
@@ -39,6 +40,15 @@ def test_computed_in_a_wider_type(name: str) -> None:
     expected = operation(x.to(wide)).to(narrow)
     assert torch.equal(result.cpu().to(wide), expected.to(wide))
     assert result.dtype == narrow and result.device.type == "sim"
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+def test_the_dtype_that_is_asked_for_decides_alone() -> None:
+    """Nothing else in the call has it; and what CUDA widens itself stays wide."""
+    product = torch.prod(torch.full((3,), 2 + 0j, device="sim"), 0, dtype=torch.complex32)
+    assert product.dtype == torch.complex32 and product.item() == 8
+    trace = torch.trace(torch.eye(3, dtype=torch.bool, device="sim"))
+    assert trace.dtype == torch.int64 and trace.item() == 3
 
 
 def test_gradients_in_a_wider_type() -> None:
