@@ -203,8 +203,7 @@ class Stream(_Base):
         return ctypes.c_void_p(self._facts[0])
 
     def __eq__(self, other: object) -> bool:
-        facts = getattr(other, "_facts", None)
-        return facts is not None and bool(facts == self._facts)
+        return bool(getattr(other, "_facts", None) == self._facts)
 
     def __hash__(self) -> int:
         return hash(self._facts)

@@ -155,6 +155,9 @@ def test_ipc_handle_round_trips():
     other = events.Event.from_ipc_handle("cuda:0", handle)
     assert other.cuda_event == event.cuda_event
     assert other.ipc_handle() == handle  # it can be handed on
+    assert (
+        events.Event(interprocess=True).ipc_handle() != handle
+    )  # also of one that is not recorded
     other.wait()
     other.synchronize()
     assert other.query() is True

@@ -79,7 +79,7 @@ class Call:
         kind = type(value)
         if kind is list or kind is tuple:
             return [self.lower(item, name) for item in value]
-        if kind is torch.Generator or isinstance(value, torch.Generator):
+        if isinstance(value, torch.Generator):
             return self._generator(value)
         if kind is torch.UntypedStorage or kind is torch.TypedStorage:
             return self._storage(value)

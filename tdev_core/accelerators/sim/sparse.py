@@ -44,7 +44,7 @@ def rebuilt(
     """
     options = {"dtype": tensor.dtype, "layout": tensor.layout, "device": device}
     if tensor.layout is torch.sparse_coo:
-        if device.type == "sim" and device.index:
+        if device.index:
             raise UnsupportedError(
                 f"the '{device}' device has no COO sparse tensors: torch makes them on the first device of "
                 "a type registered from Python, whatever index is asked for. Use sim:0, or a compressed "

@@ -11,7 +11,9 @@ from tdev_core.errors import ConfigError
 @pytest.mark.parametrize(
     ("text", "size"),
     [
+        ("1", 1),
         ("512", 512),
+        ("2T", 2 << 40),
         ("8GiB", 8 << 30),
         ("8 gib", 8 << 30),
         ("8G", 8 << 30),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -143,6 +144,11 @@ def test_out_of_memory(small: memory.Pool, name: str) -> None:
     assert torch.ones(240, device="sim").sum() == 240  # the device goes on
 
 
+def test_what_has_no_elements_needs_no_memory(small: memory.Pool) -> None:
+    assert torch.empty(10**9, 0, device="sim").shape == (10**9, 0)
+    assert torch.empty_strided((0, 10**9), (1, 1), device="sim").numel() == 0
+
+
 def test_failed_resize_leaves_the_tensor_alone(small: memory.Pool) -> None:
     x = torch.arange(10.0, device="sim")
     view = x[:5]
@@ -213,10 +219,22 @@ def test_accelerator_answers() -> None:
     accelerator.set_device(1)
     assert accelerator.current_device() == 1 == sim.current_device()
     accelerator.synchronize(1)
-    for bad in (-1, 2):
-        with pytest.raises(RuntimeError, match="invalid device ordinal"):
-            accelerator.allocated(bad)
     del x
+
+
+@pytest.mark.parametrize("bad", [-1, 2])
+def test_every_answer_refuses_a_device_that_is_not_there(bad: int) -> None:
+    accelerator = SimAccelerator()
+    others = {"seed": 1, "state": torch.get_rng_state()}
+    asked = set()
+    for name, method in vars(SimAccelerator).items():
+        named = inspect.signature(method).parameters if callable(method) else {}
+        if "index" in named:
+            given = {key: value for key, value in others.items() if key in named}
+            with pytest.raises(RuntimeError, match="invalid device ordinal"):
+                getattr(accelerator, name)(index=bad, **given)
+            asked.add(name)
+    assert {"synchronize", "allocated", "new_generator"} < asked
 
 
 def test_no_leak_over_steps() -> None:

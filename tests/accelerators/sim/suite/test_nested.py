@@ -142,3 +142,10 @@ def test_one_tensor_in_three_places_is_one() -> None:
             n = make([torch.linspace(-1, 1, 6 * k).reshape(k, 6) for k in (2, 4)], device=device)
             found.append(plain(attention.to(device)(n, n, n, need_weights=False)[0]))
     assert found[0] == found[1]
+
+
+def test_a_device_that_is_not_named_is_that_of_the_parts() -> None:
+    """torch hands over the dtype and the layout by position, and then no device."""
+    part = torch.ones(2, device="sim:0")
+    made = torch._nested_tensor_from_tensor_list([part, part], torch.float64, torch.strided)
+    assert made.is_nested and made.device == part.device and made.dtype == torch.float64

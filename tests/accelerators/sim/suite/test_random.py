@@ -158,6 +158,11 @@ def test_default_generators() -> None:
     a = torch.rand(3, device="sim:1")
     second.manual_seed(4)
     assert torch.equal(a, torch.rand(3, device="sim:1", generator=second))
+    for generator in (first, second):  # each answers with itself, as torch's do
+        assert generator.set_state(generator.get_state()) is generator
+        assert generator.manual_seed(6) is generator and generator.initial_seed() == 6
+    torch.manual_seed(9)
+    assert [accelerator.initial_seed(n) for n in (0, 1)] == [9, 9]
     seed = accelerator.seed(0)
     assert accelerator.initial_seed(0) == seed != accelerator.seed(0)
     sim.seed_all()

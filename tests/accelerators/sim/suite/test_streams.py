@@ -11,7 +11,7 @@ import pytest
 import tdev
 import torch
 
-from tdev_core.accelerators import capturing
+from tdev_core.accelerators import capturing, events, streams
 
 sim: Any = torch.sim  # type: ignore[attr-defined]
 
@@ -108,6 +108,23 @@ def test_devices_of_a_stream_and_an_event() -> None:
         sim.default_stream("cpu")
     with sim.device(1):
         assert sim.Stream().device == torch.device("sim:1") == sim.Stream(-1).device
+
+
+def test_what_names_no_device_is_of_the_current_one_and_what_names_one_of_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "_defaults", {})  # made anew, on device 0
+    assert [sim.default_stream(n).device for n in (1, 0)] == [
+        torch.device("sim", n) for n in (1, 0)
+    ]
+    drained: list[int] = []
+    monkeypatch.setattr(events, "drain", drained.append)
+    for number in (1, 0):
+        event = sim.Event()
+        event.record(sim.Stream(device=number))
+        event.synchronize()
+        event.query()
+    assert drained == [1, 1, 0, 0]
 
 
 def test_event_errors() -> None:
