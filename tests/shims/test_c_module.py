@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,130 @@ def test_the_collector_is_told_of_all_that_an_object_holds_and_all_is_let_go() -
     assert {*map(id, gc.get_referents(getter))} == {*map(id, [module().DeviceGetter, *every])}
     del getter
     assert [sys.getrefcount(one) for one in every] == before
+
+
+class Made:
+    """What a recorded call gives: who was called, and with what."""
+
+    def __init__(self, by: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.told = by, args, kwargs
+
+
+def recorder(by: str) -> Callable[..., Made]:
+    return lambda *args, **kwargs: Made(by, args, kwargs)
+
+
+TARGETS = {"cuda": "cpu", "cpu": "cpu"}
+NAMES = {"device": TARGETS, "layout": {"x": "y", "z": "z"}}
+OPEN = {**NAMES, "seen": None}
+STRICT = {**NAMES, "free": True}
+THERE = object()
+PLAIN, LEAF, INNER = (leaks.Tensor(*of) for of in ((), (True, True), (True, False)))
+
+
+# How often "most" lets pass, what is given, and what torch's function has of it; None: the wrapper has it all.
+ARRIVES: list[tuple[int, tuple[Any, ...], dict[str, Any], dict[str, Any] | None]] = [
+    (-1, (1,) * 40, {}, {}),
+    (2, (1, 2), {}, {}),
+    (2, (1, 2), {"device": "cuda"}, {"device": "cpu"}),
+    (2, (1, 2, 3), {}, None),
+    (0, (), {"device": "cuda"}, {"device": "cpu"}),
+    (0, (1,), {}, None),
+    (-1, (), {"layout": "z", "device": "cuda"}, {"layout": "z", "device": "cpu"}),
+    (-1, (), {"device": "cuda", "other": 3, "layout": "x"}, {"device": "cpu", "other": 3, "layout": "y"}),
+    (-1, (), {"device": "cuda", "seen": 1}, None),
+    (-1, (), {"device": "cuda", "layout": "unknown"}, None),
+    (-1, (1,) * 15, {"device": "cuda"}, {"device": "cpu"}),
+    (-1, (1,) * 16, {"device": "cuda"}, None),
+]  # fmt: skip
+
+
+@compiled
+@pytest.mark.parametrize(("most", "args", "kwargs", "has"), ARRIVES)
+def test_what_torchs_function_is_given(
+    most: int, args: tuple[Any, ...], kwargs: dict[str, Any], has: dict[str, Any] | None
+) -> None:
+    function = module().Function(recorder("wrapper"), recorder("original"), OPEN, (str,), most)
+    expected = ("wrapper", args, kwargs) if has is None else ("original", args, has)
+    assert function(*args, **kwargs).told == expected
+
+
+# The arguments of a method, and those that torch's has; whether the result is marked as moved.
+MOVED: list[tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any], bool]] = [
+    ((PLAIN,), {}, (PLAIN, "cpu"), {"copy": True}, True),
+    ((PLAIN,), {"free": 1}, (PLAIN, "cpu"), {"free": 1, "copy": True}, True),
+    ((PLAIN, "cuda"), {}, (PLAIN, "cpu"), {"copy": True}, True),
+    ((PLAIN, "cuda"), {"free": 1}, (PLAIN, "cpu"), {"free": 1, "copy": True}, True),
+    ((PLAIN, "cuda"), {"layout": "x"}, (PLAIN, "cpu"), {"layout": "y", "copy": True}, True),
+    ((PLAIN, "cuda", 5), {"free": 1, "layout": "x"}, (PLAIN, "cpu", 5), {"free": 1, "layout": "y", "copy": True}, True),
+    ((PLAIN, THERE), {}, (PLAIN, THERE), {"copy": True}, True),
+    ((INNER, "cuda"), {}, (INNER, "cpu"), {"copy": True}, True),
+    ((LEAF, "cuda"), {}, (LEAF, "cpu"), {}, True),
+    ((PLAIN, "cpu"), {}, (PLAIN, "cpu"), {}, False),
+    ((PLAIN, "cpu"), {"layout": "x"}, (PLAIN, "cpu"), {"layout": "y"}, False),
+    ((PLAIN, "cpu"), {"layout": "z", "free": 2}, (PLAIN, "cpu"), {"layout": "z", "free": 2}, False),
+    ((), {}, (), {}, False),
+]  # fmt: skip
+
+
+@compiled
+@pytest.mark.parametrize(("args", "kwargs", "given", "named", "moved"), MOVED)
+def test_what_torchs_method_is_given(
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    given: tuple[Any, ...],
+    named: dict[str, Any],
+    moved: bool,
+) -> None:
+    marks: dict[int, Any] = {}
+    wrapper, original = recorder("wrapper"), recorder("original")
+    where = TARGETS, {"cuda"}, "cuda", marks, THERE, lambda tensor: False
+    made = module().Method(wrapper, original, STRICT, (str,), -1, *where)(*args, **kwargs)
+    assert made.told == ("original", given, named)
+    assert [reference() for reference in marks.values()] == [made] * moved
+    if args:  # where it is by its name, it is what it is by its place
+        explicit = module().Method(
+            wrapper, original, STRICT, (str,), -1, *where[:2], None, *where[3:]
+        )
+        device = args[1] if len(args) == 2 else "cuda"
+        named = {"device": given[1], **named}
+        found = explicit(args[0], device=device, **kwargs)
+        assert found.told == ("original", given[:1], named)
+        assert (id(found) in marks) is moved
+
+
+@compiled
+def test_marks_of_what_has_died_go_when_there_are_many() -> None:
+    """And not before: to look through all of them at each move would make moves the slower the more there are."""
+    marks: dict[int, Any] = {}
+    where = TARGETS, {"cuda"}, "cuda", marks, THERE, None
+    move = module().Method(len, recorder("original"), STRICT, (str,), -1, *where)
+    live = [move(PLAIN) for _ in range(5)]
+    dying = [move(PLAIN) for _ in range(1000)]
+    dying.clear()
+    others = [Made("nobody", (), {}) for _ in range(3000)]  # which have the addresses of the dead
+    live.append(move(PLAIN))
+    size = len(marks)
+    assert size > 900
+    while len(marks) >= size and len(live) < 100_000:
+        size = len(marks)
+        live.append(move(PLAIN))
+    assert {reference() for reference in marks.values()} == {*live} and len(others) == 3000
+
+
+@compiled
+def test_the_getter_stands_for_a_property_alone() -> None:
+    for wrong in (len, lambda tensor: "cpu", 3):
+        with pytest.raises(TypeError, match="data descriptor"):
+            module().DeviceGetter(wrong, {}, THERE)
+
+
+def test_a_module_that_has_been_compiled_from_this_source_can_be_loaded() -> None:
+    """Or all the tests of it would be left out, and none fail."""
+    there = calls.SOURCE.with_name("_calls" + str(sysconfig.get_config_var("EXT_SUFFIX")))
+    if not there.exists():
+        pytest.skip("the C module has not been compiled")
+    assert {"Function", "Method", "DeviceGetter"} <= vars(leaks.load(str(there))).keys()
 
 
 @pytest.mark.deep
