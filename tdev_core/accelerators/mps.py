@@ -40,7 +40,7 @@ def narrow_move(
     Raises:
         TypeError: a wide type is named for the device.
     """
-    if not lacks_wide_types() or not _there(args[0] if args else kwargs["device"]):
+    if not lacks_wide_types() or not _there(args[0] if args else kwargs.get("device")):
         return args, kwargs
     named = args[1] if len(args) > 1 else kwargs.get("dtype")
     if named is not None:

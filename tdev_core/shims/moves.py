@@ -140,7 +140,7 @@ def tensor_to(original: Method) -> Method:
             where = translate(first)
             _targets.learn(first, where)
             args = (where, *args)
-        if where is not THERE and self.dtype in mps.NARROWER:
+        if self.dtype in mps.NARROWER:
             args, kwargs = mps.narrow_move(self.dtype, args, kwargs)
         if not _is_there(where):
             return original(self, *args, **kwargs)

@@ -182,6 +182,23 @@ def test_stats_have_torchs_full_key_set():
     ):
         assert stats[name] == 0
     assert list(stats) == sorted(stats)
+    assert memory.stats_nested().keys() == memory_stats._empty().keys()
+
+
+def test_the_unused_part_of_the_heap_is_told():
+    mark = Watermark(lambda: 70).tally()
+    look = heap.Reading(in_use=70, large=20, reserved=100, large_blocks=2, free_blocks=3)
+    found = memory_stats.flatten(memory_stats.of_heap(mark, mark, look))
+    told = {
+        "inactive_split_bytes.all": 30,
+        "inactive_split.all": 3,
+        "segment.all": 2,
+        "segment.large_pool": 2,
+        "allocated_bytes.all": 70,
+        "allocated_bytes.small_pool": 50,
+        "allocated_bytes.large_pool": 20,
+    }
+    assert {name: found[f"{name}.current"] for name in told} == told
 
 
 def test_stats_agree_with_the_functions_and_tell_large_blocks_apart(monkeypatch):

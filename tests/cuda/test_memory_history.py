@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -174,6 +175,32 @@ def test_segments_are_storages_the_largest_first() -> None:
     assert history.segments((0, 7)) == [] != history.segments((0, 0))
 
 
+@pytest.mark.parametrize(("size", "kind"), [(1 << 20, "small"), ((1 << 20) + 1, "large")])
+def test_cuda_keeps_a_megabyte_among_the_small(size: int, kind: str) -> None:
+    """Source: ``kSmallSize`` in ``c10/cuda/CUDAAllocatorConfig.h``, the largest "small" allocation."""
+    x = torch.empty(size, dtype=torch.uint8, device=HERE)
+    address = x.untyped_storage().data_ptr()
+    (segment,) = (one for one in history.segments() if one["address"] == address)
+    assert segment["segment_type"] == kind
+
+
+def test_objects_that_run_code_when_they_are_looked_at_are_left_alone() -> None:
+    class Proxy:
+        @property
+        def __class__(self) -> Any:
+            raise RuntimeError("asked")
+
+    proxy = Proxy()
+    assert history.segments() is not None
+    del proxy
+
+
+def test_a_storage_that_has_no_memory_yet_is_none() -> None:
+    placeholder = mock.Mock()
+    placeholder.nbytes.side_effect = RuntimeError
+    assert history._size(placeholder) == 0
+
+
 def test_a_dump_is_the_snapshot(tmp_path: Path) -> None:
     history.record()
     kept = made()
@@ -196,6 +223,8 @@ def test_what_is_accepted_has_torchs_defaults() -> None:
             history.record,
             ["all", "all", "all", (1 << 63) - 1, None, False],
         ),
+        (pools.MemPool, [None, False, False]),
+        (pools.MemPool.__new__, [None, False, False]),
         (pools.MemPool.snapshot, [True]),
         (history.segments, [None, True]),
     ):
@@ -212,6 +241,7 @@ def test_a_table_has_the_numbers_in_their_columns() -> None:
         cells = [cell.strip() for cell in line.strip("| ").split("|")[1:]]
         sizes = ["1.0 KiB", "3.0 MiB", "5.0 GiB", "7.0 TiB"]
         assert cells == (sizes if is_size else [str(number) for number in parts.values()])
+        assert is_size == key.endswith("_bytes")
     assert {key for key, _, _ in statistics._ROWS} <= {*statistics._POOLED}
 
 

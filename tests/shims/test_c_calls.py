@@ -175,6 +175,8 @@ def test_it_is_in_front_of_what_translates() -> None:
     assert {"zeros", "tensor", "Tensor.to", "Tensor.cuda", "Tensor.new_zeros"} <= names.keys()
     assert BASE.keys() <= names.keys()
     assert "Tensor.type" not in names  # every call of it is the wrapper's
+    if devices.moves_copy():
+        assert isinstance(vars(torch.Tensor)["device"], calls.device_getter())
 
 
 @pytest.mark.parametrize("name", sorted(in_front()))
@@ -397,6 +399,9 @@ def test_subclasses_that_override_torch_functions_see_the_method() -> None:
     names = [function.__name__ for function in seen]
     assert [name for name in names if name != "__get__"] == ["to", "to", "new_zeros"]
     assert seen.count(torch.Tensor.to) == 2
+    del seen[:]
+    assert type(x.cuda()) is Sub and x.cuda(non_blocking=True).tolist() == [1, 1]
+    assert seen.count(torch.Tensor.cuda) == 2
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,64 @@ def test_a_constructors_device_is_translated_wherever_it_stands() -> None:
     assert other("self", "cuda") == ("self", "cuda", None)
 
 
+def test_a_default_that_names_cuda_is_translated_where_it_counts() -> None:
+    def by_place(self: Any, size: int, device: str = "cuda", dtype: Any = None) -> tuple[Any, ...]:
+        return self, size, device, dtype
+
+    def by_name(self: Any, size: int, *, device: str = "cuda") -> tuple[Any, ...]:
+        return self, size, device
+
+    there = translate("cuda")
+    one, other = generic.by_signature(by_place), generic.by_signature(by_name)
+    assert one("self", 1) == one("self", 1, "cuda") == ("self", 1, there, None)
+    assert one("self", 1, dtype=3) == ("self", 1, there, 3)
+    assert one("self", 1, "meta", 3) == ("self", 1, torch.device("meta"), 3)
+    assert one("self", 1, device="meta") == ("self", 1, torch.device("meta"), None)
+    assert other("self", 1) == ("self", 1, there)
+    assert other("self", 1, device="meta") == ("self", 1, torch.device("meta"))
+
+
+def test_devices_may_stand_by_place_and_by_name_in_one_function() -> None:
+    both = generic.translating(
+        lambda self, device, *, output_device="none": (device, output_device),
+        (("device", 0), ("output_device", None)),
+    )
+    there = translate("cuda")
+    assert both("self", "cuda") == (there, "none")
+    assert both("self", "cuda", output_device="cuda") == (there, there)
+
+
+def test_what_others_have_replaced_keeps_nothing_else_from_being_restored(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Owner:
+        def first(self, device: Any) -> Any:
+            return device
+
+        def second(self, device: Any) -> Any:
+            return device
+
+        def third(self, device: Any) -> Any:
+            return device
+
+    monkeypatch.setattr(install, "_installed", [])
+    monkeypatch.setattr(install, "wanted", lambda: True)
+    monkeypatch.setattr(install.safetensors_files, "uninstall", lambda: None)
+    monkeypatch.setattr(install.moved, "uninstall", lambda: None)
+    monkeypatch.setitem(globals(), "Owner", Owner)
+    before = dict(vars(Owner))
+    names = ("first", "second", "third")
+    for name in (*names, "first"):  # the second time nothing happens
+        install.add(install.Shim(f"{__name__}.Owner", name, (("device", 0),)))
+    assert install.installed() == tuple(f"{__name__}.Owner.{name}" for name in names)
+    assert Owner().first("cuda") == Owner().third("cuda") == translate("cuda")
+    theirs = lambda self, device: "theirs"  # noqa: E731
+    Owner.second = theirs  # type: ignore[method-assign]
+    install.uninstall()
+    assert vars(Owner)["first"] is before["first"] and vars(Owner)["third"] is before["third"]
+    assert vars(Owner)["second"] is theirs and install.installed() == ()
+
+
 def test_shims_are_wanted_where_cuda_is_not_native(monkeypatch: pytest.MonkeyPatch) -> None:
     for text, flag in (("1", True), ("0", False)):
         monkeypatch.setenv("TDEV_SHIMS", text)
@@ -122,6 +180,87 @@ def test_marks_of_the_dead_are_swept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not moved.marks
 
 
+def test_many_live_marks_are_not_looked_through_at_each_move(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sweeps, sweep = [], moved._sweep
+    monkeypatch.setattr(moved, "marks", {})
+    monkeypatch.setattr(moved, "_sweep_at", [moved._FEWEST_SWEPT])
+    monkeypatch.setattr(moved, "_sweep", lambda: sweeps.append(len(moved.marks)) or sweep())
+    live = [moved.mark(torch.empty(0)) for _ in range(3000)]
+    assert len(sweeps) <= 2 and len(moved.marks) == len(live)
+
+
+@pytest.mark.skipif(current() is not Backend.CPU, reason="elsewhere a module is where it is")
+def test_a_module_that_changes_its_dtype_stays_where_it_was_moved() -> None:
+    model = torch.nn.Linear(2, 2).cuda()
+    for change in (
+        lambda: model.to(torch.float64),
+        lambda: model.to(dtype=torch.float32),
+        lambda: model.to(memory_format=torch.preserve_format),
+        model.double,
+    ):
+        change()
+        assert model.weight.device is devices.THERE and moved.is_marked(model.bias)
+    assert not moved.is_marked(model.cpu().weight)
+
+
+@pytest.mark.skipif(current() is not Backend.CPU, reason="what a copy is on the CPU backend")
+def test_a_move_copies_wherever_the_program_says_not_to() -> None:
+    """CUDA would have copied as well: ``copy`` asks for one more than that."""
+    x, y = torch.ones(3), torch.ones(1).cuda()
+    moves_: list[Any] = [
+        lambda: x.to("cuda", torch.float32, False, False),
+        lambda: x.to("cuda", torch.float32, False, copy=False),
+        lambda: x.to("cuda", torch.float32, copy=False),
+        lambda: x.to("cuda", copy=False),
+        lambda: x.to(device="cuda", copy=False),
+        lambda: x.to(y, False, False),
+        lambda: x.to(y, False, copy=False),
+        lambda: x.to(y, copy=False),
+        lambda: x.cuda("cuda", True),
+        lambda: x.cuda(None, True),
+    ]
+    for move in moves_:
+        made = move()
+        assert made.data_ptr() != x.data_ptr() and made.tolist() == [1, 1, 1]
+        assert made.device is devices.THERE and moved.is_marked(made)
+
+
+def test_on_mps_a_wide_tensor_goes_where_no_device_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is a move to a type, or to where another tensor is: nothing is narrowed, and none fails."""
+    monkeypatch.setattr(moves.mps, "lacks_wide_types", lambda: True)
+    to = moves.tensor_to(torch._C.TensorBase.to)  # as it is without the module in C
+    wide = torch.ones(2, dtype=torch.float64)
+    assert to(wide, dtype=torch.float32).dtype is torch.float32
+    assert to(wide, tensor=torch.ones(1, dtype=torch.float16)).dtype is torch.float16
+    assert to(wide, copy=True).dtype is torch.float64
+
+
+def test_a_packed_sequence_goes_to_the_device_that_is_named() -> None:
+    cuda = moves.packed_cuda(lambda self: None)
+    asked = mock.Mock()
+    for args, kwargs, expected in (
+        ((), {}, mock.call(device="cuda")),
+        ((), {"non_blocking": True}, mock.call(device="cuda", non_blocking=True)),
+        (("cuda:1",), {}, mock.call("cuda:1")),
+        ((), {"device": "cuda:1"}, mock.call(device="cuda:1")),
+    ):
+        cuda(asked, *args, **kwargs)
+        assert asked.to.mock_calls.pop() == expected
+
+
+def test_a_storage_goes_as_it_was_asked_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(moves, "translate", lambda device: f"translated {device}")
+    storage, cuda = mock.Mock(), moves.storage_cuda(lambda self: None)
+    for args, device, waits in (((), "cuda", False), ((1, True), "1", True)):
+        cuda(storage, *args)
+        expected = mock.call.to(device=f"translated {device}", non_blocking=waits)
+        assert storage.mock_calls.pop() == expected
+
+
 def test_the_default_device_is_torchs_too() -> None:
     try:
         moved.set_default_device("meta")
@@ -173,6 +312,18 @@ def test_sparse_types_make_tensors_on_the_device_that_is_named() -> None:
             tensortypes.SparseFloatTensor(2, 3)
             tensortypes.SparseFloatTensor(torch.ones(1), torch.ones(1), device=0)
     assert places == [{"dtype": torch.float32, "device": "place 0"}] * 2
+
+
+@pytest.mark.filterwarnings("ignore:TypedStorage")
+def test_storage_types_make_storages_on_the_device_that_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(tensortypes, "device_of_index", lambda index: torch.device("meta"))
+    for given, size in (((3,), 3), (([1.0, 2.0],), 2), ((), 0)):
+        made = tensortypes.DoubleStorage(*given, device=0)
+        assert made.device.type == "meta" and made.size() == size and made.dtype is torch.float64
+    for other in (torch.zeros(2), torch.zeros(2, dtype=torch.float64)):
+        assert not isinstance(other._typed_storage(), tensortypes.LongStorage)
 
 
 def test_a_legacy_constructor_goes_where_the_default_type_is(
@@ -331,3 +482,19 @@ def test_data_parallel_moves_inputs_to_its_one_device() -> None:
         assert one.is_meta is named["other"][0].is_meta is moves_them
         assert moves_them or one is x
     assert forward(SimpleNamespace(device_ids=[]), x) == ((x,), {})
+
+
+def test_a_mesh_has_the_backends_of_this_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    init = distributed.mesh_init(lambda self, *args, **kwargs: given.append((args, kwargs)))
+    monkeypatch.setattr(distributed, "mesh_device_type", lambda kind: f"here {kind}")
+    monkeypatch.setattr(distributed, "mesh_override", lambda value: f"here {value}")
+    remembered = mock.Mock()
+    monkeypatch.setattr(distributed, "remember_mesh", remembered)
+    mesh: Any = object()
+    init(mesh, "cuda", [0], mesh_dim_names=("dp",))
+    assert given.pop() == (("here cuda", [0]), {"mesh_dim_names": ("dp",)})
+    remembered.assert_not_called()
+    init(mesh, "cuda", [0], backend_override=("nccl", None))
+    assert given.pop() == (("here cuda", [0]), {"backend_override": ("here nccl", "here None")})
+    remembered.assert_called_once_with(mesh, {0: "nccl", 1: None})
