@@ -232,3 +232,65 @@ def test_an_index_on_real_cuda_is_torchs_matter(monkeypatch: pytest.MonkeyPatch)
         assert devices._on_target(Backend.MPS, None, "it") == torch.device("mps")
     with pytest.warns(DeviceWarning, match="it does not exist here; mps:0 is used"):
         assert devices._on_target(Backend.MPS, 2, "it") == torch.device("mps", 0)
+
+
+@pytest.mark.parametrize("forced", [None, "one of them"])
+@pytest.mark.parametrize("active", Backend)
+def test_what_is_foreign_is_what_torch_does_not_find_beside_the_backend(
+    active: Backend, forced: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = {"cuda": False, "mps": True, "xpu": False, "mtia": True}
+    for kind, available in there.items():
+        module = torch.backends.mps if kind == "mps" else getattr(torch, kind)
+        monkeypatch.setattr(module, "is_available", lambda available=available: available)
+    monkeypatch.setattr(devices, "current", lambda: active)
+    monkeypatch.setattr(devices, "forced", lambda: forced)
+    beside = {**there, "mlx": False, "sim": False, "hpu": True}
+    foreign = {kind: forced is not None or not found for kind, found in beside.items()}
+    foreign[active.value] = False
+    for kind, expected in foreign.items():
+        assert devices.is_foreign.__wrapped__(kind) is expected, kind
+
+
+def test_what_torch_finds_beside_the_backend_keeps_its_index(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(devices, "is_foreign", lambda kind: False)
+    for spec in ("xpu", "xpu:3", torch.device("xpu", 2)):
+        assert translate(spec) == torch.device(spec)
+
+
+def test_an_argument_is_translated_by_the_name_of_its_parameter() -> None:
+    for parameter, given, expected in (
+        ("device", "cuda", HERE),
+        ("output_device", "cpu", torch.device("cpu")),
+        ("device_type", "cuda", HERE.type),
+        ("device_types", ["cuda", "cpu"], [HERE.type, "cpu"]),
+        ("device_ids", ["cuda", "cpu"], [HERE, torch.device("cpu")]),
+        ("device_ids", None, None),
+        ("devices", ("cuda",), (HERE,)),
+        ("devices", "cuda", HERE),
+        ("pin_memory", True, False),
+    ):
+        found = devices.translator(parameter)(given)
+        assert (type(found), found) == (type(expected), expected), parameter
+
+
+@pytest.mark.skipif(current() is Backend.SIM, reason="there the current device decides, each time")
+def test_what_an_accelerator_means_is_remembered() -> None:
+    """The module in C goes by it, and asks nobody."""
+    for spec in ("cuda", "cuda:0", torch.device("cuda")):
+        found = translate(spec)
+        assert devices.known(translate)[spec] is found  # type: ignore[index]
+
+
+@pytest.mark.skipif(current() is not Backend.SIM, reason="the backend that may have several here")
+def test_an_index_that_is_given_is_not_the_current_ones() -> None:
+    accelerator = devices.accelerator()
+    accelerator.set_device(1)
+    try:
+        assert [translate(f"cuda{of}").index for of in ("", ":0", ":1")] == [1, 0, 1]
+        assert [device_index(spec) for spec in ("cuda", "cuda:0", 1, None)] == [1, 0, 1, 1]
+    finally:
+        accelerator.set_device(0)
+    assert [device_index(spec) for spec in ("cuda", "cuda:1", 1, None)] == [0, 1, 1, 0]
