@@ -117,6 +117,8 @@ class _Visitor(ast.NodeVisitor):
             if isinstance(node.func, ast.Attribute):
                 names = by_module[ast.unparse(node.func.value)]
                 other = names[(names.index(node.func.attr) + 1) % len(names)]
+                if other == node.func.attr:
+                    continue  # it has no neighbour
                 changed = copy.deepcopy(node)
                 assert isinstance(changed.func, ast.Attribute)
                 changed.func.attr = other
@@ -196,6 +198,11 @@ class _Visitor(ast.NodeVisitor):
 
     def visit_arg(self, node: ast.arg) -> None:
         """Leave annotations."""
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        """Leave the words of a ``Literal``: only type checkers read them."""
+        if ast.unparse(node.value) != "Literal":
+            self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Leave the annotation, enter the value."""
