@@ -42,7 +42,7 @@ def remember(group: Any, asked: str) -> None:
 def asked_for(group: ProcessGroup | None) -> str | None:
     """Return the backend that the program named for ``group``, or None where torch's own answer is it."""
     world = dist.group.WORLD
-    if group is None or group is world:
+    if group is None:
         return None if world is None else _asked.get(world)
     named = _asked.get(group)
     if named is not None or world is None or world not in _asked:

@@ -54,7 +54,7 @@ def init_process_group(
     MLX carries the collectives that it has. Raises what ``torch.distributed.init_process_group`` raises.
     """
     asked = backend
-    if asked is None and device_id is not None:
+    if asked is None:
         asked = _default_library(device_id)
     if asked is None and current() is not Backend.CPU:
         asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
@@ -83,8 +83,8 @@ def init_process_group(
         connected.join()
 
 
-def _default_library(device_id: torch.device | int) -> str | None:
-    """Return what torch picks where ``device_id`` exists; an int is a CUDA device to the program."""
+def _default_library(device_id: torch.device | int | None) -> str | None:
+    """Return what torch picks where ``device_id`` exists, None without one; an int is a CUDA device to the program."""
     kind = "cuda" if isinstance(device_id, int) else str(getattr(device_id, "type", None))
     library: str | None = dist.Backend.default_device_backend_map.get(kind)
     return library

@@ -71,7 +71,7 @@ def kernel(op: Any, kind: str) -> Callable[..., Any]:
         if name == "c10d::send":
             return result  # gloo holds the copy until it is sent
         for part in result if isinstance(result, tuple) else (result,):
-            if isinstance(part, torch.ScriptObject) and "Work" in str(part._type()):
+            if isinstance(part, torch.ScriptObject):  # the rest are tensors
                 torch.distributed.Work.unbox(part).wait()
         bring_back()
         return _with_originals(result, {id(copy): tensor for tensor, copy in copies.values()})

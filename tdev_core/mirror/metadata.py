@@ -59,7 +59,7 @@ def _described_function(
         copy.__dict__.update(value.__dict__)
         copy.__module__, copy.__qualname__ = module, name
         value = copy
-    elif not answers and value.__doc__:
+    elif value.__doc__:
         said = inspect.cleandoc(value.__doc__).partition(_HEADING)[2]
         answers = [line.removeprefix("    ") for line in said.splitlines()]
     if not callable(original):
@@ -117,7 +117,7 @@ def _has_parameters_of(value: FunctionType, original: Any) -> bool:
     return _parameters(value) == _parameters(original)
 
 
-_DECLARED = {"__wrapped__", "__signature__", "__text_signature__"}
+_DECLARED = {"__wrapped__", "__signature__"}
 _STARS = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 

@@ -150,13 +150,14 @@ class _EventMeta(_StandIn):
 
 
 class _GeneratorMeta(_StandIn):
-    def __call__(cls, device: Any = "cpu") -> torch.Generator:
-        where = translate(device)
+    def __call__(cls, *args: Any, **kwargs: Any) -> torch.Generator:
+        if len(args) + len(kwargs) != 1 or not (args or "device" in kwargs):
+            return cls.real(*args, **kwargs)  # type: ignore[no-any-return]  # the CPU's, or torch's own error
+        where = translate(args[0] if args else kwargs["device"])
         if isinstance(where, torch.device) and where.type in ("sim", "mlx"):
             # torch cannot make generators for device types that Python registers.
             return accelerator().new_generator(device_index(where))
-        made: torch.Generator = cls.real(where)
-        return made
+        return cls.real(where)  # type: ignore[no-any-return]
 
 
 class Generator(metaclass=_GeneratorMeta):

@@ -91,7 +91,7 @@ def _parse(argv: Sequence[str]) -> Request | str | None:
                 return "--library needs the names of libraries: --library accelerate,transformers"
             named = value if is_set else rest.pop(0)
             libraries += filter(None, (part.strip() for part in named.split(",")))
-        elif word == "-m" or (word.startswith("-m") and not word.startswith("--")):
+        elif word.startswith("-m"):
             target = word[2:] or (rest.pop(0) if rest else "")
             if not target:
                 return "-m needs the name of a module"
@@ -169,7 +169,7 @@ def _load_pytest_plugin() -> None:
 def _execute(found: mainmodule.Main) -> int:
     module = ModuleType("__main__")
     # The module that was __main__ until now stays alive: this very call is made by its code.
-    before = sys.modules["__main__"]
+    _before = sys.modules["__main__"]
     # multiprocessing took the other one when it was imported, to find what children send back.
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
     module.__dict__["__builtins__"] = __import__("builtins")
@@ -190,8 +190,6 @@ def _execute(found: mainmodule.Main) -> int:
         # It goes on, unseen, so that the interpreter ends as it does on an interrupt.
         sys.excepthook = lambda *_: None
         raise
-    finally:
-        del before
     return 0
 
 

@@ -28,7 +28,7 @@ def hint(error: BaseException | None = None) -> None:
     a kernel that CUDA has.
     """
     backend = sys.modules.get("tdev_core.backend")
-    if error is not None and backend is not None and backend.current() is backend.Backend.CPU:
+    if backend is not None and backend.current() is backend.Backend.CPU:
         from tdev_core.accelerators.cpu import lacking
 
         if advised := lacking.advice(error):

@@ -64,7 +64,7 @@ def instrument(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> b
     found = _replace(tree, asking)
     found = any([_asserted(node) for node in nodes if isinstance(node, ast.Call)]) or found
     # What is compared is told by its name, so that it is looked up afterwards.
-    found = any(map(_is_lookup, nodes)) and _replace(tree, _looked_up) or found
+    found = _replace(tree, _looked_up) or found
     if found:
         _import_into(tree)
     return found

@@ -10,6 +10,7 @@ import ast
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from tdev_core.codemod.engine import Edit
@@ -102,5 +103,5 @@ def _spans(source: str, edits: Sequence[Edit]) -> list[_Span]:
         old = end
     spans.append(_Span(new, old, len(source), False))
     # A span without new text cannot be where anything comes from, and would hide its neighbour.
-    filled = [s for s, t in zip(spans, spans[1:], strict=False) if t.new > s.new]
+    filled = [s for s, t in pairwise(spans) if t.new > s.new]
     return [*filled, spans[-1]]

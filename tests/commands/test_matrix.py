@@ -154,6 +154,25 @@ def test_filters(capsys: pytest.CaptureFixture[str]) -> None:
         "torch.onnx.is_onnxrt_backend_supported",
     }
     assert names("no_such_function_anywhere") == set()
+    # A part of a name, or a pattern for all of it; of a function or of what is planned.
+    whole = {row.name: {row.name, *row.names} for row in matrix.load().rows}
+    for asked, fits in (
+        ("empty_cach", lambda name: "empty_cach" in name),
+        ("torch.cuda.empty_cach?", lambda name: name == "torch.cuda.empty_cache"),
+        ("*.empty_cache", lambda name: name.endswith(".empty_cache")),
+        ("torch.cuda.[st]et_device", lambda name: name == "torch.cuda.set_device"),
+        ("empty_cach?", lambda name: False),
+    ):
+        expected = {name for name, own in whole.items() if any(map(fits, own))}
+        assert names(asked) == expected, asked
+    cells = {row.name: row.cells for row in matrix.load().rows}
+    for backend in ("mps", "sim"):
+        found = names("--backend", backend, "--route", "noop", "--evidence", "executed")
+        assert found == {
+            name
+            for name, by in cells.items()
+            if (by[backend].route, by[backend].evidence) == ("noop", "executed")
+        }
 
 
 def test_the_table_is_plain_without_rich(
@@ -168,7 +187,10 @@ def test_a_lost_or_damaged_table_is_an_error_and_no_traceback(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     damaged = tmp_path / "_matrix.json"
-    for text in ("{", "{}", '{"torch": "2", "shims": 0, "fields": ["name"], "rows": [["a"]]}'):
+    whole = json.loads((ROOT / "generated" / "tdev" / "_matrix.json").read_text())
+    whole["rows"] = [[*whole["rows"][0], "one value more than there are fields"]]
+    bare = '{"torch": "2", "shims": 0, "fields": ["name"], "rows": [["a"]]}'
+    for text in ("{", "{}", bare, json.dumps(whole)):
         damaged.write_text(text)
         monkeypatch.setattr(matrix, "_path", lambda: damaged)
         matrix.load.cache_clear()
@@ -209,3 +231,29 @@ def test_status_says_done_only_where_every_column_has_an_answer() -> None:
     for row in matrix.load().rows:
         answered = all(row.cells[backend].route != "unsupported" for backend in matrix.COLUMNS)
         assert (row.status == "done") == answered, row.name
+
+
+NOTED = [
+    # what the function does, the notes of its columns, what is shown
+    ("", {}, ""),
+    ("adds", {}, "adds"),
+    ("adds", {"cpu": "on the host", "sim": "on the host"}, "CPU, SIM: on the host"),
+    ("", {"mps": "one", "mlx": "two"}, "MPS: one; MLX: two"),
+    ("adds", {"cpu": "adds", "mlx": "two"}, "MLX: two"),  # what is said already
+    ("", dict.fromkeys(matrix.COLUMNS, "all alike"), "all alike"),
+    ("adds", {"mps": "dispatch key MPS"}, "adds; MPS: dispatch key MPS"),
+    ("", {"mps": "dispatch key MPS"}, "MPS: dispatch key MPS"),
+    ("torch no longer has it", {"cpu": "x"}, "torch no longer has it; CPU: x"),
+    ("a helper that it only re-exports", {"cpu": "x"}, "a helper that it only re-exports; CPU: x"),
+]
+
+
+@pytest.mark.parametrize(("note", "columns", "shown"), NOTED)
+def test_remarks_are_the_notes_of_the_columns(
+    note: str, columns: dict[str, str], shown: str
+) -> None:
+    cells = {
+        name: matrix.Cell("same", "checked", "", columns.get(name, "")) for name in matrix.COLUMNS
+    }
+    row = matrix.Row("torch.f", "C", True, cells, "function", "same", "", "", note, ())
+    assert row.remarks == shown

@@ -6,6 +6,9 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from tdev_core.mirror.report import Report
 from tests import forkserver
 
 
@@ -153,3 +156,29 @@ compiled = torch.compile(moved, fullgraph=True, backend="eager")
 assert compiled(torch.ones(2)).tolist() == [1, 1]
 """
     python(code, TDEV_REPORT="1", TDEV_BACKEND="sim")
+
+
+@pytest.mark.parametrize(
+    ("counting", "calls", "routes", "fallbacks", "lines"),
+    [
+        (True, {}, {}, {}, ["  no routed function was called"]),
+        (
+            False, {}, {}, {},
+            ["  calls are not counted; set TDEV_REPORT=1 before the program starts"],
+        ),
+        (True, {"a.long": 1000, "b": 2}, {"b": "noop"}, {}, ["  a.long      1,000", "  b               2  noop"]),
+        (
+            True, {"a": 1}, {"a": "same"}, {"aten::svd": 2},
+            ["  a                  1  same", "  fell back to the CPU:", "  aten::svd          2"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_report_reads_as_a_table(
+    counting: bool,
+    calls: dict[str, int],
+    routes: dict[str, str],
+    fallbacks: dict[str, int],
+    lines: list[str],
+) -> None:
+    text = str(Report("sim", counting, calls, routes, fallbacks))
+    assert text.splitlines() == ["tdev report: backend 'sim'", *lines]

@@ -55,6 +55,7 @@ GONE = {
     "__import__('tdev.xpu.graphs')": "torch.xpu.graphs",
 }
 UNKNOWN = "tdev.no_such_name"
+NO_MODULE = "__import__('tdev.no_such_module')"
 # In the same process, after those: what the older torch has works as ever.
 STILL = """
     assert tdev.zeros(2, device="cuda").sum() == 0
@@ -79,14 +80,14 @@ STILL = """
 @pytest.fixture(scope="module")
 def messages() -> dict[str, str]:
     """What looking for each name raises on an older torch; the process has then gone on with the rest."""
-    looks = [*GONE, UNKNOWN]
+    looks = [*GONE, UNKNOWN, NO_MODULE]
     lines = "".join(f"    print(message(lambda: {look}))\n" for look in looks)
     return dict(zip(looks, run(OLDER + lines + STILL).splitlines(), strict=True))
 
 
 def test_it_imports_and_what_is_there_works(messages: dict[str, str]) -> None:
     """The program of :func:`messages` ended well, its assertions too."""
-    assert len(messages) == len(GONE) + 1
+    assert len(messages) == len(GONE) + 2
 
 
 @pytest.mark.parametrize(("look", "dotted"), GONE.items())
@@ -104,6 +105,7 @@ def test_what_is_gone_says_which_torch_has_it(
 def test_names_that_neither_has_get_torchs_own_words(messages: dict[str, str]) -> None:
     text = messages[UNKNOWN]
     assert text.partition(": ")[2].startswith("module 'torch' has no attribute 'no_such_name'")
+    assert messages[NO_MODULE] == "ModuleNotFoundError: No module named 'tdev.no_such_module'"
 
 
 def test_new_names_of_a_newer_torch_are_reachable() -> None:
@@ -165,7 +167,7 @@ def test_what_a_newer_torch_has_for_a_device_is_refused_when_it_is_called(backen
         for _ in range(2):  # what is kept from the first time
             message = refused(call)
             assert message.startswith(name + " is not supported"), message
-            assert "newer than this mirror, which was generated from torch PINNED" in message
+            assert "it is newer than this mirror, which was generated from torch PINNED" in message
     assert hasattr(tdev.cuda, "warm_up") and issubclass(tdev.cuda.Lane, torch.cuda.Lane)
     assert tdev.cuda.LIMIT == 3 and tdev.new_flag == 5
     tdev.cuda.synchronize("cuda")
@@ -277,3 +279,20 @@ def test_a_folder_with_a_stub_is_no_package_where_torch_lacks_the_module() -> No
             print(error)
     """
     assert run(code, TDEV_BACKEND="cpu") == "No module named 'tdev.nn.functional'"
+
+
+def test_a_submodule_that_nobody_has_imported_is_not_lost() -> None:
+    code = """
+        import sys
+        import torch
+        torch.__version__ = type(torch.__version__)("2.99.0")
+        from tdev_core.mirror import versions
+        for name in ("torch", "torch.nn", "torch.cuda", "torch.distributed", "torch.utils", "torch.ao"):
+            __import__(name)
+            modules = {n for n in versions.known_names(name) if n[0] != "_" and f"{name}.{n}" in versions._known()}
+            assert modules
+            lost = versions.lost_names(name)
+            assert not lost & modules, (name, lost & modules)
+            assert "no_such" not in lost
+    """
+    run(code)

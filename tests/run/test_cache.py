@@ -173,3 +173,16 @@ def test_what_the_rules_failed_on_runs_as_it_is_and_is_tried_again(
     assert "main.py runs as it is, the rules failed on it (RuntimeError: a fault" in done.stderr
     assert not list(Path(environment["TDEV_CACHE_DIR"]).rglob("*.code"))
     assert python("-m", "tdev_core.run", "../app/main.py").stdout == "mirrored\n"
+
+
+def test_a_cache_that_another_could_write_to_is_given_up_with_a_word(
+    where: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where.mkdir(parents=True)
+    where.chmod(0o777)
+    kept = CodeCache(where)
+    for _ in range(2):  # said once
+        kept.put("a.py", SOURCE, code())
+        assert kept.get("a.py", SOURCE) is None
+    assert capsys.readouterr().err.count("nothing is remembered for the next start") == 1
+    assert not list(where.iterdir())

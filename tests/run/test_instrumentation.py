@@ -177,6 +177,11 @@ def test_unittest_asks_too(here: str) -> None:
         "same = node.type == kind",
         "same = 0 < x.device.type < kind",
         "same = x.device.type == kind == other",
+        "same = x.device.type < kind",
+        "same = f.g(x.device) == kind",
+        "same = str(x.device, 'utf-8') == kind and str() == kind",
+        "same = x[x.device.type, 1], x[device_name]",
+        "x[x.device.type] = del_of[0]",
         "case.assertEqual(*x.device.type, kind)",
         "case.assertIn(kind, x.device.type)",
         "case.check(x.device.type, kind)",
@@ -229,3 +234,40 @@ def test_a_question_is_an_operand_of_another() -> None:
 def test_a_deep_tree_is_no_obstacle() -> None:
     deep = "text = " + " + ".join(["'a'"] * 900) + "\nx.device.type == kind\n"
     assert instrument(ast.parse(deep))
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("print(x.device.type == kind)", "equal(x.device.type, kind)"),  # in a list of arguments
+        ("found = [str(x.device) != kind]", "equal(str(x.device), kind)"),
+        ("assert get_device().type in kinds", "contained(get_device().type, kinds)"),
+        ("row = rows[state['device'].type]", "lookup(rows, state['device'].type)"),
+        ("print({d.type for d in devices} == {kind})", ""),
+        ("print({dev.type for dev in devices} == kinds)", "equal({dev.type for dev in devices}, kinds)"),
+    ],
+)
+def test_what_asks_imports_what_it_asks(text: str, asks: str) -> None:
+    """Wherever it stands; and in the place of each question is one call."""
+    tree = ast.parse(text)
+    assert instrument(tree) is bool(asks)
+    written = ast.unparse(tree)
+    assert written.count("import tdev_core.run.comparisons") == bool(asks)
+    assert f"_tdev_comparisons.{asks}" in written if asks else written == ast.unparse(ast.parse(text))
+
+
+def test_only_the_attribute_that_is_asked_becomes_a_question() -> None:
+    """Others begin at the same place."""
+    text = "told = batch.parts['x'].is_cuda.real\nbatch.is_cuda = 1\n"
+    tree = ast.parse(text)
+    assert instrument(tree, {(1, 7), (2, 0)})
+    last = ast.unparse(tree).splitlines()
+    assert last[1:] == ["told = _tdev_comparisons.is_cuda(batch.parts['x']).real", "batch.is_cuda = 1"]
+
+
+def test_a_table_that_makes_its_rows_makes_this_one_too(here: str) -> None:
+    from collections import defaultdict
+
+    table = defaultdict(lambda: "made", {"cuda": "cuda's"})
+    assert comparisons.lookup(table, here) == ("cuda's" if here == "cuda" else "made")
+    assert comparisons.lookup({"cuda": "cuda's", here: "own"}, here) == "own"

@@ -141,6 +141,7 @@ def test_standard_input_is_the_programs(app: Path, run: Run) -> None:
         (["-m", "sys"], "has no Python code"),
         (["--fast", "x.py"], "unknown option --fast"),
         (["--root"], "--root needs a directory"),
+        (["--library"], "--library needs the names"),
         (["--root=nowhere", "x.py"], "--root nowhere: no such directory"),
     ],
 )

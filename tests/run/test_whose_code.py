@@ -71,7 +71,7 @@ def install_editable(project: Path, site: Path, how: str) -> None:
         told = {"url": project.as_uri(), "dir_info": {"editable": True}}
         (site / "proj-1.0.dist-info" / "direct_url.json").write_text(json.dumps(told))
     elif how == "pth":
-        (site / "proj.pth").write_text(f"# a comment\nimport sys\n{project / 'src'}\n")
+        (site / "proj.pth").write_text(f"# a comment\nimport sys\n{project / 'src'}\n\n")
     else:
         (site / "proj.egg-link").write_text(f"{project / 'src'}\n../\n")
 

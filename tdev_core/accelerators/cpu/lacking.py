@@ -49,7 +49,7 @@ _TRANSFORM = re.compile(r"Unsupported dtype Half|MKL FFT doesn't support tensors
 _NANSUM = "nansum on CPU does not support complex inputs"
 
 
-def advice(error: BaseException) -> str:
+def advice(error: BaseException | None) -> str:
     """Return what to do about an error by which the CPU refuses what CUDA computes; nothing for any other."""
     if not isinstance(error, RuntimeError):
         return ""
