@@ -790,7 +790,12 @@ def set_default_tensor_type(t: Any, /) -> None:
     _tensortypes.set_default_tensor_type(t)
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsc_tensor``.
 
@@ -806,10 +811,17 @@ def sparse_bsc_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_bsc_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_bsc_tensor(*args, **kwargs))
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_bsr_tensor``.
 
@@ -825,10 +837,17 @@ def sparse_bsr_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_bsr_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_bsr_tensor(*args, **kwargs))
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_compressed_tensor``.
 
@@ -844,10 +863,17 @@ def sparse_compressed_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_compressed_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_compressed_tensor(*args, **kwargs))
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_coo_tensor``.
 
@@ -863,10 +889,17 @@ def sparse_coo_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_coo_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_coo_tensor(*args, **kwargs))
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csc_tensor``.
 
@@ -882,10 +915,17 @@ def sparse_csc_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_csc_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_csc_tensor(*args, **kwargs))
 
 
-@_calls.passing(seen=("device",))
+@_calls.passing(
+    seen=(
+        "device",
+        "pin_memory",
+    )
+)
 def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
     """Mirror of ``torch.sparse_csr_tensor``.
 
@@ -901,6 +941,8 @@ def sparse_csr_tensor(*args: Any, **kwargs: Any) -> Any:
         return torch.sparse_csr_tensor(*args)
     if "device" in kwargs:
         kwargs["device"] = _translate_apart(kwargs["device"])
+    if "pin_memory" in kwargs:
+        kwargs["pin_memory"] = _unpinned(kwargs["pin_memory"])
     return _here(torch.sparse_csr_tensor(*args, **kwargs))
 
 

@@ -230,7 +230,9 @@ def pinning(member: Member | Method) -> tuple[str, ...]:
     names = {
         parameter.name for signature in member.signatures for parameter in signature.parameters
     }
-    return ("pin_memory",) if "pin_memory" in names else ()
+    # torch's stub leaves it out of the factories of sparse tensors, which take it (torch/csrc/utils/tensor_new.cpp).
+    sparse = "check_invariants" in names
+    return ("pin_memory",) if sparse or "pin_memory" in names else ()
 
 
 def emit_translated(
@@ -316,7 +318,7 @@ def _translated_anyhow(
 
 
 def _translator(device: str, shares: bool) -> str:
-    return "_translate_apart" if shares else _TRANSLATORS.get(device, "_translate")
+    return _TRANSLATORS.get(device, "_translate_apart" if shares else "_translate")
 
 
 def _one_position(dotted: str, member: Member, device: str) -> int | None:
