@@ -169,17 +169,15 @@ def bench(session: nox.Session) -> None:
 
 @nox.session
 def upgrade(session: nox.Session) -> None:
-    """Regenerate against another torch, which `-- 2.16.0` installs: everything that is made from it, then its tests.
+    """Add another torch, which `-- 2.16.0` records: everything that is made from it, then the tests.
 
     Ends with status 1 where a person must decide; build/upgrade.md says what. Run it again then.
     """
     if session.posargs:
-        pinned = f"torch=={session.posargs[0]}"
-        session.run(sys.executable, "-m", "pip", "install", pinned, external=True)
+        record = ("-m", "generator.facts", "--torch", session.posargs[0])
+        session.run(sys.executable, *record, env=ENVIRONMENT, external=True)
     for step in (
-        ("-m", "generator.facts.composites"),
         ("-m", "generator.upgrade"),
-        ("-m", "generator.upgrade", "--pin"),
         ("-m", "generator.codemod"),
         ("tests/mirror/exercise.py", "--write"),
         ("-m", "generator"),

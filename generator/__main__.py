@@ -1,6 +1,6 @@
-"""``python -m generator``: installed torch → ``catalog.json`` → ``generated/``.
+"""``python -m generator``: installed torch, and what is recorded of others → ``catalog.json`` → ``generated/``.
 
-Exit status: 0 done, or nothing to do; 1 with ``--check``, something drifted; 2 an error, and nothing
+Under a torch that is recorded, ``--check`` compares the catalog's view of that one. Exit status: 0 done, or nothing to do; 1 with ``--check``, something drifted; 2 an error, and nothing
 was written.
 """
 
@@ -14,9 +14,10 @@ from difflib import unified_diff
 from typing import Any
 
 from generator import catalog as catalog_file
-from generator import paths
+from generator import paths, union
 from generator.errors import GenerationError
-from generator.facts.pin import FactsError, check_pinned
+from generator.facts.pin import PINNED, FactsError, check_pinned, installed_version
+from generator.plan.all_torches import planned, planned_alone
 from generator.running.garbage import leave, uncollected
 
 MEND = "Mend it with: python -m generator"
@@ -29,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
         with uncollected():
             if options.render_only:
                 return _render_only(check=options.check)
-            return _check(options) if options.check else _generate(options)
+            return _check() if options.check else _generate()
     except (GenerationError, FactsError) as error:
         print(f"generator: {error}", file=sys.stderr)
         return 2
@@ -46,38 +47,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--render-only", action="store_true", help="from catalog.json as it is; needs no torch"
     )
-    parser.add_argument(
-        "--allow-version", action="store_true", help="accept a torch other than the pinned one"
-    )
     return parser
 
 
-def _plan(options: argparse.Namespace) -> dict[str, Any]:
-    from generator.facts import introspect
-    from generator.plan.evidence import read_evidence
-    from generator.plan.plan import plan
-    from generator.plan.routes import read_routes
-
-    # Curated files first: a typo in them should not cost the time of an introspection.
-    routes = read_routes(paths.ROUTES)
-    evidence = read_evidence(paths.EVIDENCE)
-    check_pinned(options.allow_version)
-    facts = introspect(allow_version=options.allow_version)
-    return plan(facts, routes, evidence, paths.CORE)
-
-
-def _generate(options: argparse.Namespace) -> int:
+def _generate() -> int:
     from generator.unchanged import LastRun
 
     start = time.perf_counter()
-    check_pinned(options.allow_version)
+    check_pinned()
     last = LastRun()
     summary = last.summary()
     if summary is not None:
         print(summary)
         print(f"nothing changed since the last run; {time.perf_counter() - start:.1f} s")
         return 0
-    summary, done = write(_plan(options))
+    summary, done = write(planned())
     print(summary)
     print(f"{done}; {time.perf_counter() - start:.1f} s")
     last.remember(summary)
@@ -95,7 +79,7 @@ def write(catalog: dict[str, Any]) -> tuple[str, str]:
     changed, deleted = write_tree(paths.GENERATED, files)
     counts = Counter(row["mirror"] for row in catalog["members"].values())
     return (
-        f"torch {catalog['torch']}: {len(catalog['modules'])} modules, {len(catalog['members'])} members "
+        f"torch {', '.join(map(union.short, union.torches(catalog)))}: {len(catalog['modules'])} modules, {len(catalog['members'])} members "
         f"({', '.join(f'{number} {kind}' for kind, number in sorted(counts.items()))}), "
         f"{len(catalog['shims'])} shims",
         f"catalog.json {'written' if written else 'unchanged'}; generated/: {len(files)} files, "
@@ -103,10 +87,16 @@ def write(catalog: dict[str, Any]) -> tuple[str, str]:
     )
 
 
-def _check(options: argparse.Namespace) -> int:
+def _check() -> int:
     status = _render_only(check=True)
-    catalog = catalog_file.dumps(_plan(options))
-    before = paths.CATALOG.read_text(encoding="utf-8")
+    if installed_version() == PINNED:
+        before = paths.CATALOG.read_text(encoding="utf-8")
+        catalog = catalog_file.dumps(planned())
+    else:
+        before = catalog_file.dumps(
+            union.view(catalog_file.read(paths.CATALOG), installed_version())
+        )
+        catalog = catalog_file.dumps(planned_alone())
     if catalog != before:
         sys.stdout.writelines(
             unified_diff(

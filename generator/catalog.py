@@ -10,7 +10,7 @@ from generator.errors import GenerationError
 
 __all__ = ["SCHEMA", "dumps", "loads", "read"]
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 def dumps(catalog: dict[str, Any]) -> str:

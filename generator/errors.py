@@ -23,11 +23,14 @@ class Decision:
         text: what it is, where, and what to do, in a paragraph.
         member: the name of torch that it is about, or empty.
         lacks_route: whether it is that the member has no route at all.
+        absent: what the torch that was planned for lacks, and the routes name; where another of the torches has it,
+            there is nothing to decide.
     """
 
     text: str
     member: str = ""
     lacks_route: bool = False
+    absent: str = ""
 
 
 class Undecided(GenerationError):

@@ -7,14 +7,23 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from generator import union
+from generator.facts.pin import installed_version
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @lru_cache(maxsize=1)
 def catalog() -> dict[str, Any]:
-    """``catalog.json`` of this repository."""
-    data: dict[str, Any] = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
-    return data
+    """``catalog.json`` of this repository, as it is for the installed torch."""
+    return of_installed(json.loads((ROOT / "catalog.json").read_text(encoding="utf-8")))
+
+
+def of_installed(joined: dict[str, Any]) -> dict[str, Any]:
+    """The view of the installed torch; of one that is newer than the catalog, the newest."""
+    known = union.torches(joined)
+    installed = installed_version()
+    return union.view(joined, installed if installed in known else known[-1])
 
 
 def mirrored(dotted: str) -> str:

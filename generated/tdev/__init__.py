@@ -41,6 +41,7 @@ if not _launch.codemod_only():
     from tdev_core.mirror import adoption as _adoption
     from tdev_core.mirror import standins as _standins
     from tdev_core.mirror.report import report
+    from tdev_core.release import torch_release as _torch_release
     from tdev_core.shims import moved as _moved
     from tdev_core.shims import tensortypes as _tensortypes
 
@@ -141,42 +142,149 @@ def blackman_window(*args: Any, **kwargs: Any) -> Any:
     return torch.blackman_window(*args, **kwargs)
 
 
-def compile(
-    model: Any = None,
-    *,
-    fullgraph: bool = False,
-    dynamic: bool | None = None,
-    backend: Any = None,
-    mode: str | None = None,
-    options: Any = None,
-    name: str | None = None,
-    disable: bool = False,
-    recompile_limit: int | None = None,
-    isolate_recompiles: bool = False,
-    shapes_spec: Any = None,
-) -> Any:
-    """Mirror of ``torch.compile``.
+if _torch_release >= (2, 14):
 
-    Optimizes given model/function using TorchDynamo and specified backend.
+    def compile(
+        model: Any = None,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = None,
+        mode: str | None = None,
+        options: Any = None,
+        name: str | None = None,
+        disable: bool = False,
+        recompile_limit: int | None = None,
+        isolate_recompiles: bool = False,
+        dynamic_shapes: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.compile``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
-            here, gives way to one that runs, with one warning
-    """
-    return _compile.compile(
-        model,
-        fullgraph=fullgraph,
-        dynamic=dynamic,
-        backend=backend,
-        mode=mode,
-        options=options,
-        name=name,
-        disable=disable,
-        recompile_limit=recompile_limit,
-        isolate_recompiles=isolate_recompiles,
-        shapes_spec=shapes_spec,
-    )
+        Optimizes given model/function using TorchDynamo and specified backend.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
+                here, gives way to one that runs, with one warning
+        """
+        return _compile.compile(
+            model,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            name=name,
+            disable=disable,
+            recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles,
+            dynamic_shapes=dynamic_shapes,
+        )
+
+elif _torch_release >= (2, 13):
+
+    def compile(
+        model: Any = None,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = None,
+        mode: str | None = None,
+        options: Any = None,
+        name: str | None = None,
+        disable: bool = False,
+        recompile_limit: int | None = None,
+        isolate_recompiles: bool = False,
+        shapes_spec: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.compile``.
+
+        Optimizes given model/function using TorchDynamo and specified backend.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
+                here, gives way to one that runs, with one warning
+        """
+        return _compile.compile(
+            model,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            name=name,
+            disable=disable,
+            recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles,
+            shapes_spec=shapes_spec,
+        )
+
+elif _torch_release >= (2, 12):
+
+    def compile(
+        model: Any = None,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = "inductor",
+        mode: str | None = None,
+        options: Any = None,
+        name: str | None = None,
+        disable: bool = False,
+        recompile_limit: int | None = None,
+    ) -> Any:
+        """Mirror of ``torch.compile``.
+
+        Optimizes given model/function using TorchDynamo and specified backend.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
+                here, gives way to one that runs, with one warning
+        """
+        return _compile.compile(
+            model,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            name=name,
+            disable=disable,
+            recompile_limit=recompile_limit,
+        )
+
+else:
+
+    def compile(
+        model: Any = None,
+        *,
+        fullgraph: bool = False,
+        dynamic: bool | None = None,
+        backend: Any = "inductor",
+        mode: str | None = None,
+        options: Any = None,
+        disable: bool = False,
+    ) -> Any:
+        """Mirror of ``torch.compile``.
+
+        Optimizes given model/function using TorchDynamo and specified backend.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a backend that needs CUDA, or a compiler that is not
+                here, gives way to one that runs, with one warning
+        """
+        return _compile.compile(
+            model,
+            fullgraph=fullgraph,
+            dynamic=dynamic,
+            backend=backend,
+            mode=mode,
+            options=options,
+            disable=disable,
+        )
 
 
 @_calls.passing("device", "pin_memory")
@@ -1204,7 +1312,18 @@ if not _launch.codemod_only():
             ),
         },
         tools=["codemod", "shims"],
-        generated_from="2.13.0",
+        partial={
+            "align_tensors": "2.12 and older",
+            "bcomplex32": "2.14 and newer",
+            "foreach": "2.15 and newer",
+            "read_vitals": "2.11 and older",
+            "set_vital": "2.11 and older",
+            "thread_safe_generator": "2.12 and newer",
+            "typing": "2.14 and newer",
+            "typing_extensions": "2.14 and newer",
+            "vitals_enabled": "2.11 and older",
+        },
+        generated_from="2.11 to 2.15",
         extra=[
             "device_type",
             "answers_cuda",

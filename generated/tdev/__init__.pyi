@@ -130,7 +130,6 @@ from torch import (
     _TorchCompileInductorWrapper as _TorchCompileInductorWrapper,
     _TorchCompileWrapper as _TorchCompileWrapper,
     _TritonLibrary as _TritonLibrary,
-    _TypeGuard as _TypeGuard,
     _TypeIs as _TypeIs,
     _TypeVar as _TypeVar,
     _VF as _VF,
@@ -229,7 +228,6 @@ from torch import (
     _fft_c2r as _fft_c2r,
     _fft_r2c as _fft_r2c,
     _fill_mem_eff_dropout_mask_ as _fill_mem_eff_dropout_mask_,
-    _flash_attention_forward_no_dropout_inplace as _flash_attention_forward_no_dropout_inplace,
     _foobar as _foobar,
     _foreach_abs as _foreach_abs,
     _foreach_abs_ as _foreach_abs_,
@@ -251,7 +249,6 @@ from torch import (
     _foreach_clamp_max_ as _foreach_clamp_max_,
     _foreach_clamp_min as _foreach_clamp_min,
     _foreach_clamp_min_ as _foreach_clamp_min_,
-    _foreach_clone as _foreach_clone,
     _foreach_copy_ as _foreach_copy_,
     _foreach_cos as _foreach_cos,
     _foreach_cos_ as _foreach_cos_,
@@ -288,7 +285,6 @@ from torch import (
     _foreach_maximum_ as _foreach_maximum_,
     _foreach_minimum as _foreach_minimum,
     _foreach_minimum_ as _foreach_minimum_,
-    _foreach_mm as _foreach_mm,
     _foreach_mul as _foreach_mul,
     _foreach_mul_ as _foreach_mul_,
     _foreach_neg as _foreach_neg,
@@ -404,7 +400,6 @@ from torch import (
     _mkldnn_transpose_ as _mkldnn_transpose_,
     _mps_convolution as _mps_convolution,
     _mps_convolution_transpose as _mps_convolution_transpose,
-    _native as _native,
     _native_batch_norm_legit as _native_batch_norm_legit,
     _native_batch_norm_legit_no_training as _native_batch_norm_legit_no_training,
     _native_multi_head_attention as _native_multi_head_attention,
@@ -433,15 +428,10 @@ from torch import (
     _nnpack_available as _nnpack_available,
     _nnpack_spatial_convolution as _nnpack_spatial_convolution,
     _numpy as _numpy,
-    _opaque_base as _opaque_base,
     _ops as _ops,
     _overload as _overload,
     _pack_padded_sequence as _pack_padded_sequence,
     _pad_packed_sequence as _pad_packed_sequence,
-    _philox_key_fold_in as _philox_key_fold_in,
-    _philox_key_split as _philox_key_split,
-    _philox_normal_ as _philox_normal_,
-    _philox_uniform_ as _philox_uniform_,
     _pin_memory as _pin_memory,
     _preload_cuda_deps as _preload_cuda_deps,
     _preload_cuda_lib as _preload_cuda_lib,
@@ -1240,7 +1230,6 @@ from torch import (
     tanh_ as tanh_,
     tensor_split as tensor_split,
     tensordot as tensordot,
-    thread_safe_generator as thread_safe_generator,
     threshold as threshold,
     threshold_ as threshold_,
     tile as tile,
@@ -1297,6 +1286,44 @@ from torch import (
     xlogy_ as xlogy_,
     zero_ as zero_,
 )
+from torch import _BecomesIntPrimType as _BecomesIntPrimType  # type: ignore[attr-defined,unused-ignore]
+from torch import _BecomesIntSymType as _BecomesIntSymType  # type: ignore[attr-defined,unused-ignore]
+from torch import _BitwiseLikeType as _BitwiseLikeType  # type: ignore[attr-defined,unused-ignore]
+from torch import _FloatPromotionType as _FloatPromotionType  # type: ignore[attr-defined,unused-ignore]
+from torch import _LikeNumber as _LikeNumber  # type: ignore[attr-defined,unused-ignore]
+from torch import _LiteralString as _LiteralString  # type: ignore[attr-defined,unused-ignore]
+from torch import _ModuleType as _ModuleType  # type: ignore[attr-defined,unused-ignore]
+from torch import _Never as _Never  # type: ignore[attr-defined,unused-ignore]
+from torch import _PrimType as _PrimType  # type: ignore[attr-defined,unused-ignore]
+from torch import _Self as _Self  # type: ignore[attr-defined,unused-ignore]
+from torch import _Sequence as _Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymIteT as _SymIteT  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymNodeLike as _SymNodeLike  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymType as _SymType  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymTypingMagic as _SymTypingMagic  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymTypingMagicAlsoBool as _SymTypingMagicAlsoBool  # type: ignore[attr-defined,unused-ignore]
+from torch import _SymTypingMagicBitwise as _SymTypingMagicBitwise  # type: ignore[attr-defined,unused-ignore]
+from torch import _TypeAlias as _TypeAlias  # type: ignore[attr-defined,unused-ignore]
+from torch import _TypeGuard as _TypeGuard  # type: ignore[attr-defined,unused-ignore]
+from torch import _cudnn_attention_forward_no_dropout_inplace as _cudnn_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch import _custom_class_base as _custom_class_base  # type: ignore[attr-defined,unused-ignore]
+from torch import _flash_attention_forward_no_dropout_inplace as _flash_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch import _foreach_clone as _foreach_clone  # type: ignore[attr-defined,unused-ignore]
+from torch import _foreach_mm as _foreach_mm  # type: ignore[attr-defined,unused-ignore]
+from torch import _namedtensor_internals as _namedtensor_internals  # type: ignore[attr-defined,unused-ignore]
+from torch import _native as _native  # type: ignore[attr-defined,unused-ignore]
+from torch import _opaque_base as _opaque_base  # type: ignore[attr-defined,unused-ignore]
+from torch import _philox_key_fold_in as _philox_key_fold_in  # type: ignore[attr-defined,unused-ignore]
+from torch import _philox_key_split as _philox_key_split  # type: ignore[attr-defined,unused-ignore]
+from torch import _philox_normal_ as _philox_normal_  # type: ignore[attr-defined,unused-ignore]
+from torch import _philox_randint_ as _philox_randint_  # type: ignore[attr-defined,unused-ignore]
+from torch import _philox_uniform_ as _philox_uniform_  # type: ignore[attr-defined,unused-ignore]
+from torch import _precompile as _precompile  # type: ignore[attr-defined,unused-ignore]
+from torch import _scaled_addmm as _scaled_addmm  # type: ignore[attr-defined,unused-ignore]
+from torch import _scaled_addmm_ as _scaled_addmm_  # type: ignore[attr-defined,unused-ignore]
+from torch import align_tensors as align_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch import bcomplex32 as bcomplex32  # type: ignore[attr-defined,unused-ignore]
+from torch import thread_safe_generator as thread_safe_generator  # type: ignore[attr-defined,unused-ignore]
 from tdev import accelerator as accelerator
 from tdev import amp as amp
 from tdev import ao as ao
@@ -1308,6 +1335,7 @@ from tdev import cuda as cuda
 from tdev import distributed as distributed
 from tdev import distributions as distributions
 from tdev import export as export
+from torch import foreach as foreach  # type: ignore[attr-defined,unused-ignore]
 from torch import func as func
 from torch import functional as functional
 from torch import futures as futures
@@ -1404,6 +1432,7 @@ if MYPY:
         empty_quantized as empty_quantized,
         empty_strided as empty_strided,
         eye as eye,
+        from_dlpack as from_dlpack,
         from_file as from_file,
         full as full,
         full_like as full_like,
@@ -1416,6 +1445,7 @@ if MYPY:
         import_ir_module_from_buffer as import_ir_module_from_buffer,
         kaiser_window as kaiser_window,
         linspace as linspace,
+        load as load,
         logspace as logspace,
         normal as normal,
         ones as ones,
@@ -1443,8 +1473,6 @@ if MYPY:
         triu_indices as triu_indices,
         zeros as zeros,
         zeros_like as zeros_like,
-        from_dlpack as from_dlpack,
-        load as load,
     )
 else:
     from tdev.utils.dlpack import from_dlpack as from_dlpack

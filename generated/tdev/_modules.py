@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
-OWN = (
+from tdev_core.release import torch_release
+
+OWN = [
     "tdev.accelerator",
-    "tdev.accelerator.graphs",
     "tdev.accelerator.memory",
     "tdev.amp",
     "tdev.amp.autocast_mode",
@@ -95,4 +96,18 @@ OWN = (
     "tdev.xpu.memory",
     "tdev.xpu.random",
     "tdev.xpu.streams",
-)
+]
+if torch_release >= (2, 12):
+    OWN += [
+        "tdev.accelerator.graphs",
+    ]
+if torch_release >= (2, 14):
+    OWN += [
+        "tdev.accelerator.random",
+        "tdev.cuda.graph_annotations",
+    ]
+if torch_release >= (2, 15):
+    OWN += [
+        "tdev.distributed.pipelining.schedules",
+        "tdev.mps.streams",
+    ]

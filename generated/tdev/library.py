@@ -51,5 +51,8 @@ _adoption.adopt(
         "register_kernel",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "traceback": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

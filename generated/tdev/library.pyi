@@ -19,7 +19,6 @@ from torch.library import (
     _T as _T,
     _cast as _cast,
     _check_pystubs_once as _check_pystubs_once,
-    _clear_torch_ops_cache as _clear_torch_ops_cache,
     _defs as _defs,
     _del_library as _del_library,
     _device_type_to_key as _device_type_to_key,
@@ -28,15 +27,11 @@ from torch.library import (
     _impls as _impls,
     _keep_alive as _keep_alive,
     _library as _library,
-    _library_for_registration as _library_for_registration,
     _maybe_get_opdef as _maybe_get_opdef,
     _op_identifier as _op_identifier,
     _register_effectful_op as _register_effectful_op,
     _reserved_namespaces as _reserved_namespaces,
-    _resolve_op_for_registration as _resolve_op_for_registration,
     _scoped_library as _scoped_library,
-    _validate_inplace_schema as _validate_inplace_schema,
-    _validate_out_schema as _validate_out_schema,
     define as define,
     deprecated as deprecated,
     device_types_t as device_types_t,
@@ -56,6 +51,11 @@ from torch.library import (
     triton_op as triton_op,
     wrap_triton as wrap_triton,
 )
+from torch.library import _clear_torch_ops_cache as _clear_torch_ops_cache  # type: ignore[attr-defined,unused-ignore]
+from torch.library import _library_for_registration as _library_for_registration  # type: ignore[attr-defined,unused-ignore]
+from torch.library import _resolve_op_for_registration as _resolve_op_for_registration  # type: ignore[attr-defined,unused-ignore]
+from torch.library import _validate_inplace_schema as _validate_inplace_schema  # type: ignore[attr-defined,unused-ignore]
+from torch.library import _validate_out_schema as _validate_out_schema  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

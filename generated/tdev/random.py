@@ -12,25 +12,47 @@ from typing import Any
 from tdev_core.backend import Backend as _Backend
 from tdev_core.cuda import rng as _rng
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
 
+if _torch_release >= (2, 13):
 
-def fork_rng(
-    devices: Any = None,
-    enabled: Any = True,
-    _caller: Any = "fork_rng",
-    _devices_kw: Any = "devices",
-    device_type: Any = None,
-) -> Any:
-    """Mirror of ``torch.random.fork_rng``.
+    def fork_rng(
+        devices: Any = None,
+        enabled: Any = True,
+        _caller: Any = "fork_rng",
+        _devices_kw: Any = "devices",
+        device_type: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.random.fork_rng``.
 
-    Forks the RNG, so that when you return, the RNG is reset to the state that it was previously
-    in.
+        Forks the RNG, so that when you return, the RNG is reset to the state that it was previously
+        in.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; device_type is translated
-    """
-    return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; device_type is translated
+        """
+        return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
+
+else:
+
+    def fork_rng(
+        devices: Any = None,
+        enabled: Any = True,
+        _caller: Any = "fork_rng",
+        _devices_kw: Any = "devices",
+        device_type: Any = "cuda",
+    ) -> Any:
+        """Mirror of ``torch.random.fork_rng``.
+
+        Forks the RNG, so that when you return, the RNG is reset to the state that it was previously
+        in.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; device_type is translated
+        """
+        return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
 
 
 _adoption.adopt(
@@ -40,5 +62,8 @@ _adoption.adopt(
         "fork_rng",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "thread_safe_generator": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

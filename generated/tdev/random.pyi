@@ -3,7 +3,6 @@
 
 from torch.random import (
     Generator as Generator,
-    TYPE_CHECKING as TYPE_CHECKING,
     _fork_rng_warned_already as _fork_rng_warned_already,
     _manual_seed_impl as _manual_seed_impl,
     _seed_custom_device as _seed_custom_device,
@@ -13,8 +12,9 @@ from torch.random import (
     manual_seed as manual_seed,
     seed as seed,
     set_rng_state as set_rng_state,
-    thread_safe_generator as thread_safe_generator,
 )
+from torch.random import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.random import thread_safe_generator as thread_safe_generator  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

@@ -27,5 +27,5 @@ _adoption.adopt(
             'mps, mlx, sim, cpu: tdev\'s own; "0.0", below all that a CUDA kernel asks for, and false as a truth value: no CUDA is compiled in',
         ),
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

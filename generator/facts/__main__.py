@@ -1,4 +1,4 @@
-"""``python -m generator.facts``: read the facts and print what was found."""
+"""``python -m generator.facts``: read the facts and print what was found, or record those of another torch."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 
 from generator.facts.cache import introspect
+from generator.facts.elsewhere import record
 from generator.facts.model import Facts
 from generator.facts.pin import FactsError
 from generator.facts.report import counts, progress_bar
@@ -25,9 +26,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--differences", action="store_true", help="list what other builds would say differently"
     )
+    parser.add_argument(
+        "--torch", metavar="2.15.0", help="record what differs there, in an environment of its own"
+    )
     options = parser.parse_args(arguments)
     start = time.perf_counter()
     try:
+        if options.torch:
+            path = record(options.torch)
+            print(f"{path.name}: {path.stat().st_size / 1e3:.0f} kB")
+            return 0
         with progress_bar(sys.stderr) as progress:
             facts = introspect(
                 progress, cache=not options.no_cache, allow_version=options.allow_version

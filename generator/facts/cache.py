@@ -15,7 +15,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -143,22 +143,22 @@ def load(path: Path) -> Facts | None:
         return None
 
 
+def as_json(facts: Any) -> Any:
+    """Return facts, or a part of them, as JSON types: what ``store`` writes."""
+    return json.loads(json.dumps(facts, default=_fields_of))
+
+
 def from_json(data: dict[str, Any]) -> Facts:
-    """Return the inverse of what ``store`` writes."""
+    """Return the inverse of :func:`as_json`."""
     return Facts(
         torch=data["torch"],
         modules=tuple(_module(item) for item in data["modules"]),
         members=tuple(_member(item) for item in data["members"]),
         methods=tuple(_method(item) for item in data["methods"]),
-        operators=tuple(
-            Operator(**{**item, "tags": tuple(item["tags"]), "variants": tuple(item["variants"])})
-            for item in data["operators"]
-        ),
+        operators=tuple(_operator(item) for item in data["operators"]),
         skipped=tuple((name, reason) for name, reason in data["skipped"]),
         differences=tuple(data["differences"]),
-        private=tuple(
-            Private(**{**item, "visible": tuple(item["visible"])}) for item in data["private"]
-        ),
+        private=tuple(_private(item) for item in data["private"]),
     )
 
 
@@ -204,3 +204,21 @@ def _module(item: dict[str, Any]) -> Module:
             "visible": tuple(item["visible"]),
         }
     )
+
+
+def _operator(item: dict[str, Any]) -> Operator:
+    return Operator(**{**item, "tags": tuple(item["tags"]), "variants": tuple(item["variants"])})
+
+
+def _private(item: dict[str, Any]) -> Private:
+    return Private(**{**item, "visible": tuple(item["visible"])})
+
+
+MAKERS: Mapping[str, Callable[[dict[str, Any]], Any]] = {
+    "modules": _module,
+    "members": _member,
+    "methods": _method,
+    "operators": _operator,
+    "private": _private,
+}
+"""What makes an entry of each table of facts from its JSON."""

@@ -12,7 +12,7 @@ from generator.errors import Decision, GenerationError, Undecided
 from generator.facts.model import Member, Method, Signature
 from generator.plan.arguments import refuse_dropped, used_names, value_of_noop
 from generator.plan.core import Core
-from generator.plan.expressions import Rewritten, bind
+from generator.plan.expressions import Rewritten, bind, handed_on
 from generator.plan.routes import BACKENDS, Capability, Cell
 from generator.plan.signatures import ANY, pass_through, signature_text
 
@@ -43,7 +43,8 @@ class Emitted:
     ``kind`` is ``translated`` (device arguments translated, torch's own function called), ``routed``
     (a match on the backend) or ``bound`` (a class or value picked at import). ``modules`` are the
     ``tdev_core`` modules that it uses, dotted. ``passing`` are the arguments of ``_calls.passing``, which
-    says of a builtin's wrapper what torch's own function answers, or empty.
+    says of a builtin's wrapper what torch's own function answers, or empty. ``lacking`` are parameters that the
+    routes hand on and this torch's function does not have.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Emitted:
     modules: tuple[str, ...]
     script: str = ""
     passing: str = ""
+    lacking: tuple[str, ...] = ()
 
 
 def own_backend(dotted: str) -> str | None:
@@ -103,6 +105,7 @@ def emit_routed(
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
     refused: list[Decision] = []
+    lacking: set[str] = set()
     for backend in _away(dotted):
         cell = capability.cells[backend]
         where = f"{capability.where} {backend}"
@@ -111,7 +114,9 @@ def emit_routed(
             continue
         renames = capability.spellings[dotted]
         try:
-            bodies[backend] = _body(cell, dotted, names, renames, core, where, modules, signature)
+            bodies[backend] = _body(
+                cell, dotted, names, renames, core, where, modules, lacking, signature
+            )
         except GenerationError as error:
             refused.append(Decision(str(error), dotted))
     if refused:
@@ -124,6 +129,7 @@ def emit_routed(
         signature_text(signature, capability.where),
         _merged(bodies),
         tuple(sorted(modules)),
+        lacking=tuple(sorted(lacking)),
     )
 
 
@@ -135,6 +141,7 @@ def _body(
     core: Core,
     where: str,
     modules: set[str],
+    lacking: set[str],
     signature: Signature | None,
 ) -> tuple[str, ...]:
     if cell.route == "unsupported":
@@ -147,6 +154,8 @@ def _body(
     bodies: list[Rewritten] = []
     for expression in (cell.check, text):
         if expression is not None:
+            expression, absent = handed_on(expression, names, renames, core)
+            lacking |= absent
             used |= used_names(expression, core, where)
             bound = bind(expression, parameters=names, renames=renames, core=core, where=where)
             modules |= bound.modules

@@ -85,6 +85,31 @@ def bind(
     return Rewritten(ast.unparse(bound), modules, mlx="mx" in used)
 
 
+def handed_on(
+    expression: str, parameters: frozenset[str], renames: Mapping[str, str], core: Core
+) -> tuple[str, set[str]]:
+    """Return ``expression`` without the parameters that it hands on by their names and torch's function lacks.
+
+    ``weights_only=weights_only`` is for the torches whose function has it. The second part of the result are the
+    parameters that were left out.
+    """
+    tree = ast.parse(expression, mode="eval")
+    known = parameters | renames.keys()
+    lacking: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            absent = {
+                keyword.arg
+                for keyword in node.keywords
+                if isinstance(keyword.value, ast.Name)
+                and keyword.arg == keyword.value.id
+                and not (keyword.arg in known or keyword.arg in core)
+            }
+            node.keywords = [one for one in node.keywords if one.arg not in absent]
+            lacking |= {name for name in absent if name}
+    return (ast.unparse(tree) if lacking else expression), lacking
+
+
 def annotation(text: str | None) -> str:
     """``text`` if every name in it can be resolved in an emitted module, else ``Any``."""
     if text is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from generator.catalog import SCHEMA
 from generator.errors import Decision, GenerationError, Undecided
 from generator.facts import composites
 from generator.facts.model import Facts, Member
+from generator.facts.pin import PINNED
 from generator.plan.cells import Columns, columns_of_routed, columns_of_same, columns_of_translated
 from generator.plan.compat import Compat, mlx_operators
 from generator.plan.core import Core
@@ -46,12 +48,13 @@ _IN_TEMPLATES = (
     "install",
     "launch",
     "pytest_plugin",
+    "release",
     "report",
 )
 
 
 def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
-    """Decide how every member of torch is answered.
+    """Decide how every member of torch is answered; of one torch, which has all that the routes name.
 
     Args:
         facts: what was introspected.
@@ -66,18 +69,57 @@ def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[s
         Undecided: routes name something torch does not have, functions that need a route have none, or a
             route cannot be emitted; all of it.
     """
-    return _Planner(facts, routes, evidence, core).catalog()
+    planner = _Planner(facts, routes, evidence, core)
+    return _decided(planner.catalog(), planner.open)
+
+
+def plan_one(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
+    """Return the catalog of one torch, as :func:`plan` does, also where only others have what the routes name."""
+    planner = _Planner(facts, routes, evidence, core, alone=False)
+    catalog = planner.catalog()
+    return _decided(catalog, [decision for decision in planner.open if not decision.absent])
+
+
+def plan_each(
+    torches: Iterable[Facts], routes: Routes, evidence: Evidence, core: Path
+) -> dict[str, dict[str, Any]]:
+    """Return the catalog of each torch, by its release; the first is the pinned one.
+
+    Raises:
+        Undecided: as :func:`plan`; what the routes name and some torch lacks, one of them has to have.
+    """
+    catalogs: dict[str, dict[str, Any]] = {}
+    open_: dict[str, Decision] = {}
+    absent: list[dict[str, Decision]] = []
+    for facts in torches:
+        planner = _Planner(facts, routes, evidence, core, alone=not catalogs)
+        catalogs[facts.torch] = planner.catalog()
+        absent.append({one.absent: one for one in planner.open if one.absent})
+        for decision in planner.open:
+            if not decision.absent:
+                open_.setdefault(decision.text, decision)
+    nowhere = [one for key, one in absent[0].items() if all(key in other for other in absent)]
+    _decided({}, [*open_.values(), *nowhere])
+    return catalogs
+
+
+def _decided(catalog: dict[str, Any], decisions: Iterable[Decision]) -> dict[str, Any]:
+    found = list(decisions)
+    if found:
+        raise Undecided(found)
+    return catalog
 
 
 class _Planner:
-    def __init__(self, facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> None:
+    def __init__(
+        self, facts: Facts, routes: Routes, evidence: Evidence, core: Path, alone: bool = True
+    ) -> None:
         self.facts = facts
+        self.alone = alone
         self.routes = routes
         self.evidence = evidence
         self.core = Core(core)
-        self.compat = Compat(
-            facts.operators, mlx_operators(self.core), composites.read(facts.torch)
-        )
+        self.compat = Compat(facts.operators, mlx_operators(self.core), composites.read(PINNED))
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
         self.by_export = {path: member for member in facts.members for path in member.exports}
@@ -89,17 +131,26 @@ class _Planner:
         self.visible = {name: frozenset(module.visible) for name, module in self.modules.items()}
         self.reach = Reach(self.modules, self.visible)
         self.open: list[Decision] = []
+        self.lacking: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def catalog(self) -> dict[str, Any]:
         self._resolve_spellings()
         self._check_scope()
-        self.open += check_planned(self.routes.planned, self.by_export, self.facts.torch)
+        if self.alone:  # the list says of the pinned torch what it has dropped
+            self.open += check_planned(self.routes.planned, self.by_export, self.facts.torch)
         self._decide_members()
+        self._note_lacking()
         shims: list[dict[str, Any]] = []
+        private: dict[str, dict[str, Any]] = {}
         with self._deciding():
-            shims = plan_shims(self.facts, self.routes, self.by_export, self.core)
-        if self.open:
-            raise Undecided(self.open)
+            shims, open_ = plan_shims(self.facts, self.routes, self.by_export, self.core)
+            self.open += open_
+        with self._deciding():
+            listed = self.routes.private
+            private, open_ = catalogued(self.facts.private, listed, self.facts.torch)
+            self.open += open_
+        if any(not decision.absent for decision in self.open):
+            return {}  # rows would be missing
         return {
             "schema": SCHEMA,
             "torch": self.facts.torch,
@@ -108,7 +159,7 @@ class _Planner:
                 name: module_row(module, self.loaded.get(name, set()))
                 for name, module in sorted(self.modules.items())
             },
-            "private": catalogued(self.facts.private, self.routes.private, self.facts.torch),
+            "private": private,
             "untyped": sorted(
                 {module.name for module in self.facts.private} - self.routes.private.keys()
             ),
@@ -137,11 +188,11 @@ class _Planner:
             for spelling in capability.spellings:
                 member = self.by_export.get(spelling) or self._private(spelling)
                 if member is None:
-                    self._open(
-                        spelling,
+                    text = (
                         f"{capability.where}: torch {self.facts.torch} has no {spelling!r}. Correct "
-                        "the spelling, or delete it if torch dropped the name.",
+                        "the spelling, or delete it if torch dropped the name."
                     )
+                    self.open.append(Decision(text, spelling, absent=spelling))
                     continue
                 other = self.capability_of.get(member.name)
                 if other is not None:
@@ -195,6 +246,8 @@ class _Planner:
                     continue
                 with self._deciding(name):
                     self.emitted[name] = self._emit_capability(capability, spelling, member)
+                    for parameter in self.emitted[name].lacking:
+                        self.lacking[capability.where, parameter].append(name)
                 continue
             devices, open_ = device_parameters(member, self.routes)
             self.open += [undecided(name, parameter) for parameter in open_]
@@ -216,11 +269,22 @@ class _Planner:
                 self.columns[name] = columns_of_same(member, self.compat, lacking, self.evidence)
         for dotted, route in self.routes.devices.items():
             if dotted not in self.by_export and dotted not in self.modules:
-                self._open(
-                    dotted,
+                text = (
                     f"{route.where}: torch {self.facts.torch} has no {dotted!r}. Delete the entry if "
-                    "torch dropped the name.",
+                    "torch dropped the name."
                 )
+                self.open.append(Decision(text, dotted, absent=f"{route.where} {dotted}"))
+
+    def _note_lacking(self) -> None:
+        """Note the parameters that the call of a capability hands on and no function that it answers for has."""
+        answers = Counter(capability.where for capability, _ in self.capability_of.values())
+        for (where, parameter), names in self.lacking.items():
+            if len(names) == answers[where]:
+                text = (
+                    f"{where}: {', '.join(names)} has no parameter {parameter!r} in torch {self.facts.torch}, and the "
+                    "call hands it on. Correct the call."
+                )
+                self.open.append(Decision(text, names[0], absent=f"{where} {parameter}"))
 
     def _emit_capability(self, capability: Capability, spelling: str, member: Member) -> Emitted:
         dotted = self._home_name(member)

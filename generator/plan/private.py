@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError
 from generator.facts.model import Private
 
 __all__ = ["MOST", "catalogued", "loaded", "read_private"]
@@ -35,24 +35,26 @@ def read_private(tables: Mapping[str, Any], where: str) -> Mapping[str, str]:
 
 def catalogued(
     private: Iterable[Private], listed: Mapping[str, str], torch: str
-) -> dict[str, dict[str, Any]]:
-    """Return the catalog's rows of the listed modules.
+) -> tuple[dict[str, dict[str, Any]], list[Decision]]:
+    """Return the catalog's rows of the listed modules, and a decision for each that torch does not have.
 
     Raises:
-        GenerationError: torch has no such module, or a package on the way is not listed.
+        GenerationError: a package on the way to one is not listed.
     """
     known = {module.name: module for module in private}
+    open_: list[Decision] = []
     for name in listed:
         if name not in known:
-            raise GenerationError(
+            text = (
                 f"{_WHERE}: torch {torch} has no private module {name!r}, or only deep inside a private "
                 "package. Correct the name, or delete it if torch dropped the module."
             )
+            open_.append(Decision(text, absent=name))
         package = name.rpartition(".")[0]
         if package in known and package not in listed:
             raise GenerationError(f"{_WHERE}: {name!r} is listed, its package {package!r} is not.")
     attributes = loaded(known.values(), listed)
-    return {
+    rows = {
         name: {
             "package": known[name].is_package,
             "names": list(known[name].visible),
@@ -60,7 +62,9 @@ def catalogued(
             "loaded": sorted(attributes[name] - {*known[name].visible}),
         }
         for name in sorted(listed)
+        if name in known
     }
+    return rows, open_
 
 
 def loaded(private: Iterable[Private], listed: Container[str]) -> Mapping[str, set[str]]:

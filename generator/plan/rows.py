@@ -88,6 +88,7 @@ def definition_row(emitted: Emitted) -> dict[str, Any]:
     row = asdict(emitted)
     row["arms"] = [{"backends": list(arm.backends), "body": list(arm.body)} for arm in emitted.arms]
     row["modules"] = list(emitted.modules)
+    del row["lacking"]
     return row
 
 

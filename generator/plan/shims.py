@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from generator.errors import Decision, GenerationError, Undecided
+from generator.errors import Decision, GenerationError
 from generator.facts.model import Facts, Member, Method
 from generator.plan.core import Core
 from generator.plan.emission import pinning
@@ -20,14 +20,12 @@ _PLACES = {"torch._C.TensorBase": "torch.Tensor"}
 
 def plan_shims(
     facts: Facts, routes: Routes, by_export: Mapping[str, Member], core: Core
-) -> list[dict[str, Any]]:
-    """Return one row for each method to replace, sorted.
+) -> tuple[list[dict[str, Any]], list[Decision]]:
+    """Return one row for each method to replace, sorted; and what has to be decided: nobody has about some methods,
+    or entries match nothing.
 
     Complete by construction: a method with a parameter that is, or might be, a device either gets a
     row or has an entry in ``shims*.toml`` that says why it needs none.
-
-    Raises:
-        Undecided: nobody has decided about some methods, or entries match nothing.
     """
     curated = _by_owner(routes, by_export)
     used: set[str] = set()
@@ -61,12 +59,11 @@ def plan_shims(
             open_.append(
                 Decision(
                     f"{route.where}: torch {facts.torch} has no such method that takes a device. Correct the name, or "
-                    "delete the entry if torch dropped it."
+                    "delete the entry if torch dropped it.",
+                    absent=route.where,
                 )
             )
-    if open_:
-        raise Undecided(open_)
-    return sorted(rows, key=lambda row: (row["owner"], row["name"]))
+    return sorted(rows, key=lambda row: (row["owner"], row["name"])), open_
 
 
 def _undecided(dotted: str, method: Method) -> Decision:

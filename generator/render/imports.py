@@ -15,9 +15,10 @@ _FITS = "(?=[ -~]{1,100}$)"  # black breaks a longer line, and some letters are 
 _TEXT = r'[^\s"\\](?:[^"\\\r\n]*[^\s"\\])?'  # a line of prose: nothing to strip or to escape
 _NAME = rf"(?!(?:{'|'.join(keyword.kwlist)})\b)[A-Za-z_][A-Za-z_0-9]*"
 _ALIAS = rf"{_NAME}(?: as {_NAME})?"
+_NOTE = r"(?:  # type: ignore\[[a-z-]+(?:,[a-z-]+)*\])?"
 _FROM = rf"from {_NAME}(?:\.{_NAME})* import "
-_IMPORTS = rf"(?:{_FITS}{_FROM}(?:{_ALIAS}|\(\n(?:    {_ALIAS},\n)+\))\n)+"
-_INDENTED = rf"(?:{_FITS}    {_FROM}{_ALIAS}\n)+"
+_IMPORTS = rf"(?:{_FITS}{_FROM}(?:{_ALIAS}{_NOTE}|\({_NOTE}\n(?:    {_ALIAS},\n)+\))\n)+"
+_INDENTED = rf"(?:{_FITS}    {_FROM}{_ALIAS}{_NOTE}\n)+"
 _FILE = re.compile(
     rf"# {_TEXT}\n"
     rf'"""{_TEXT}(?:\n(?:\n?{_TEXT}\n)+)?"""\n'

@@ -12,6 +12,7 @@ from generator.errors import GenerationError
 from generator.render.answers import Answers
 from generator.render.formatting import formatting
 from generator.render.matrix import matrix_text
+from generator.render.merged import merged
 from generator.render.names import names_text
 from generator.render.stubs import Stubs
 from generator.render.views import module_view, root_view
@@ -25,6 +26,8 @@ _EMITTED = ("_modules.py.j2", "_shims.py.j2")
 def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
     """Return every file of ``generated/`` with its text, by path relative to it, in POSIX form.
 
+    ``catalog`` is of one torch, or of several that were joined.
+
     Raises:
         GenerationError: a template asks for something the catalog does not have, or emits text that
             black cannot parse.
@@ -36,6 +39,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    catalog = merged(catalog)
     environment.globals["core"] = catalog["core"]
     with formatting() as formatter:
         for path, template, view in _jobs(catalog, templates):
@@ -54,7 +58,10 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
     stubs, answers = Stubs(catalog), Answers(catalog)
-    view = root_view(catalog, stubs, answers)
+    helpers = frozenset(
+        path for row in catalog["members"].values() if row["helper"] for path in row["exports"]
+    )
+    view = root_view(catalog, stubs, answers, helpers)
     # The largest files first: nothing is left to do beside the last one that is formatted.
     for path in sorted(templates.rglob("*.j2")):
         if not path.name.startswith("_") or path.name.startswith("__"):
@@ -68,7 +75,7 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
         target = _target(name, catalog)
         yield f"{target}.pyi", "tdev/_stub.pyi.j2", stubs.view(name)
         if name in catalog["mirrors"]:
-            yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog, answers)
+            yield f"{target}.py", "tdev/_mirror.py.j2", module_view(name, catalog, answers, helpers)
 
 
 def _target(name: str, catalog: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ class Stubs:
     """The views of the stubs of a catalog's modules, public and private."""
 
     def __init__(self, catalog: dict[str, Any]) -> None:
-        self.torch: str = catalog["torch"]
+        self.torch: str = catalog["range"]
         self.modules: dict[str, Any] = catalog["modules"]
         self.private: dict[str, Any] = catalog["private"]
         self.mirrors: dict[str, Any] = catalog["mirrors"]
@@ -58,6 +58,12 @@ class Stubs:
         loaded: list[str] = (row if row is not None else self.private[name])["loaded"]
         return loaded
 
+    def _partial(self, name: str) -> dict[str, str]:
+        """Return the names that not every torch has."""
+        row = self.modules.get(name)
+        partial: dict[str, str] = (row if row is not None else self.private[name])["partial"]
+        return partial
+
     def _children(self, name: str) -> Iterator[tuple[str, str]]:
         """Yield the public submodules of a module, each with the name that it has there."""
         for leaf, target in self.modules.get(name, {"modules": []})["modules"]:
@@ -86,6 +92,7 @@ class Stubs:
         """Return the view of one stub."""
         typed = self._typed(name)
         emitted, elsewhere = self._emitted(name), self._elsewhere(name)
+        partial = self._partial(name)
         attributes = dict(self.modules[name]["modules"]) if name in self.modules else {}
         modules: list[dict[str, str]] = []
         unseen: list[dict[str, str]] = []
@@ -94,31 +101,40 @@ class Stubs:
             known = attribute in typed
             if "." not in target or not (known or target == f"{name}.{attribute}"):
                 continue
+            note = _NOTE if attribute in partial else ""
             if not known:
-                unseen.append(_imported(target, attribute, ours=target in self.named))
+                unseen.append(_imported(target, attribute, ours=target in self.named, note=note))
             elif target in self.ours or target not in self.named:
-                modules.append(_imported(target, attribute, ours=target in self.ours))
+                modules.append(_imported(target, attribute, ours=target in self.ours, note=note))
             else:
-                apart.append(_twice(target, attribute))
+                apart.append(_twice(target, attribute, note))
         for child in self.below[name]:
             leaf = _leaf(child)
             known = leaf in typed or bool(self.private[child]["reached"])
+            note = _NOTE if leaf in partial else ""
             if not known:
-                unseen.append(_imported(child, leaf, ours=child in self.named))
+                unseen.append(_imported(child, leaf, ours=child in self.named, note=note))
             elif child in self.named:
-                apart.append(_twice(child, leaf))
+                apart.append(_twice(child, leaf, note))
             elif leaf not in typed:
-                modules.append(_imported(child, leaf))
+                modules.append(_imported(child, leaf, note=note))
         taken = {row["as"] for row in (*apart, *elsewhere)} | {*emitted}
+        names = {item for item in typed if item not in attributes and item not in taken}
+        names |= {*self._loaded(name)}
+        ours = {*emitted, *(row["as"] for row in elsewhere)}
+        row = self.modules.get(name)
+        whole = (row if row is not None else self.private[name])["since"]
         return {
             "torch_version": self.torch,
             "torch_name": name,
             "summary": self.modules[name]["summary"] if name in self.modules else "",
-            "names": sorted(
-                {item for item in typed if item not in attributes and item not in taken}
-                | {*self._loaded(name)}
-            ),
+            "names": sorted(names if whole else names - partial.keys()),
+            "partial_names": [] if whole else sorted(names & partial.keys()),
+            "absent": _ABSENT if whole else "",
+            "note": _NOTE,
             "emitted": emitted,
+            "mypys": sorted(ours if whole else ours - partial.keys()),
+            "partial_mypys": [] if whole else sorted(ours & partial.keys()),
             "handed_on": elsewhere,
             "modules": modules,
             "apart": apart,  # torch's own for mypy, ours for the others
@@ -127,15 +143,20 @@ class Stubs:
         }
 
 
-def _imported(target: str, attribute: str, ours: bool = False) -> dict[str, str]:
+# The installed torch may lack the name, or the module: then it is of any type, and using it raises.
+_NOTE = "  # type: ignore[attr-defined,unused-ignore]"
+_ABSENT = "  # type: ignore[import-not-found,unused-ignore]"
+
+
+def _imported(target: str, attribute: str, ours: bool = False, note: str = "") -> dict[str, str]:
     parent, _, leaf = target.rpartition(".")
     root = "tdev" + parent[len("torch") :] if ours else parent
-    return {"from": root, "name": leaf, "as": attribute}
+    return {"from": root, "name": leaf, "as": attribute, "note": "" if ours else note}
 
 
-def _twice(target: str, attribute: str) -> dict[str, str]:
+def _twice(target: str, attribute: str, note: str = "") -> dict[str, str]:
     theirs, ours = (_imported(target, attribute, ours=ours) for ours in (False, True))
-    return {**ours, "theirs": theirs["from"]}
+    return {**ours, "theirs": theirs["from"], "their_note": note}
 
 
 def _leaf(module: str) -> str:

@@ -8,22 +8,28 @@ import re
 import textwrap
 from typing import Any
 
+from generator.errors import GenerationError
 from generator.render.answers import Answers
 from generator.render.stubs import Stubs
 
 __all__ = ["module_view", "root_view"]
 
 
-def module_view(name: str, catalog: dict[str, Any], answers: Answers) -> dict[str, Any]:
-    """Return the view of one mirror module."""
+def module_view(
+    name: str, catalog: dict[str, Any], answers: Answers, helpers: frozenset[str]
+) -> dict[str, Any]:
+    """Return the view of one mirror module; ``helpers`` are names that torch only re-exports."""
     mirror = catalog["mirrors"][name]
     definitions = mirror["definitions"]
+    _refuse_unlike_objects(definitions)
     return {
-        "torch_version": catalog["torch"],
+        "torch_version": catalog["range"],
         "torch_name": name,
         "imports": _imports(mirror, catalog["core"]),
-        "any": any("Any" in row["signature"] or _is_declared(row) for row in definitions),
-        **_reaches(name, definitions),
+        "any": any(
+            "Any" in row["signature"] or _is_declared(row) for row in _all_forms(definitions)
+        ),
+        **_reaches(name, _all_forms(definitions)),
         "early": _early(name, mirror),
         **{key: mirror[key] for key in ("home", "asked", "elsewhere", "seen")},
         "routed": [row["name"] for row in definitions],
@@ -34,12 +40,35 @@ def module_view(name: str, catalog: dict[str, Any], answers: Answers) -> dict[st
             if row["kind"] == "bound" and (said := answers.of(row["torch_name"]))
         },
         "functions": [
-            {**row, "doc": _docstring(row["torch_name"], row["summary"], answers)}
+            {"only": row["only"], "forms": _forms(row, answers)}
             for row in definitions
             if row["kind"] != "bound"
         ],
+        "some": {
+            item: text
+            for item, text in mirror["partial"].items()
+            if f"{name}.{item}" not in helpers
+        },
         "script": {row["name"]: row["script"] for row in definitions if row["script"]},
     }
+
+
+def _forms(row: dict[str, Any], answers: Answers) -> list[dict[str, Any]]:
+    """Return a function as the newest torches need it, then as older ones do, each with the first torch that does.
+
+    The last serves all that are left.
+    """
+    doc = _docstring(row["torch_name"], row["summary"], answers)
+    forms = [row, *row["older"]]
+    firsts = [older["before"] for older in row["older"]]
+    return [
+        {**form, "doc": doc, "first": first}
+        for form, first in zip(forms, [*firsts, None], strict=True)
+    ]
+
+
+def _all_forms(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [form for row in rows for form in (row, *row["older"])]
 
 
 def _reaches(name: str, rows: list[dict[str, Any]]) -> dict[str, bool]:
@@ -55,6 +84,15 @@ def _reaches(name: str, rows: list[dict[str, Any]]) -> dict[str, bool]:
             isinstance(node, ast.Attribute) and ast.unparse(node) == name for node in nodes
         ),
     }
+
+
+def _refuse_unlike_objects(rows: list[dict[str, Any]]) -> None:
+    unlike = [row["torch_name"] for row in rows if row["kind"] == "bound" and row["older"]]
+    if unlike:
+        raise GenerationError(
+            f"{', '.join(unlike)}: a class or value that torches need otherwise cannot be emitted; let the object of its "
+            "route be one for all."
+        )
 
 
 def _is_declared(row: dict[str, Any]) -> bool:
@@ -79,7 +117,7 @@ def _objects(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _early(name: str, mirror: dict[str, Any]) -> bool:
     """Tell whether a default value is read from the torch module before the mirror adopts it."""
-    return any(f"= {name}." in row["signature"] for row in mirror["definitions"])
+    return any(f"= {name}." in row["signature"] for row in _all_forms(mirror["definitions"]))
 
 
 _WIDTH = 96
@@ -128,7 +166,7 @@ def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str
 
     The underscore keeps them apart from torch's names.
     """
-    rows = mirror["definitions"]
+    rows = _all_forms(mirror["definitions"])
     text = "\n".join(line for row in rows for arm in row["arms"] for line in arm["body"])
     matches = any(len(row["arms"]) > 1 for row in rows)
     names = {f"{core['devices']}.{name}" for name in _TRANSLATORS if f"_{name}(" in text}
@@ -136,6 +174,8 @@ def _imports(mirror: dict[str, Any], core: dict[str, str]) -> list[dict[str, str
         names.add(f"{core['backend']}.Backend")
     if matches:
         names.add(f"{core['backend']}.{mirror['asked']}")
+    if any(row["older"] for row in mirror["definitions"]):
+        names.add(f"{core['release']}.torch_release")
     if "_unsupported(" in text:
         names.add(f"{core['backend']}.unsupported")
     found = {_split(dotted) for dotted in (core["adoption"], *mirror["modules"], *names)}
@@ -151,13 +191,23 @@ def _split(dotted: str) -> tuple[str, str]:
     return home, name
 
 
-def root_view(catalog: dict[str, Any], stubs: Stubs, answers: Answers) -> dict[str, Any]:
+def _own(catalog: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the modules with a file of their own: first those on every torch, then those from a release on."""
+    groups: dict[tuple[int, ...], list[str]] = {(): []}
+    for name, mirror in catalog["mirrors"].items():
+        if name != "torch":
+            groups.setdefault(tuple(mirror["since"]), []).append("tdev" + name[len("torch") :])
+    return [{"since": list(key), "names": sorted(groups[key])} for key in sorted(groups)]
+
+
+def root_view(
+    catalog: dict[str, Any], stubs: Stubs, answers: Answers, helpers: frozenset[str]
+) -> dict[str, Any]:
     """Return the view of the templates that are not per module: the root, the tools, the list of shims."""
-    own = sorted("tdev" + name[len("torch") :] for name in catalog["mirrors"] if name != "torch")
     core = catalog["core"]
     added = [{"from": core[home], "name": name, "as": name} for name, home in _ADDED.items()]
     added.sort(key=_place)
-    view = module_view("torch", catalog, answers)
+    view = module_view("torch", catalog, answers, helpers)
     early = [_split(core["calls"]), _split(core["launch"])]  # before torch itself
     late = [row for row in view["imports"] if _place(row) not in early]
     return {
@@ -166,6 +216,6 @@ def root_view(catalog: dict[str, Any], stubs: Stubs, answers: Answers) -> dict[s
         "imports": sorted(late + added, key=_place),
         "early_imports": [{"from": home, "name": name, "as": f"_{name}"} for home, name in early],
         "added": added,
-        "own": own,
+        "own": _own(catalog),
         "shims": catalog["shims"],
     }

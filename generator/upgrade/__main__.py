@@ -1,6 +1,8 @@
-"""``python -m generator.upgrade``: regenerate against the installed torch, and say what that changes.
+"""``python -m generator.upgrade``: regenerate with a torch that was recorded, and say what that changes.
 
-The facts of the installed torch are compared with ``catalog.json`` as it was. Then all is planned; where routes lack
+The facts of the newest torch that ``catalog.json`` does not have yet (``python -m generator.facts --torch 2.16.0``
+records them) are compared with the newest one that it has; without such a torch, the installed one with what the
+catalog says of it. Then all is planned; where routes lack
 something, every decision is listed at once, with what to write, and the files stay as they were. The report is saved
 as ``build/upgrade.md``; when all has been written, a second run shows it again.
 
@@ -11,16 +13,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from generator import catalog as catalog_file
-from generator import paths
+from generator import paths, union
 from generator.__main__ import write
 from generator.errors import Decision, GenerationError, Undecided
 from generator.facts import introspect
 from generator.facts.model import Facts
 from generator.facts.pin import PINNED, FactsError, installed_version
+from generator.plan.all_torches import all_facts
 from generator.plan.evidence import read_evidence
-from generator.plan.plan import plan
+from generator.plan.plan import plan_each, plan_one
 from generator.plan.routes import Routes, read_routes
 from generator.upgrade.changes import compare
 from generator.upgrade.report import report
@@ -52,11 +56,16 @@ def _upgrade(dry_run: bool) -> int:
     before = catalog_file.read(paths.CATALOG)
     routes = read_routes(paths.ROUTES)
     evidence = read_evidence(paths.EVIDENCE)
-    facts = introspect(allow_version=True)
-    changes = compare(before, facts)
+    every = all_facts() if installed_version() == PINNED else [introspect(allow_version=True)]
+    facts, old = _subject(before, every)
+    changes = compare(old, facts)
     decisions: tuple[Decision, ...] = ()
+    catalog: dict[str, Any] = {}
     try:
-        catalog = plan(facts, routes, evidence, paths.CORE)
+        if every[0].torch == PINNED:
+            catalog = union.join(plan_each(every, routes, evidence, paths.CORE), PINNED)
+        else:
+            plan_one(facts, routes, evidence, paths.CORE)
     except Undecided as error:
         decisions = error.decisions
     text = report(changes, decisions, lambda name: _suggest(name, facts, routes))
@@ -71,13 +80,27 @@ def _upgrade(dry_run: bool) -> int:
     if decisions:
         print("Nothing was written. Decide what is listed, then run this again.")
         return 1
-    if not dry_run:
+    if not catalog:
+        print(
+            f"Nothing was written: torch {PINNED} is pinned. Install it, and record this one there:"
+        )
+        print(f"python -m generator.facts --torch {facts.torch}")
+    elif not dry_run:
         print("\n".join(write(catalog)))
-        if changes.before != changes.after:
-            print(
-                f"Once the tests pass, pin torch {changes.after}: python -m generator.upgrade --pin"
-            )
     return 0
+
+
+def _subject(before: dict[str, Any], every: list[Facts]) -> tuple[Facts, dict[str, Any]]:
+    """Return the facts that the report is about, and the catalog to compare them with.
+
+    They are those of the newest torch that the catalog does not have yet, and its newest one; or what the installed
+    torch was and is.
+    """
+    known = before.get("torches", [before["torch"]])
+    new = [facts for facts in every if facts.torch not in known]
+    if new and "torches" in before:
+        return max(new, key=lambda facts: union.release(facts.torch)), union.view(before, known[-1])
+    return every[0], union.view(before, every[0].torch)
 
 
 def _pin() -> int:

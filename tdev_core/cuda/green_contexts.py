@@ -8,7 +8,7 @@ import torch
 
 from tdev_core.backend import unsupported
 
-__all__ = ["GreenContext"]
+__all__ = ["GreenContext", "SMPartition"]
 
 _WHY = "a green context reserves part of an NVIDIA GPU's multiprocessors; this device cannot be divided"
 _INSTEAD = "run without one, or bound the work with torch.set_num_threads"
@@ -35,3 +35,16 @@ class GreenContext(torch.cuda.green_contexts.GreenContext):
     def max_workqueue_concurrency(device_id: int | None = None) -> Any:
         """UnsupportedError."""
         unsupported("torch.cuda.GreenContext.max_workqueue_concurrency", _WHY, _INSTEAD)
+
+
+_Partition: Any = getattr(torch.cuda.green_contexts, "SMPartition", object)  # from torch 2.15 on
+
+
+class SMPartition(_Partition):  # type: ignore[misc]  # the installed torch may not have it
+    """The class, for ``isinstance`` and annotations; making one raises UnsupportedError.
+
+    Source: ``torch.cuda.green_contexts.SMPartition``.
+    """
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        unsupported("torch.cuda.green_contexts.SMPartition", _WHY, _INSTEAD)

@@ -107,9 +107,9 @@ def reseed_cuda() -> int:
     return torch.cuda.initial_seed()
 
 
-def initial_seed() -> int:
-    """Return the seed that the current device's generator started from."""
-    index = device_index(None)
+def initial_seed(device: Any = None) -> int:
+    """Return the seed that a device's generator started from, the current one's unless told."""
+    index = device_index(device)
     if current() is Backend.MPS:
         return _generator(index).initial_seed()
     return accelerator().initial_seed(index)

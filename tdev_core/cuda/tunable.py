@@ -9,13 +9,17 @@ Source: ``torch.cuda.tunable`` for names and defaults.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from tdev_core.errors import DeviceWarning, warn_once
 
 __all__ = [
+    "dynamic_dims_mask",
     "enable",
+    "get_cublaslt_requested_algo_count",
     "get_filename",
     "get_max_tuning_duration",
     "get_max_tuning_iterations",
@@ -25,12 +29,14 @@ __all__ = [
     "is_enabled",
     "read_file",
     "record_untuned_enable",
+    "set_cublaslt_requested_algo_count",
     "set_filename",
     "set_max_tuning_duration",
     "set_max_tuning_iterations",
     "set_numerical_check_tolerances",
     "set_rotating_buffer_size",
     "tuning_enable",
+    "wildcard_fallback_enable",
 ]
 
 
@@ -43,6 +49,7 @@ class _Settings:
     check: bool = False
     atol: float = 1e-5
     rtol: float = 1e-5
+    algorithms: int = 1
 
 
 _settings = _Settings()
@@ -77,6 +84,27 @@ def tuning_enable(val: bool = True) -> None:
 def record_untuned_enable(val: bool = True) -> None:
     """Asking for a record of untuned products warns once; none is kept."""
     _nothing_to_tune("record_untuned_enable", val)
+
+
+def wildcard_fallback_enable(val: bool = True) -> None:
+    """Asking for a match of products of other sizes warns once; there are no results to match."""
+    _nothing_to_tune("wildcard_fallback_enable", val)
+
+
+@contextmanager
+def dynamic_dims_mask() -> Iterator[None]:
+    """Leave no size out of what is tuned inside the block: nothing is."""
+    yield
+
+
+def set_cublaslt_requested_algo_count(count: int) -> None:
+    """Keep how many algorithms cuBLASLt is asked for."""
+    _settings.algorithms = int(count)
+
+
+def get_cublaslt_requested_algo_count() -> int:
+    """Return what :func:`set_cublaslt_requested_algo_count` set."""
+    return _settings.algorithms
 
 
 def set_max_tuning_duration(duration: int) -> None:

@@ -46,6 +46,7 @@ def init_process_group(
     pg_options: Any = None,
     device_id: torch.device | int | None = None,
     _ranks: list[int] | None = None,
+    enable_reconfigure: bool = False,
 ) -> None:
     """Make the default process group on this host's own backend, whatever device library is named.
 
@@ -74,6 +75,7 @@ def init_process_group(
         own_options(asked, pg_options),
         bound_device(device_id),
         _ranks,
+        **({"enable_reconfigure": True} if enable_reconfigure else {}),  # from torch 2.14 on
     )
     if asked is not None:
         remember(dist.group.WORLD, asked)

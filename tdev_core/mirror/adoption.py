@@ -38,6 +38,7 @@ def adopt(
     answers: Mapping[str, Sequence[str]] | None = None,
     extra: Sequence[str] = (),
     tools: Sequence[str] = (),
+    partial: Mapping[str, str] | None = None,
     generated_from: str,
 ) -> None:
     """Turn the module ``name``, whose body has just run, into the mirror of ``source``.
@@ -54,7 +55,8 @@ def adopt(
             their docstrings.
         extra: names that tdev adds to torch's; kept on every backend.
         tools: submodules that tdev adds to torch's; imported at their first use.
-        generated_from: the torch version that the mirror was generated from.
+        partial: names that not every torch has, and which have them: ``"2.14 and newer"``.
+        generated_from: the first and the last torch that the mirror was generated from: ``"2.11 to 2.15"``.
     """
     original_module = load(source, generated_from)
     module = sys.modules[name]
@@ -94,6 +96,7 @@ def adopt(
         frozenset(lost),
         generated_from,
         frozenset(tools),
+        partial or {},
     )
     become(module, state)
     if source == "torch" and versions.differs(generated_from):

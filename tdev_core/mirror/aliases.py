@@ -14,7 +14,7 @@ from types import ModuleType
 from tdev_core.backend import Backend, current
 from tdev_core.cuda import binding_names
 from tdev_core.mirror import newer, versions
-from tdev_core.mirror.module import State, become
+from tdev_core.mirror.module import STATE, State, become
 
 __all__ = ["AliasFinder", "finder_of", "install_finder"]
 
@@ -38,8 +38,8 @@ class AliasFinder(MetaPathFinder):
             if self.generated_from and versions.known_module(name):
                 message = versions.lost_message(name, self.generated_from)
                 raise ModuleNotFoundError(message, name=fullname)
-            if not own and _is_stub_alone(fullname, path):
-                raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+            if not own and _is_for_others(fullname, path):
+                raise ModuleNotFoundError(_not_there(fullname, name), name=fullname)
             return None
         if own:
             return None
@@ -86,10 +86,21 @@ def _exists(module: str) -> bool:
         return False
 
 
-def _is_stub_alone(fullname: str, path: Sequence[str] | None) -> bool:
-    """Tell whether the ordinary finder would take a folder that holds a stub for an empty package."""
+def _is_for_others(fullname: str, path: Sequence[str] | None) -> bool:
+    """Tell whether the ordinary finder would take what is there for other torches: a mirror, or a folder with a stub."""
     leaf = fullname.rpartition(".")[2]
-    return any(Path(entry, leaf, "__init__.pyi").is_file() for entry in path or ())
+    return any(
+        Path(entry, leaf, "__init__.pyi").is_file() or Path(entry, f"{leaf}.pyi").is_file()
+        for entry in path or ()
+    )
+
+
+def _not_there(fullname: str, name: str) -> str:
+    package, _, leaf = fullname.rpartition(".")
+    state: State | None = getattr(sys.modules.get(package), STATE, None)
+    if state is None or leaf not in state.partial:
+        return f"No module named {fullname!r}"
+    return versions.absent_message(name, state.partial[leaf])
 
 
 class _AliasLoader(Loader):

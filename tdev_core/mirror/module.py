@@ -6,7 +6,7 @@ import importlib
 import operator
 import sys
 from collections.abc import Iterable, Mapping
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 from tdev_core.mirror import newer, versions
@@ -23,10 +23,22 @@ _SOURCE = "__tdev_source__"
 MISSING = object()
 
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
 class State:
     """The facts that a mirror knows about itself."""
 
-    __slots__ = ("elsewhere", "generated_from", "lost", "replaced", "routed", "source", "tools")
+    __slots__ = (
+        "elsewhere",
+        "generated_from",
+        "lost",
+        "partial",
+        "replaced",
+        "routed",
+        "source",
+        "tools",
+    )
 
     def __init__(
         self,
@@ -36,6 +48,7 @@ class State:
         lost: frozenset[str],
         generated_from: str,
         tools: frozenset[str],
+        partial: Mapping[str, str] = _NOTHING,
     ) -> None:
         self.source = source
         self.routed = routed
@@ -43,6 +56,7 @@ class State:
         self.lost = lost
         self.generated_from = generated_from
         self.tools = tools
+        self.partial = partial  # names that not every torch has, and which have them
         self.replaced: set[str] = set()  # submodules in whose place a program has put something
 
 
@@ -60,6 +74,12 @@ class MirrorModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         state: State = self.__dict__[STATE]
+        if name in state.partial and not hasattr(state.source, name):
+            raise AttributeError(
+                versions.absent_message(f"{state.source.__name__}.{name}", state.partial[name]),
+                name=name,
+                obj=state.source,
+            )
         home = state.elsewhere.get(name)
         if home is not None:
             module, _, attribute = home.partition(":")
@@ -117,7 +137,8 @@ class MirrorModule(ModuleType):
 
     def __dir__(self) -> Iterable[str]:
         state: State = self.__dict__[STATE]
-        return sorted({*dir(state.source), *state.routed, *state.elsewhere} - state.lost)
+        offered = {*dir(state.source), *state.routed, *state.elsewhere} - state.lost
+        return sorted(offered - {one for one in state.partial if not hasattr(state.source, one)})
 
 
 def become(module: ModuleType, state: State) -> None:

@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
-
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.devices import translate
 from tdev_core.mirror import versions
@@ -143,7 +141,7 @@ def _refused_class(value: type, dotted: str, generated_from: str) -> type:
 
 def _refuse(what: str, generated_from: str) -> None:
     # What an older torch has besides was dropped since.
-    other = "newer than" if torch.__version__ > generated_from else "unknown to"
+    other = "newer than" if versions.newer_than(generated_from) else "unknown to"
     unsupported(
         what,
         f"it is {other} this mirror, which was generated from torch {generated_from}, so that what it means here is not "

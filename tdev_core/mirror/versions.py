@@ -1,7 +1,7 @@
-"""A mirror of one torch on another: which names the installed torch lacks, and what to say of them.
+"""What to say of names that the installed torch lacks, and of a torch that the mirror was not generated from.
 
-``tdev/_names.json`` lists what the torch had that the mirror was generated from. It is read only where the
-installed torch is another one.
+Each mirror of a module knows which of its names not every torch has. ``tdev/_names.json`` lists all that those
+torches have; it is read only where the installed torch is none of them.
 """
 
 from __future__ import annotations
@@ -17,27 +17,50 @@ from typing import Any
 
 import torch
 
+from tdev_core.release import release_of, torch_release
+
 __all__ = [
+    "absent_message",
     "differs",
     "known_module",
     "known_names",
     "lost_message",
     "lost_names",
+    "newer_than",
     "translated_names",
 ]
 
 
+@lru_cache(maxsize=8)
 def differs(generated_from: str) -> bool:
-    """Tell whether the installed torch is another release than the one the mirror was generated from.
+    """Tell whether the installed torch is none of those the mirror was generated from: ``"2.11 to 2.15"``.
 
     An empty ``generated_from`` is that of a module which is not generated: an alias that answers a
     few names itself. Nothing that it lacks is another torch's.
     """
-    return bool(generated_from) and torch.__version__.partition("+")[0] != generated_from
+    if not generated_from:
+        return False
+    first, _, last = generated_from.partition(" to ")
+    return not release_of(first) <= torch_release <= release_of(last or first)
+
+
+def newer_than(generated_from: str) -> bool:
+    """Tell whether the installed torch is newer than all that the mirror was generated from."""
+    return torch_release > release_of(generated_from.rpartition(" ")[2])
+
+
+def absent_message(dotted: str, having: str) -> str:
+    """Return what to raise with when somebody asks for ``dotted``, which ``having`` has: ``"2.15 and newer"``."""
+    number, newer = having.partition(" ")[0], having.endswith("newer")
+    wanted = f"torch>={number}" if newer else f"torch=={number}.*"
+    return (
+        f"torch {torch.__version__} has no {dotted!r}; it is in torch {having}. Install such a torch "
+        f"(python -m pip install '{wanted}'), or do without."
+    )
 
 
 def lost_message(dotted: str, generated_from: str) -> str:
-    """Return what to raise with when somebody asks for ``dotted``, which only the older or newer torch has."""
+    """Return what to raise with when somebody asks for ``dotted``, which only other torches have."""
     return (
         f"torch {torch.__version__} has no {dotted!r}; this mirror was generated from torch "
         f"{generated_from}, which has it. Install that torch, or regenerate the mirror against the "

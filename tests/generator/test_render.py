@@ -64,6 +64,8 @@ def _stubs(private: dict[str, dict[str, object]]) -> Stubs:
             "modules": [list(pair) for pair in modules],
             "loaded": [],
             "summary": "",
+            "partial": {},
+            "since": [],
         }
 
     modules = {
@@ -73,7 +75,7 @@ def _stubs(private: dict[str, dict[str, object]]) -> Stubs:
         "torch.b": module("f", modules=(("hidden", "torch.b.hidden"),)),
         "torch.b.hidden": module("f"),
     }
-    return Stubs({"torch": "1", "modules": modules, "private": private, "mirrors": {}})
+    return Stubs({"range": "1", "modules": modules, "private": private, "mirrors": {}})
 
 
 def _pairs(rows: list[dict[str, str]], key: str = "from") -> list[tuple[str, str]]:
@@ -91,7 +93,14 @@ def test_a_package_that_lacks_the_name_of_a_submodule_is_ours() -> None:
 
 def test_private_submodules_are_looked_for_in_torch_by_mypy_and_in_ours_by_others() -> None:
     def row(*names: str, reached: bool, package: bool = False) -> dict[str, object]:
-        return {"names": list(names), "reached": reached, "package": package, "loaded": []}
+        return {
+            "names": list(names),
+            "reached": reached,
+            "package": package,
+            "loaded": [],
+            "partial": {},
+            "since": [],
+        }
 
     stubs = _stubs(
         {

@@ -17,6 +17,8 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from tests.catalog import catalog
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What mypy has read of torch: shared with the programs of tests/mirror/typed.
 CACHE = ROOT / "build" / "mypy-typed"
@@ -29,9 +31,8 @@ __all__ = ["accepted", "differences", "modules"]
 
 def modules() -> dict[str, list[str]]:
     """Names that a type checker sees in each torch module, in the public ones and then in private ones."""
-    catalog = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
-    seen = {name: row["typed"] for name, row in catalog["modules"].items()}
-    seen |= {name: row["names"] for name, row in catalog["private"].items()}
+    seen = {name: row["typed"] for name, row in catalog()["modules"].items()}
+    seen |= {name: row["names"] for name, row in catalog()["private"].items()}
     return {name: [n for n in names if n.isidentifier()] for name, names in seen.items() if names}
 
 

@@ -216,11 +216,9 @@ def test_a_wrong_route_is_in_the_catalog_too(tmp_path: Path) -> None:
     edit = next(e for e in edits(text) if e.kind == "statement deleted")
     arms = [{"backends": ["MPS"], "body": ["_usage.one()"]}]
     path = tmp_path / "catalog.json"
-    path.write_text(
-        json.dumps({"mirrors": {"torch.cuda": {"definitions": [{"name": "f", "arms": arms}]}}})
-    )
+    path.write_text(json.dumps({"definitions": {"torch.cuda:f": {"name": "f", "arms": arms}}}))
     trees._into_catalog(path, Mutant("emitted", "generated/tdev/cuda/__init__.py", edit))
-    (found,) = json.loads(path.read_text())["mirrors"]["torch.cuda"]["definitions"]
+    found = json.loads(path.read_text())["definitions"]["torch.cuda:f"]
     assert found["arms"][0]["body"] == ["pass"]
 
 

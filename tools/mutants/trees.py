@@ -152,14 +152,14 @@ def _into_catalog(path: Path, mutant: Mutant) -> None:
     catalog: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     before, after = _normal(mutant.edit.before), _normal(mutant.edit.after)
     changed = False
-    for row in catalog["mirrors"].get(module, {}).get("definitions", ()):
-        if row["name"] == mutant.edit.function.split(".")[0]:
-            for arm in row["arms"]:
-                body = [_normal(line) for line in arm["body"]]
-                hit = [number for number, line in enumerate(body) if before and before in line]
-                for number in hit[:1]:
-                    arm["body"][number] = body[number].replace(before, after, 1)
-                    changed = True
+    row = catalog["definitions"].get(f"{module}:{mutant.edit.function.split('.')[0]}", {})
+    for form in (row, *row.get("before", {}).values()):
+        for arm in form.get("arms", ()):
+            body = [_normal(line) for line in arm["body"]]
+            hit = [number for number, line in enumerate(body) if before and before in line]
+            for number in hit[:1]:
+                arm["body"][number] = body[number].replace(before, after, 1)
+                changed = True
     if changed:
         path.write_text(json.dumps(catalog), encoding="utf-8")
 

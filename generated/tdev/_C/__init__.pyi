@@ -53,7 +53,6 @@ from torch._C import (
     Generator as Generator,
     Graph as Graph,
     GraphExecutorState as GraphExecutorState,
-    GreenContext as GreenContext,
     HOIST_CONV_PACKED_PARAMS as HOIST_CONV_PACKED_PARAMS,
     HalfTensor as HalfTensor,
     INSERT_FOLD_PREPACK_OPS as INSERT_FOLD_PREPACK_OPS,
@@ -177,8 +176,6 @@ from torch._C import (
     _StaticCudaLauncher as _StaticCudaLauncher,
     _StaticXpuLauncher as _StaticXpuLauncher,
     _TensorBase as _TensorBase,
-    _TensorIterator as _TensorIterator,
-    _TensorIteratorSpec as _TensorIteratorSpec,
     _TensorMeta as _TensorMeta,
     _TorchDispatchModeKey as _TorchDispatchModeKey,
     _UpgraderEntry as _UpgraderEntry,
@@ -192,12 +189,9 @@ from torch._C import (
     __is_forward_AD_enabled as __is_forward_AD_enabled,
     __set_forward_AD_enabled as __set_forward_AD_enabled,
     _acc as _acc,
-    _acceleratorGraph as _acceleratorGraph,
     _accelerator_emptyCache as _accelerator_emptyCache,
-    _accelerator_emptyHostCache as _accelerator_emptyHostCache,
     _accelerator_exchangeDevice as _accelerator_exchangeDevice,
     _accelerator_getAccelerator as _accelerator_getAccelerator,
-    _accelerator_getAllocatorSettings as _accelerator_getAllocatorSettings,
     _accelerator_getDeviceCapability as _accelerator_getDeviceCapability,
     _accelerator_getDeviceIndex as _accelerator_getDeviceIndex,
     _accelerator_getDeviceStats as _accelerator_getDeviceStats,
@@ -249,7 +243,6 @@ from torch._C import (
     _check_schema_allow_fake_script_object as _check_schema_allow_fake_script_object,
     _check_sparse_tensor_invariants as _check_sparse_tensor_invariants,
     _clear_DTensor_sharding_propagator_cache as _clear_DTensor_sharding_propagator_cache,
-    _clear_storage_data_ptr_access_error_msg as _clear_storage_data_ptr_access_error_msg,
     _clone_module_with_class as _clone_module_with_class,
     _collect_all as _collect_all,
     _commit_update as _commit_update,
@@ -269,7 +262,6 @@ from torch._C import (
     _create_object_with_type as _create_object_with_type,
     _cuda_CUDAAllocator as _cuda_CUDAAllocator,
     _cuda_CUDAAllocator_AllocatorState as _cuda_CUDAAllocator_AllocatorState,
-    _cuda_allocationTraceback as _cuda_allocationTraceback,
     _cuda_beginAllocateCurrentStreamToPool as _cuda_beginAllocateCurrentStreamToPool,
     _cuda_beginAllocateCurrentThreadToPool as _cuda_beginAllocateCurrentThreadToPool,
     _cuda_beginAllocateToPool as _cuda_beginAllocateToPool,
@@ -278,7 +270,6 @@ from torch._C import (
     _cuda_checkPoolLiveAllocations as _cuda_checkPoolLiveAllocations,
     _cuda_clearCublasWorkspaces as _cuda_clearCublasWorkspaces,
     _cuda_cudaCachingAllocator_enable as _cuda_cudaCachingAllocator_enable,
-    _cuda_cudaCachingAllocator_is_enabled as _cuda_cudaCachingAllocator_is_enabled,
     _cuda_cudaCachingAllocator_raw_alloc as _cuda_cudaCachingAllocator_raw_alloc,
     _cuda_cudaCachingAllocator_raw_delete as _cuda_cudaCachingAllocator_raw_delete,
     _cuda_cudaHostAllocator as _cuda_cudaHostAllocator,
@@ -291,11 +282,8 @@ from torch._C import (
     _cuda_getArchFlags as _cuda_getArchFlags,
     _cuda_getCheckpointState as _cuda_getCheckpointState,
     _cuda_getCompiledVersion as _cuda_getCompiledVersion,
-    _cuda_getCublasLtWorkspaceSize as _cuda_getCublasLtWorkspaceSize,
-    _cuda_getCublasWorkspaceSize as _cuda_getCublasWorkspaceSize,
     _cuda_getCurrentBlasHandle as _cuda_getCurrentBlasHandle,
     _cuda_getCurrentRawStream as _cuda_getCurrentRawStream,
-    _cuda_getCurrentSolverHandle as _cuda_getCurrentSolverHandle,
     _cuda_getCurrentStream as _cuda_getCurrentStream,
     _cuda_getDefaultStream as _cuda_getDefaultStream,
     _cuda_getDevice as _cuda_getDevice,
@@ -320,13 +308,9 @@ from torch._C import (
     _cuda_releasePool as _cuda_releasePool,
     _cuda_resetAccumulatedHostMemoryStats as _cuda_resetAccumulatedHostMemoryStats,
     _cuda_resetAccumulatedMemoryStats as _cuda_resetAccumulatedMemoryStats,
-    _cuda_resetCublasLtWorkspaceSize as _cuda_resetCublasLtWorkspaceSize,
-    _cuda_resetCublasWorkspaceSize as _cuda_resetCublasWorkspaceSize,
     _cuda_resetPeakHostMemoryStats as _cuda_resetPeakHostMemoryStats,
     _cuda_resetPeakMemoryStats as _cuda_resetPeakMemoryStats,
     _cuda_setCheckpointPoolState as _cuda_setCheckpointPoolState,
-    _cuda_setCublasLtWorkspaceSize as _cuda_setCublasLtWorkspaceSize,
-    _cuda_setCublasWorkspaceSize as _cuda_setCublasWorkspaceSize,
     _cuda_setDevice as _cuda_setDevice,
     _cuda_setMemoryFraction as _cuda_setMemoryFraction,
     _cuda_setMemoryMetadata as _cuda_setMemoryMetadata,
@@ -440,11 +424,9 @@ from torch._C import (
     _generate_upgraders_graph as _generate_upgraders_graph,
     _get_DTensor_sharding_propagator_cache_stats as _get_DTensor_sharding_propagator_cache_stats,
     _get_accelerator as _get_accelerator,
-    _get_all_dtypes as _get_all_dtypes,
     _get_autograd_fallback_mode as _get_autograd_fallback_mode,
     _get_backcompat_broadcast_warn as _get_backcompat_broadcast_warn,
     _get_backcompat_keepdim_warn as _get_backcompat_keepdim_warn,
-    _get_blas_default_backend as _get_blas_default_backend,
     _get_blas_preferred_backend as _get_blas_preferred_backend,
     _get_constant_bool_symnode as _get_constant_bool_symnode,
     _get_cpp_backtrace as _get_cpp_backtrace,
@@ -455,7 +437,6 @@ from torch._C import (
     _get_cublas_allow_tf32 as _get_cublas_allow_tf32,
     _get_cudnn_allow_tf32 as _get_cudnn_allow_tf32,
     _get_cudnn_benchmark as _get_cudnn_benchmark,
-    _get_cudnn_depthwise_kernel as _get_cudnn_depthwise_kernel,
     _get_cudnn_deterministic as _get_cudnn_deterministic,
     _get_cudnn_enabled as _get_cudnn_enabled,
     _get_cudnn_sdp_enabled as _get_cudnn_sdp_enabled,
@@ -536,11 +517,9 @@ from torch._C import (
     _instruction_counter as _instruction_counter,
     _is_any_autocast_enabled as _is_any_autocast_enabled,
     _is_autocast_available as _is_autocast_available,
-    _is_ck_sdpa_available as _is_ck_sdpa_available,
     _is_default_mobile_cpu_allocator_set as _is_default_mobile_cpu_allocator_set,
     _is_flash_attention_available as _is_flash_attention_available,
     _is_fwd_grad_enabled as _is_fwd_grad_enabled,
-    _is_grad_layout_enforcement_enabled as _is_grad_layout_enforcement_enabled,
     _is_key_in_tls as _is_key_in_tls,
     _is_multithreading_enabled as _is_multithreading_enabled,
     _is_opaque_type_registered as _is_opaque_type_registered,
@@ -708,7 +687,6 @@ from torch._C import (
     _mps_get_core_count as _mps_get_core_count,
     _mps_get_default_generator as _mps_get_default_generator,
     _mps_get_name as _mps_get_name,
-    _mps_host_alias_storage as _mps_host_alias_storage,
     _mps_isCaptureEnabled as _mps_isCaptureEnabled,
     _mps_isCapturing as _mps_isCapturing,
     _mps_is_available as _mps_is_available,
@@ -727,11 +705,9 @@ from torch._C import (
     _mtia_attachOutOfMemoryObserver as _mtia_attachOutOfMemoryObserver,
     _mtia_deviceSynchronize as _mtia_deviceSynchronize,
     _mtia_emptyCache as _mtia_emptyCache,
-    _mtia_exchangeDevice as _mtia_exchangeDevice,
     _mtia_getCurrentRawStream as _mtia_getCurrentRawStream,
     _mtia_getCurrentStream as _mtia_getCurrentStream,
     _mtia_getDefaultStream as _mtia_getDefaultStream,
-    _mtia_getDevice as _mtia_getDevice,
     _mtia_getDeviceCapability as _mtia_getDeviceCapability,
     _mtia_getDeviceCount as _mtia_getDeviceCount,
     _mtia_getDeviceProperties as _mtia_getDeviceProperties,
@@ -739,13 +715,11 @@ from torch._C import (
     _mtia_init as _mtia_init,
     _mtia_isBuilt as _mtia_isBuilt,
     _mtia_isInBadFork as _mtia_isInBadFork,
-    _mtia_maybeExchangeDevice as _mtia_maybeExchangeDevice,
     _mtia_memorySnapshot as _mtia_memorySnapshot,
     _mtia_memoryStats as _mtia_memoryStats,
     _mtia_recordMemoryHistory as _mtia_recordMemoryHistory,
     _mtia_resetPeakMemoryStats as _mtia_resetPeakMemoryStats,
     _mtia_setCurrentStream as _mtia_setCurrentStream,
-    _mtia_setDevice as _mtia_setDevice,
     _mtia_setStream as _mtia_setStream,
     _multiprocessing_init as _multiprocessing_init,
     _nccl_all_gather as _nccl_all_gather,
@@ -762,7 +736,6 @@ from torch._C import (
     _only_lift_cpu_tensors as _only_lift_cpu_tensors,
     _onnx as _onnx,
     _overlaps as _overlaps,
-    _override_stale_capture_stream as _override_stale_capture_stream,
     _parallel_info as _parallel_info,
     _parse_dispatch_key as _parse_dispatch_key,
     _parse_source_def as _parse_source_def,
@@ -779,9 +752,7 @@ from torch._C import (
     _register_default_hooks as _register_default_hooks,
     _register_opaque_type as _register_opaque_type,
     _register_py_class_for_device as _register_py_class_for_device,
-    _reinit_DTensor_dispatch_logger as _reinit_DTensor_dispatch_logger,
     _remove_cached_tensor as _remove_cached_tensor,
-    _remove_obj_from_tls as _remove_obj_from_tls,
     _remove_worker_pids as _remove_worker_pids,
     _rename_privateuse1_backend as _rename_privateuse1_backend,
     _replace_ as _replace_,
@@ -812,7 +783,6 @@ from torch._C import (
     _set_cublas_allow_tf32 as _set_cublas_allow_tf32,
     _set_cudnn_allow_tf32 as _set_cudnn_allow_tf32,
     _set_cudnn_benchmark as _set_cudnn_benchmark,
-    _set_cudnn_depthwise_kernel as _set_cudnn_depthwise_kernel,
     _set_cudnn_deterministic as _set_cudnn_deterministic,
     _set_cudnn_enabled as _set_cudnn_enabled,
     _set_default_dtype as _set_default_dtype,
@@ -825,9 +795,7 @@ from torch._C import (
     _set_float32_matmul_precision as _set_float32_matmul_precision,
     _set_fp32_precision_setter as _set_fp32_precision_setter,
     _set_fwd_grad_enabled as _set_fwd_grad_enabled,
-    _set_generator_metaclass as _set_generator_metaclass,
     _set_grad_enabled as _set_grad_enabled,
-    _set_grad_layout_enforcement_enabled as _set_grad_layout_enforcement_enabled,
     _set_graph_exec_group as _set_graph_exec_group,
     _set_graph_executor_optimize as _set_graph_executor_optimize,
     _set_linalg_preferred_backend as _set_linalg_preferred_backend,
@@ -841,7 +809,6 @@ from torch._C import (
     _set_nnpack_enabled as _set_nnpack_enabled,
     _set_onednn_allow_tf32 as _set_onednn_allow_tf32,
     _set_only_lift_cpu_tensors as _set_only_lift_cpu_tensors,
-    _set_override_stale_capture_stream as _set_override_stale_capture_stream,
     _set_print_stack_traces_on_fatal_signal as _set_print_stack_traces_on_fatal_signal,
     _set_python_dispatcher as _set_python_dispatcher,
     _set_qengine as _set_qengine,
@@ -867,7 +834,6 @@ from torch._C import (
     _set_worker_signal_handlers as _set_worker_signal_handlers,
     _should_allow_numbers_as_tensors as _should_allow_numbers_as_tensors,
     _show_config as _show_config,
-    _skip_one_hop_torch_function as _skip_one_hop_torch_function,
     _stash_obj_in_tls as _stash_obj_in_tls,
     _storage_Use_Count as _storage_Use_Count,
     _supported_qengines as _supported_qengines,
@@ -965,7 +931,6 @@ from torch._C import (
     get_default_dtype as get_default_dtype,
     get_device as get_device,
     get_num_interop_threads as get_num_interop_threads,
-    get_num_thread as get_num_thread,
     half as half,
     has_lapack as has_lapack,
     has_mkl as has_mkl,
@@ -1031,6 +996,104 @@ from torch._C import (
     unify_type_list as unify_type_list,
     wait as wait,
 )
+from torch._C import GreenContext as GreenContext  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _MPSStreamBase as _MPSStreamBase  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _TensorIterator as _TensorIterator  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _TensorIteratorSpec as _TensorIteratorSpec  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _TorchFunctionState as _TorchFunctionState  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _acceleratorGraph as _acceleratorGraph  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _accelerator_emptyHostCache as _accelerator_emptyHostCache  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _accelerator_getAllocatorSettings as _accelerator_getAllocatorSettings  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _accelerator_getDefaultGenerator as _accelerator_getDefaultGenerator  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _clear_storage_data_ptr_access_error_msg as _clear_storage_data_ptr_access_error_msg  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _const_dlpack_exchange_api as _const_dlpack_exchange_api  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _construct_XPU_Tensor_From_Storage_And_Metadata as _construct_XPU_Tensor_From_Storage_And_Metadata  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_allocationTraceback as _cuda_allocationTraceback  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_annotateMemory as _cuda_annotateMemory  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_cudaCachingAllocator_is_enabled as _cuda_cudaCachingAllocator_is_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_getCublasLtWorkspaceSize as _cuda_getCublasLtWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_getCublasWorkspaceSize as _cuda_getCublasWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_getCurrentSolverHandle as _cuda_getCurrentSolverHandle  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_hasPrimaryContext as _cuda_hasPrimaryContext  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_lock_mutex as _cuda_lock_mutex  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_memoryMetadataSupported as _cuda_memoryMetadataSupported  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_resetCublasLtWorkspaceSize as _cuda_resetCublasLtWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_resetCublasWorkspaceSize as _cuda_resetCublasWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_setCublasLtWorkspaceSize as _cuda_setCublasLtWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_setCublasWorkspaceSize as _cuda_setCublasWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_clear_all as _cuda_tunableop_clear_all  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_pop_dynamic_dims_mask as _cuda_tunableop_pop_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_push_dynamic_dims_mask as _cuda_tunableop_push_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_wildcard_fallback_enable as _cuda_tunableop_wildcard_fallback_enable  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_wildcard_fallback_is_enabled as _cuda_tunableop_wildcard_fallback_is_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_unlock_mutex as _cuda_unlock_mutex  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cudnn_clear_dropout_state as _cudnn_clear_dropout_state  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _dispatch_make_pyobj_dispatch_fns as _dispatch_make_pyobj_dispatch_fns  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _dynamo_restore_local_dispatch_key_set as _dynamo_restore_local_dispatch_key_set  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _dynamo_save_local_dispatch_key_set as _dynamo_save_local_dispatch_key_set  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _fake_dispatch_deregister_op_impl as _fake_dispatch_deregister_op_impl  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _fake_dispatch_register_decomp as _fake_dispatch_register_decomp  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _fake_dispatch_register_meta as _fake_dispatch_register_meta  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _fake_dispatch_register_op_impl as _fake_dispatch_register_op_impl  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _fake_dispatch_register_prim_meta as _fake_dispatch_register_prim_meta  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_all_dtypes as _get_all_dtypes  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_blas_default_backend as _get_blas_default_backend  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_cublaslt_prefer_grouped_gemm as _get_cublaslt_prefer_grouped_gemm  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_cudnn_depthwise_kernel as _get_cudnn_depthwise_kernel  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_fa4_sdp_enabled as _get_fa4_sdp_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_fake_constant as _get_fake_constant  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_native_aot_enabled as _get_native_aot_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_native_aot_unconditional_masked as _get_native_aot_unconditional_masked  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_symbolize_mode as _get_symbolize_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _get_torch_function_state as _get_torch_function_state  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _getenv as _getenv  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _has_gds as _has_gds  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _is_ck_sdpa_available as _is_ck_sdpa_available  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _is_cudnn_attention_decode_disabled as _is_cudnn_attention_decode_disabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _is_fake_tensor as _is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _is_grad_layout_enforcement_enabled as _is_grad_layout_enforcement_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _is_pybind11_type as _is_pybind11_type  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mps_allocator_waitForEvents as _mps_allocator_waitForEvents  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mps_getCurrentStream as _mps_getCurrentStream  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mps_host_alias_storage as _mps_host_alias_storage  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mps_setStream as _mps_setStream  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mtia_exchangeDevice as _mtia_exchangeDevice  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mtia_getDevice as _mtia_getDevice  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mtia_isCurrentStreamCapturing as _mtia_isCurrentStreamCapturing  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mtia_maybeExchangeDevice as _mtia_maybeExchangeDevice  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _mtia_setDevice as _mtia_setDevice  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _override_stale_capture_stream as _override_stale_capture_stream  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _peek_should_skip_torch_function as _peek_should_skip_torch_function  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _reinit_DTensor_dispatch_logger as _reinit_DTensor_dispatch_logger  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _remove_obj_from_tls as _remove_obj_from_tls  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_cublaslt_prefer_grouped_gemm as _set_cublaslt_prefer_grouped_gemm  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_cudnn_depthwise_kernel as _set_cudnn_depthwise_kernel  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_fake_constant as _set_fake_constant  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_generator_metaclass as _set_generator_metaclass  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_grad_layout_enforcement_enabled as _set_grad_layout_enforcement_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_native_aot_enabled as _set_native_aot_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_native_aot_unconditional_masked as _set_native_aot_unconditional_masked  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_override_stale_capture_stream as _set_override_stale_capture_stream  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_sdp_use_fa4 as _set_sdp_use_fa4  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _set_torch_function_state as _set_torch_function_state  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _setenv as _setenv  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _skip_one_hop_torch_function as _skip_one_hop_torch_function  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _storage_throw_on_immutable_data_ptr as _storage_throw_on_immutable_data_ptr  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _storage_throw_on_mutable_data_ptr as _storage_throw_on_mutable_data_ptr  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _unregister_opaque_type as _unregister_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _unsetenv as _unsetenv  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_XPUAllocator_AllocatorState as _xpu_XPUAllocator_AllocatorState  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_checkPoolLiveAllocations as _xpu_checkPoolLiveAllocations  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_free_and_remove_deleter as _xpu_free_and_remove_deleter  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_getCheckpointState as _xpu_getCheckpointState  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_has_standard_deleter as _xpu_has_standard_deleter  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_isHistoryEnabled as _xpu_isHistoryEnabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_setCheckpointPoolState as _xpu_setCheckpointPoolState  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_sleep as _xpu_sleep  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _xpu_xpuCachingAllocator_raw_delete as _xpu_xpuCachingAllocator_raw_delete  # type: ignore[attr-defined,unused-ignore]
+from torch._C import bcomplex32 as bcomplex32  # type: ignore[attr-defined,unused-ignore]
+from torch._C import get_num_thread as get_num_thread  # type: ignore[attr-defined,unused-ignore]
+from torch._C import get_num_threads as get_num_threads  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _distributed_c10d as _distributed_c10d
 
 # Most of what is below this package has no stub; a program finds it all the same.

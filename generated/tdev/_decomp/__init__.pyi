@@ -40,9 +40,9 @@ from torch._decomp import (
     register_decomposition as register_decomposition,
     remove_decompositions as remove_decompositions,
     torch as torch,
-    typing as typing,
     wraps as wraps,
 )
+from torch._decomp import typing as typing  # type: ignore[attr-defined,unused-ignore]
 
 # Most of what is below this package has no stub; a program finds it all the same.
 def __getattr__(name: str) -> _Any: ...

@@ -7,14 +7,11 @@ from torch._dynamo import (
     OptimizedModule as OptimizedModule,
     TensorifyState as TensorifyState,
     _reset_guarded_backend_cache as _reset_guarded_backend_cache,
-    allow_c_slot as allow_c_slot,
     allow_in_graph as allow_in_graph,
     aot_compile as aot_compile,
     aot_compile_types as aot_compile_types,
     assume_constant_result as assume_constant_result,
-    backends as backends,
     bytecode_analysis as bytecode_analysis,
-    bytecode_debugger as bytecode_debugger,
     bytecode_transformation as bytecode_transformation,
     cache_size as cache_size,
     callback as callback,
@@ -22,7 +19,6 @@ from torch._dynamo import (
     code_context as code_context,
     codegen as codegen,
     compiled_autograd as compiled_autograd,
-    comprehension_graph_break as comprehension_graph_break,
     comptime as comptime,
     config as config,
     convert_frame as convert_frame,
@@ -76,8 +72,6 @@ from torch._dynamo import (
     optimize_assert as optimize_assert,
     orig_code_map as orig_code_map,
     output_graph as output_graph,
-    override_cudagraphs as override_cudagraphs,
-    override_optimization_hint as override_optimization_hint,
     package as package,
     patch_dynamo_config as patch_dynamo_config,
     pgo as pgo,
@@ -107,6 +101,12 @@ from torch._dynamo import (
     types as types,
     variables as variables,
 )
+from torch._dynamo import allow_c_slot as allow_c_slot  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo import backends as backends  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo import bytecode_debugger as bytecode_debugger  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo import comprehension_graph_break as comprehension_graph_break  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo import override_cudagraphs as override_cudagraphs  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo import override_optimization_hint as override_optimization_hint  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo import testing as testing
 from torch._dynamo import utils as utils
 

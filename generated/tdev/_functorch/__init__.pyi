@@ -3,19 +3,19 @@
 
 from typing import Any as _Any
 from torch._functorch import (
-    _aot_autograd as _aot_autograd,
     apis as apis,
     autograd_function as autograd_function,
     batch_norm_replacement as batch_norm_replacement,
     compile_utils as compile_utils,
     eager_transforms as eager_transforms,
-    einops as einops,
     functional_call as functional_call,
     predispatch as predispatch,
     pyfunctorch as pyfunctorch,
     utils as utils,
     vmap as vmap,
 )
+from torch._functorch import _aot_autograd as _aot_autograd  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch import einops as einops  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch import aot_autograd as aot_autograd
 from torch._functorch import config as config
 from torch._functorch import partitioners as partitioners

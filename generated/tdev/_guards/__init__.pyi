@@ -9,7 +9,6 @@ from torch._guards import (
     CapturedTraceback as CapturedTraceback,
     ChainedSource as ChainedSource,
     Checkpointable as Checkpointable,
-    CodeOptions as CodeOptions,
     CodeType as CodeType,
     CompileContext as CompileContext,
     CompileId as CompileId,
@@ -22,7 +21,6 @@ from torch._guards import (
     GlobalContextCheckpointState as GlobalContextCheckpointState,
     Guard as Guard,
     GuardBuilderBase as GuardBuilderBase,
-    GuardCheckSpec as GuardCheckSpec,
     GuardEnvExpr as GuardEnvExpr,
     GuardSource as GuardSource,
     GuardsCheckpointState as GuardsCheckpointState,
@@ -32,13 +30,10 @@ from torch._guards import (
     HopSubgraphCache as HopSubgraphCache,
     InlinedCodeCache as InlinedCodeCache,
     InvokeSubgraphCache as InvokeSubgraphCache,
-    InvokeSubgraphReuseCondition as InvokeSubgraphReuseCondition,
-    InvokeSubgraphReuseEntry as InvokeSubgraphReuseEntry,
     Iterator as Iterator,
     ModuleContext as ModuleContext,
     ModuleContextCheckpointState as ModuleContextCheckpointState,
     NamedTuple as NamedTuple,
-    NestedCompileRegionOptions as NestedCompileRegionOptions,
     OrderedSet as OrderedSet,
     PyCodegen as PyCodegen,
     SLoc as SLoc,
@@ -65,7 +60,6 @@ from torch._guards import (
     dataclasses as dataclasses,
     defaultdict as defaultdict,
     detect_fake_mode as detect_fake_mode,
-    dis as dis,
     enum as enum,
     format_frame as format_frame,
     functools as functools,
@@ -76,7 +70,6 @@ from torch._guards import (
     pytree as pytree,
     re as re,
     sympy as sympy,
-    sys as sys,
     threading as threading,
     torch as torch,
     traceback as traceback,
@@ -84,3 +77,13 @@ from torch._guards import (
     unittest as unittest,
     weakref as weakref,
 )
+from torch._guards import CodeOptions as CodeOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import GuardCheckSpec as GuardCheckSpec  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import IntLikeType as IntLikeType  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import InvokeSubgraphReuseCondition as InvokeSubgraphReuseCondition  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import InvokeSubgraphReuseEntry as InvokeSubgraphReuseEntry  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import NestedCompileRegionOptions as NestedCompileRegionOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import _TLSStorage as _TLSStorage  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import dis as dis  # type: ignore[attr-defined,unused-ignore]
+from torch._guards import sys as sys  # type: ignore[attr-defined,unused-ignore]

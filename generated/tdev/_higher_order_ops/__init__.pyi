@@ -24,7 +24,6 @@ from torch._higher_order_ops import (
     hints_wrap as hints_wrap,
     hints_wrapper as hints_wrapper,
     inductor_compiled_code as inductor_compiled_code,
-    inline_asm_elementwise as inline_asm_elementwise,
     invoke_leaf_function as invoke_leaf_function,
     invoke_quant as invoke_quant,
     invoke_quant_packed as invoke_quant_packed,
@@ -51,6 +50,9 @@ from torch._higher_order_ops import (
     wrap_with_autocast as wrap_with_autocast,
     wrap_with_set_grad_enabled as wrap_with_set_grad_enabled,
 )
+from torch._higher_order_ops import flex_gemm as flex_gemm  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops import inline_asm_elementwise as inline_asm_elementwise  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops import switch as switch  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops import auto_functionalize as auto_functionalize
 
 # Most of what is below this package has no stub; a program finds it all the same.

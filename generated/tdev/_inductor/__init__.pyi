@@ -6,9 +6,7 @@ from torch._inductor import (
     AOTICompiledModel as AOTICompiledModel,
     Any as Any,
     CompiledArtifact as CompiledArtifact,
-    DynamicShapesType as DynamicShapesType,
     ExportedProgram as ExportedProgram,
-    FakeTensorMode as FakeTensorMode,
     FileLike as FileLike,
     IO as IO,
     InputType as InputType,
@@ -17,9 +15,7 @@ from torch._inductor import (
     TYPE_CHECKING as TYPE_CHECKING,
     Union as Union,
     Weights as Weights,
-    _CudagraphAnnotation as _CudagraphAnnotation,
     _aoti_compile_and_package_inner as _aoti_compile_and_package_inner,
-    _functionalize_collectives as _functionalize_collectives,
     analyze_preserves_zero_mask as analyze_preserves_zero_mask,
     annotations as annotations,
     aot_compile as aot_compile,
@@ -28,7 +24,6 @@ from torch._inductor import (
     async_compile as async_compile,
     autotune_process as autotune_process,
     await_utils as await_utils,
-    cache_key as cache_key,
     choices as choices,
     comm_analysis as comm_analysis,
     comm_lowering as comm_lowering,
@@ -40,7 +35,6 @@ from torch._inductor import (
     cudagraph_mark_step_begin as cudagraph_mark_step_begin,
     cudagraph_utils as cudagraph_utils,
     custom_graph_pass as custom_graph_pass,
-    dataclasses as dataclasses,
     debug as debug,
     decomposition as decomposition,
     dependencies as dependencies,
@@ -79,15 +73,23 @@ from torch._inductor import (
     select_algorithm as select_algorithm,
     sizevars as sizevars,
     standalone_compile as standalone_compile,
-    stream_constants as stream_constants,
-    stream_utils as stream_utils,
-    template_heuristics as template_heuristics,
     test_operators as test_operators,
-    tiling_utils as tiling_utils,
     torch as torch,
     triton_bundler as triton_bundler,
     virtualized as virtualized,
 )
+from torch._inductor import DynamicShapesType as DynamicShapesType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import FakeTensorMode as FakeTensorMode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import _CudagraphAnnotation as _CudagraphAnnotation  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import _functionalize_collectives as _functionalize_collectives  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import cache_key as cache_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import compile_to_python as compile_to_python  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import dataclasses as dataclasses  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import load_from_python as load_from_python  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import stream_constants as stream_constants  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import stream_utils as stream_utils  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import template_heuristics as template_heuristics  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor import tiling_utils as tiling_utils  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor import codecache as codecache
 from torch._inductor import compile_fx as compile_fx
 from torch._inductor import config as config

@@ -76,7 +76,6 @@ from torch._jit_internal import (
     enum as enum,
     export as export,
     fake_range as fake_range,
-    functools as functools,
     get_annotation_str as get_annotation_str,
     get_args as get_args,
     get_callable_argument_names as get_callable_argument_names,
@@ -121,3 +120,4 @@ from torch._jit_internal import (
     warnings as warnings,
     weakref as weakref,
 )
+from torch._jit_internal import functools as functools  # type: ignore[attr-defined,unused-ignore]

@@ -70,3 +70,6 @@ from torch._ops import (
     types as types,
     unset_mode_pre_dispatch as unset_mode_pre_dispatch,
 )
+from torch._ops import DispatchKeySet as DispatchKeySet  # type: ignore[attr-defined,unused-ignore]
+from torch._ops import _PyObjectDispatcher as _PyObjectDispatcher  # type: ignore[attr-defined,unused-ignore]
+from torch._ops import dataclass as dataclass  # type: ignore[attr-defined,unused-ignore]

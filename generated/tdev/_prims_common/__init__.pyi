@@ -6,7 +6,6 @@ from torch._prims_common import (
     AbstractContextManager as AbstractContextManager,
     Any as Any,
     BoolLike as BoolLike,
-    BoolLikeType as BoolLikeType,
     CUDARngStateHelper as CUDARngStateHelper,
     Callable as Callable,
     CustomOutParamAnnotation as CustomOutParamAnnotation,
@@ -20,7 +19,6 @@ from torch._prims_common import (
     FloatWithoutSymFloat as FloatWithoutSymFloat,
     IntLike as IntLike,
     IntWithoutSymInt as IntWithoutSymInt,
-    K as K,
     NamedTuple as NamedTuple,
     Number as Number,
     NumberType as NumberType,
@@ -164,6 +162,8 @@ from torch._prims_common import (
     warnings as warnings,
     wrappers as wrappers,
 )
+from torch._prims_common import BoolLikeType as BoolLikeType  # type: ignore[attr-defined,unused-ignore]
+from torch._prims_common import K as K  # type: ignore[attr-defined,unused-ignore]
 
 # Most of what is below this package has no stub; a program finds it all the same.
 def __getattr__(name: str) -> _Any: ...

@@ -33,3 +33,9 @@ from torch._tensor import (
     torch as torch,
     warnings as warnings,
 )
+from torch._tensor import check_serializing_named_tensor as check_serializing_named_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch._tensor import is_ellipsis as is_ellipsis  # type: ignore[attr-defined,unused-ignore]
+from torch._tensor import resolve_ellipsis as resolve_ellipsis  # type: ignore[attr-defined,unused-ignore]
+from torch._tensor import single_ellipsis_index as single_ellipsis_index  # type: ignore[attr-defined,unused-ignore]
+from torch._tensor import unzip_namedshape as unzip_namedshape  # type: ignore[attr-defined,unused-ignore]
+from torch._tensor import update_names as update_names  # type: ignore[attr-defined,unused-ignore]

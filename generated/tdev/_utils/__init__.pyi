@@ -25,7 +25,6 @@ from torch._utils import (
     _TraceEntry as _TraceEntry,
     _augment_frames as _augment_frames,
     _augment_memory_snapshot_stack_traces as _augment_memory_snapshot_stack_traces,
-    _chunk_or_narrow_cat as _chunk_or_narrow_cat,
     _dummy_type as _dummy_type,
     _element_size as _element_size,
     _flatten_dense_tensors as _flatten_dense_tensors,
@@ -43,7 +42,6 @@ from torch._utils import (
     _get_restore_location as _get_restore_location,
     _handle_complex as _handle_complex,
     _import_dotted_name as _import_dotted_name,
-    _is_privateuse1_backend_available as _is_privateuse1_backend_available,
     _maybe_view_chunk_cat as _maybe_view_chunk_cat,
     _rebuild_device_tensor_from_cpu_tensor as _rebuild_device_tensor_from_cpu_tensor,
     _rebuild_device_tensor_from_numpy as _rebuild_device_tensor_from_numpy,
@@ -61,7 +59,6 @@ from torch._utils import (
     _reorder_tensors_as as _reorder_tensors_as,
     _restore_device_fake_mode as _restore_device_fake_mode,
     _set_obj_state as _set_obj_state,
-    _sparse_tensors_to_validate as _sparse_tensors_to_validate,
     _take_tensors as _take_tensors,
     _to as _to,
     _type as _type,
@@ -71,7 +68,6 @@ from torch._utils import (
     cast as cast,
     classproperty as classproperty,
     copyreg as copyreg,
-    cpu_count as cpu_count,
     defaultdict as defaultdict,
     deprecated as deprecated,
     functools as functools,
@@ -93,3 +89,19 @@ from torch._utils import (
     try_import as try_import,
     warnings as warnings,
 )
+from torch._utils import _chunk_or_narrow_cat as _chunk_or_narrow_cat  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _compat_pickle as _compat_pickle  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _get_sparse_tensors_to_validate as _get_sparse_tensors_to_validate  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _original_os_putenv as _original_os_putenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _original_os_unsetenv as _original_os_unsetenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _sparse_tensors_to_validate as _sparse_tensors_to_validate  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _torch_putenv as _torch_putenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import _torch_unsetenv as _torch_unsetenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import annotate as annotate  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import cpu_count as cpu_count  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import getenv as getenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import install_os_environ_hook as install_os_environ_hook  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import remove_os_environ_hook as remove_os_environ_hook  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import setenv as setenv  # type: ignore[attr-defined,unused-ignore]
+from torch._utils import unsetenv as unsetenv  # type: ignore[attr-defined,unused-ignore]

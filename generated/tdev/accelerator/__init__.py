@@ -222,5 +222,12 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "Device": "2.15 and newer",
+        "Graph": "2.12 and newer",
+        "empty_host_cache": "2.12 and newer",
+        "graphs": "2.12 and newer",
+        "random": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -3,18 +3,22 @@
 
 from torch.accelerator import (
     Any as Any,
-    Graph as Graph,
-    _device_t as _device_t,
     _get_device_index as _get_device_index,
     _utils as _utils,
     cache as cache,
     deprecated as deprecated,
     device_index as device_index,
 )
+from torch.accelerator import Device as Device  # type: ignore[attr-defined,unused-ignore]
+from torch.accelerator import Graph as Graph  # type: ignore[attr-defined,unused-ignore]
+from torch.accelerator import _device_t as _device_t  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
-if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
-    from torch.accelerator import graphs as graphs
+if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
+    from torch.accelerator import random as random  # type: ignore[attr-defined,unused-ignore]
+else:
+    from tdev.accelerator import random as random
+    from torch.accelerator import graphs as graphs  # type: ignore[attr-defined,unused-ignore]
     from tdev.accelerator import memory as memory
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -25,15 +29,10 @@ if MYPY:
         current_device_index as current_device_index,
         current_stream as current_stream,
         device_count as device_count,
-        get_device_capability as get_device_capability,
-        is_available as is_available,
-        set_device_idx as set_device_idx,
-        set_device_index as set_device_index,
-        set_stream as set_stream,
-        synchronize as synchronize,
         empty_cache as empty_cache,
-        empty_host_cache as empty_host_cache,
+        get_device_capability as get_device_capability,
         get_memory_info as get_memory_info,
+        is_available as is_available,
         max_memory_allocated as max_memory_allocated,
         max_memory_reserved as max_memory_reserved,
         memory_allocated as memory_allocated,
@@ -41,7 +40,12 @@ if MYPY:
         memory_stats as memory_stats,
         reset_accumulated_memory_stats as reset_accumulated_memory_stats,
         reset_peak_memory_stats as reset_peak_memory_stats,
+        set_device_idx as set_device_idx,
+        set_device_index as set_device_index,
+        set_stream as set_stream,
+        synchronize as synchronize,
     )
+    from torch.accelerator import empty_host_cache as empty_host_cache  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.accelerator.memory import empty_cache as empty_cache
     from tdev.accelerator.memory import empty_host_cache as empty_host_cache

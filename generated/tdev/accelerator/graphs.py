@@ -27,5 +27,10 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own; replay() runs the recorded operators again into the same outputs",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "Graph": "2.12 and newer",
+        "gc": "2.12 and newer",
+        "torch": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -22,7 +22,7 @@ def empty_cache() -> None:
     """Mirror of ``torch.accelerator.memory.empty_cache``.
 
     Release all unoccupied cached memory currently held by the caching allocator so that those
-    can be used in other application.
+    can be used in other applications.
 
     Backends:
         cuda: torch's own
@@ -38,6 +38,7 @@ def empty_cache() -> None:
             _usage.empty_cache()
 
 
+# Torch 2.12 and newer.
 def empty_host_cache() -> None:
     """Mirror of ``torch.accelerator.memory.empty_host_cache``.
 
@@ -231,5 +232,9 @@ _adoption.adopt(
         "reset_peak_memory_stats",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Device": "2.15 and newer",
+        "empty_host_cache": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -4,17 +4,18 @@
 from torch.accelerator.memory import (
     Any as Any,
     OrderedDict as OrderedDict,
-    _device_t as _device_t,
     _get_device_index as _get_device_index,
-    _snapshot as _snapshot,
 )
+from torch.accelerator.memory import Device as Device  # type: ignore[attr-defined,unused-ignore]
+from torch.accelerator.memory import _device_t as _device_t  # type: ignore[attr-defined,unused-ignore]
+from torch.accelerator.memory import _flatten_stats as _flatten_stats  # type: ignore[attr-defined,unused-ignore]
+from torch.accelerator.memory import _snapshot as _snapshot  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.accelerator.memory import (
         empty_cache as empty_cache,
-        empty_host_cache as empty_host_cache,
         get_memory_info as get_memory_info,
         max_memory_allocated as max_memory_allocated,
         max_memory_reserved as max_memory_reserved,
@@ -24,6 +25,7 @@ if MYPY:
         reset_accumulated_memory_stats as reset_accumulated_memory_stats,
         reset_peak_memory_stats as reset_peak_memory_stats,
     )
+    from torch.accelerator.memory import empty_host_cache as empty_host_cache  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.accelerator.memory as _theirs
 

@@ -18,5 +18,5 @@ _adoption.adopt(
         "is_autocast_available": "tdev.amp.autocast_mode:is_autocast_available",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -61,5 +61,8 @@ _adoption.adopt(
         "is_autocast_available",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Optional": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

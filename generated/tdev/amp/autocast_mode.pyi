@@ -4,7 +4,6 @@
 from torch.amp.autocast_mode import (
     Any as Any,
     HAS_NUMPY as HAS_NUMPY,
-    _UnmanagedAutocast as _UnmanagedAutocast,
     _cast as _cast,
     _dtype as _dtype,
     _enter_autocast as _enter_autocast,
@@ -12,6 +11,8 @@ from torch.amp.autocast_mode import (
     autocast as autocast,
     autocast_decorator as autocast_decorator,
 )
+from torch.amp.autocast_mode import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.amp.autocast_mode import _UnmanagedAutocast as _UnmanagedAutocast  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

@@ -13,5 +13,10 @@ _adoption.adopt(
     __name__,
     "torch.autograd",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Optional": "2.11 and older",
+        "Union": "2.11 and older",
+        "enforce_grad_layout_policy": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

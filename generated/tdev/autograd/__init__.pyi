@@ -4,7 +4,6 @@
 from torch.autograd import (
     DeviceType as DeviceType,
     Function as Function,
-    Mapping as Mapping,
     NestedIOFunction as NestedIOFunction,
     ProfilerActivity as ProfilerActivity,
     ProfilerConfig as ProfilerConfig,
@@ -30,7 +29,6 @@ from torch.autograd import (
     _force_original_view_tracking as _force_original_view_tracking,
     _get_sequence_nr as _get_sequence_nr,
     _is_checkpoint_valid as _is_checkpoint_valid,
-    _is_kineto_stopped as _is_kineto_stopped,
     _kineto_step as _kineto_step,
     _make_grads as _make_grads,
     _pop_saved_tensors_default_hooks as _pop_saved_tensors_default_hooks,
@@ -51,7 +49,6 @@ from torch.autograd import (
     cast as cast,
     detect_anomaly as detect_anomaly,
     enable_grad as enable_grad,
-    enforce_grad_layout_policy as enforce_grad_layout_policy,
     grad as grad,
     gradcheck as gradcheck,
     gradgradcheck as gradgradcheck,
@@ -63,12 +60,17 @@ from torch.autograd import (
     is_view_replay_enabled as is_view_replay_enabled,
     kineto_available as kineto_available,
     no_grad as no_grad,
-    overload as overload,
     set_detect_anomaly as set_detect_anomaly,
     set_grad_enabled as set_grad_enabled,
     set_multithreading_enabled as set_multithreading_enabled,
     variable as variable,
 )
+from torch.autograd import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd import _is_kineto_stopped as _is_kineto_stopped  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd import enforce_grad_layout_policy as enforce_grad_layout_policy  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd import overload as overload  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd import forward_ad as forward_ad
 from torch.autograd import functional as functional
 from torch.autograd import graph as graph

@@ -27,5 +27,8 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own; the block runs; nothing collects NVTX ranges",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "copy": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -21,8 +21,6 @@ from torch.autograd.profiler import (
     _ExperimentalConfig as _ExperimentalConfig,
     _ProfilerResult as _ProfilerResult,
     _ProfilerStats as _ProfilerStats,
-    _cupti_monitor_checked as _cupti_monitor_checked,
-    _cupti_monitor_module as _cupti_monitor_module,
     _disable_profiler as _disable_profiler,
     _enable_profiler as _enable_profiler,
     _filter_name as _filter_name,
@@ -30,7 +28,6 @@ from torch.autograd.profiler import (
     _get_privateuse1_backend_name as _get_privateuse1_backend_name,
     _is_profiler_enabled as _is_profiler_enabled,
     _kineto_step as _kineto_step,
-    _maybe_cupti_monitor as _maybe_cupti_monitor,
     _prepare_profiler as _prepare_profiler,
     _rewrite_name as _rewrite_name,
     _run_on_profiler_start as _run_on_profiler_start,
@@ -51,3 +48,13 @@ from torch.autograd.profiler import (
     record_function as record_function,
     warn as warn,
 )
+from torch.autograd.profiler import _EnforceUnique as _EnforceUnique  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _active_cupti_profiler_observer as _active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _active_cuspy_profiler_observer as _active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _cupti_monitor_checked as _cupti_monitor_checked  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _cupti_monitor_module as _cupti_monitor_module  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _maybe_cupti_monitor as _maybe_cupti_monitor  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _parse_nvprof_trace as _parse_nvprof_trace  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _set_active_cupti_profiler_observer as _set_active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _set_active_cuspy_profiler_observer as _set_active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]

@@ -26,7 +26,7 @@ from torch.backends import mkldnn as mkldnn
 from torch.backends import nnpack as nnpack
 from torch.backends import openmp as openmp
 from torch.backends import opt_einsum as opt_einsum
-from torch.backends import python_native as python_native
+from torch.backends import python_native as python_native  # type: ignore[attr-defined,unused-ignore]
 from torch.backends import quantized as quantized
 from tdev_core.mirror.checkers import MYPY
 

@@ -28,6 +28,7 @@ def compile(*args: Any, **kwargs: Any) -> Any:
     return _compile.compile(*args, **kwargs)
 
 
+# Torch 2.13 and newer.
 def set_default_backend(backend: Any) -> None:
     """Mirror of ``torch.compiler.set_default_backend``.
 
@@ -49,5 +50,18 @@ _adoption.adopt(
         "set_default_backend",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "CacheInfo": "2.12 and newer",
+        "Optional": "2.11 and older",
+        "PrecompileError": "2.14 and newer",
+        "Union": "2.11 and older",
+        "contextlib": "2.12 and newer",
+        "cudagraph_mark_warmup_incomplete": "2.14 and newer",
+        "dataclass": "2.11 and older",
+        "get_default_backend": "2.13 and newer",
+        "nonstrict_trace": "2.14 and newer",
+        "precompile": "2.14 and newer",
+        "set_default_backend": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

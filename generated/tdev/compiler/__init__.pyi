@@ -3,7 +3,6 @@
 
 from torch.compiler import (
     Any as Any,
-    CacheInfo as CacheInfo,
     Callable as Callable,
     F as F,
     FuncType as FuncType,
@@ -13,19 +12,12 @@ from torch.compiler import (
     _P as _P,
     _R as _R,
     _cache as _cache,
-    _compile_session_context as _compile_session_context,
     _is_compiling_flag as _is_compiling_flag,
     _is_exporting_flag as _is_exporting_flag,
-    _is_non_strict_tracing as _is_non_strict_tracing,
-    _is_non_strict_tracing_flag as _is_non_strict_tracing_flag,
-    _non_strict_tracing_context as _non_strict_tracing_context,
-    _patch_autograd_grad as _patch_autograd_grad,
-    _patch_engine_backward as _patch_engine_backward,
     allow_in_graph as allow_in_graph,
     assume_constant_result as assume_constant_result,
     cudagraph_mark_step_begin as cudagraph_mark_step_begin,
     disable as disable,
-    get_default_backend as get_default_backend,
     is_compiling as is_compiling,
     is_dynamo_compiling as is_dynamo_compiling,
     is_exporting as is_exporting,
@@ -46,15 +38,33 @@ from torch.compiler import (
     substitute_in_graph as substitute_in_graph,
     wrap_numpy as wrap_numpy,
 )
+from torch.compiler import CacheInfo as CacheInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import PrecompileError as PrecompileError  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS as _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _compile_session_context as _compile_session_context  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _is_non_strict_tracing as _is_non_strict_tracing  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _is_non_strict_tracing_flag as _is_non_strict_tracing_flag  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _non_strict_tracing_context as _non_strict_tracing_context  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _patch_autograd_grad as _patch_autograd_grad  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _patch_engine_backward as _patch_engine_backward  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _precompile_types as _precompile_types  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import cudagraph_mark_warmup_incomplete as cudagraph_mark_warmup_incomplete  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import dataclass as dataclass  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import get_default_backend as get_default_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import nonstrict_trace as nonstrict_trace  # type: ignore[attr-defined,unused-ignore]
 from torch.compiler import config as config
+from torch.compiler import precompile as precompile  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.compiler import (
         compile as compile,
-        set_default_backend as set_default_backend,
     )
+    from torch.compiler import set_default_backend as set_default_backend  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.compiler as _theirs
 

@@ -130,7 +130,7 @@ def cudart() -> Any:
 def current_blas_handle() -> Any:
     """Mirror of ``torch.cuda.current_blas_handle``.
 
-    Return cublasHandle_t pointer to current cuBLAS handle
+    Return the ``cublasHandle_t`` pointer for the current device and stream.
 
     Backends:
         cuda: torch's own
@@ -162,6 +162,7 @@ def current_device() -> int:
             return _device_selection.current_device()
 
 
+# Torch 2.13 and newer.
 def current_solver_handle() -> Any:
     """Mirror of ``torch.cuda.current_solver_handle``.
 
@@ -647,6 +648,8 @@ _adoption.adopt(
         "caching_allocator_enable": "tdev.cuda.memory:caching_allocator_enable",
         "change_current_allocator": "tdev.cuda.memory:change_current_allocator",
         "empty_cache": "tdev.cuda.memory:empty_cache",
+        "export_dot": "tdev.cuda.graphs:export_dot",
+        "export_graph_data": "tdev.cuda.graphs:export_graph_data",
         "get_allocator_backend": "tdev.cuda.memory:get_allocator_backend",
         "get_per_process_memory_fraction": "tdev.cuda.memory:get_per_process_memory_fraction",
         "get_rng_state": "tdev.cuda.random:get_rng_state",
@@ -840,5 +843,16 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION": "2.14 and newer",
+        "Union": "2.11 and older",
+        "caching_allocator_disabled": "2.12 and newer",
+        "current_solver_handle": "2.13 and newer",
+        "export_dot": "2.14 and newer",
+        "export_graph_data": "2.14 and newer",
+        "glob": "2.14 and newer",
+        "graph_annotations": "2.14 and newer",
+        "platform": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

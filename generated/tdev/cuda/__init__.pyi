@@ -34,13 +34,11 @@ from torch.cuda import (
     Stream as Stream,
     StreamContext as StreamContext,
     TYPE_CHECKING as TYPE_CHECKING,
-    _AMDSMI_ERR as _AMDSMI_ERR,
     _CompatInterval as _CompatInterval,
     _CompatSet as _CompatSet,
     _CudaBase as _CudaBase,
     _CudaDeviceProperties as _CudaDeviceProperties,
     _DeviceGuard as _DeviceGuard,
-    _HAS_AMDSMI as _HAS_AMDSMI,
     _HAS_PYNVML as _HAS_PYNVML,
     _LazySeedTracker as _LazySeedTracker,
     _POOL_HANDLE as _POOL_HANDLE,
@@ -48,7 +46,6 @@ from torch.cuda import (
     _WrappedTritonKernel as _WrappedTritonKernel,
     _amdsmi_cdll_hook as _amdsmi_cdll_hook,
     _cached_device_count as _cached_device_count,
-    _cached_hip_to_amdsmi as _cached_hip_to_amdsmi,
     _check_bf16_tensor_supported as _check_bf16_tensor_supported,
     _check_capability as _check_capability,
     _check_cubins as _check_cubins,
@@ -63,7 +60,6 @@ from torch.cuda import (
     _extract_arch_version as _extract_arch_version,
     _get_amdsmi_clock_rate as _get_amdsmi_clock_rate,
     _get_amdsmi_device_index as _get_amdsmi_device_index,
-    _get_amdsmi_device_index_from_hip_index as _get_amdsmi_device_index_from_hip_index,
     _get_amdsmi_device_memory_used as _get_amdsmi_device_memory_used,
     _get_amdsmi_handler as _get_amdsmi_handler,
     _get_amdsmi_memory_usage as _get_amdsmi_memory_usage,
@@ -77,7 +73,6 @@ from torch.cuda import (
     _get_pynvml_handler as _get_pynvml_handler,
     _get_rng_state_offset as _get_rng_state_offset,
     _gpu_trace as _gpu_trace,
-    _host_arch_key as _host_arch_key,
     _initialization_lock as _initialization_lock,
     _initialized as _initialized,
     _is_compiled as _is_compiled,
@@ -101,7 +96,6 @@ from torch.cuda import (
     _sleep as _sleep,
     _tls as _tls,
     _transform_uuid_to_ordinals as _transform_uuid_to_ordinals,
-    _use_uvm as _use_uvm,
     _utils as _utils,
     _warn_typed_storage_removal as _warn_typed_storage_removal,
     _warn_unsupported_code as _warn_unsupported_code,
@@ -116,6 +110,23 @@ from torch.cuda import (
     has_magma as has_magma,
     lru_cache as lru_cache,
 )
+from torch.cuda import DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION as DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import Enum as Enum  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _AMDSMI_ERR as _AMDSMI_ERR  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _HAS_AMDSMI as _HAS_AMDSMI  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _StrayContextCheckType as _StrayContextCheckType  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _cached_hip_to_amdsmi as _cached_hip_to_amdsmi  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _check_stray_context as _check_stray_context  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _device_requirement as _device_requirement  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _get_amdsmi_device_index_from_hip_index as _get_amdsmi_device_index_from_hip_index  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _get_stray_context_mode as _get_stray_context_mode  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _graph_annotations as _graph_annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _host_arch_key as _host_arch_key  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _primary_context_devices as _primary_context_devices  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _use_uvm as _use_uvm  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import auto as auto  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import cache as cache  # type: ignore[attr-defined,unused-ignore]
 from tdev.cuda import amp as amp
 from torch.cuda import jiterator as jiterator
 from torch.cuda import sparse as sparse
@@ -124,17 +135,19 @@ from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
     from torch.cuda import gds as gds
+    from torch.cuda import graph_annotations as graph_annotations  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda import nvtx as nvtx
     from torch.cuda import profiler as profiler
     from torch.cuda import tunable as tunable
 else:
     from tdev.cuda import gds as gds
+    from tdev.cuda import graph_annotations as graph_annotations
     from tdev.cuda import nvtx as nvtx
     from tdev.cuda import profiler as profiler
     from tdev.cuda import tunable as tunable
     from torch.cuda import comm as comm
     from tdev.cuda import graphs as graphs
-    from torch.cuda import green_contexts as green_contexts
+    from tdev.cuda import green_contexts as green_contexts
     from tdev.cuda import memory as memory
     from tdev.cuda import nccl as nccl
     from tdev.cuda import random as random
@@ -143,54 +156,43 @@ else:
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.cuda import (
+        caching_allocator_alloc as caching_allocator_alloc,
+        caching_allocator_delete as caching_allocator_delete,
+        caching_allocator_enable as caching_allocator_enable,
         can_device_access_peer as can_device_access_peer,
+        change_current_allocator as change_current_allocator,
         check_error as check_error,
         clock_rate as clock_rate,
         cudart as cudart,
         current_blas_handle as current_blas_handle,
         current_device as current_device,
-        current_solver_handle as current_solver_handle,
         current_stream as current_stream,
         default_stream as default_stream,
         device_count as device_count,
         device_memory_used as device_memory_used,
+        empty_cache as empty_cache,
+        get_allocator_backend as get_allocator_backend,
         get_arch_list as get_arch_list,
         get_device_capability as get_device_capability,
         get_device_name as get_device_name,
         get_device_properties as get_device_properties,
         get_gencode_flags as get_gencode_flags,
-        get_stream_from_external as get_stream_from_external,
-        get_sync_debug_mode as get_sync_debug_mode,
-        init as init,
-        ipc_collect as ipc_collect,
-        is_available as is_available,
-        is_bf16_supported as is_bf16_supported,
-        is_initialized as is_initialized,
-        is_tf32_supported as is_tf32_supported,
-        memory_usage as memory_usage,
-        power_draw as power_draw,
-        set_device as set_device,
-        set_stream as set_stream,
-        set_sync_debug_mode as set_sync_debug_mode,
-        stream as stream,
-        synchronize as synchronize,
-        temperature as temperature,
-        utilization as utilization,
-        caching_allocator_alloc as caching_allocator_alloc,
-        caching_allocator_delete as caching_allocator_delete,
-        caching_allocator_disabled as caching_allocator_disabled,
-        caching_allocator_enable as caching_allocator_enable,
-        change_current_allocator as change_current_allocator,
-        empty_cache as empty_cache,
-        get_allocator_backend as get_allocator_backend,
         get_per_process_memory_fraction as get_per_process_memory_fraction,
         get_rng_state as get_rng_state,
         get_rng_state_all as get_rng_state_all,
+        get_stream_from_external as get_stream_from_external,
+        get_sync_debug_mode as get_sync_debug_mode,
         graph_pool_handle as graph_pool_handle,
         host_memory_stats as host_memory_stats,
         host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+        init as init,
         initial_seed as initial_seed,
+        ipc_collect as ipc_collect,
+        is_available as is_available,
+        is_bf16_supported as is_bf16_supported,
         is_current_stream_capturing as is_current_stream_capturing,
+        is_initialized as is_initialized,
+        is_tf32_supported as is_tf32_supported,
         list_gpu_processes as list_gpu_processes,
         make_graphed_callables as make_graphed_callables,
         manual_seed as manual_seed,
@@ -206,6 +208,8 @@ if MYPY:
         memory_stats as memory_stats,
         memory_stats_as_nested_dict as memory_stats_as_nested_dict,
         memory_summary as memory_summary,
+        memory_usage as memory_usage,
+        power_draw as power_draw,
         reset_accumulated_host_memory_stats as reset_accumulated_host_memory_stats,
         reset_accumulated_memory_stats as reset_accumulated_memory_stats,
         reset_max_memory_allocated as reset_max_memory_allocated,
@@ -214,11 +218,22 @@ if MYPY:
         reset_peak_memory_stats as reset_peak_memory_stats,
         seed as seed,
         seed_all as seed_all,
+        set_device as set_device,
         set_per_process_memory_fraction as set_per_process_memory_fraction,
         set_rng_state as set_rng_state,
         set_rng_state_all as set_rng_state_all,
+        set_stream as set_stream,
+        set_sync_debug_mode as set_sync_debug_mode,
+        stream as stream,
+        synchronize as synchronize,
+        temperature as temperature,
         use_mem_pool as use_mem_pool,
+        utilization as utilization,
     )
+    from torch.cuda import caching_allocator_disabled as caching_allocator_disabled  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda import current_solver_handle as current_solver_handle  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda import export_dot as export_dot  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda import export_graph_data as export_graph_data  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.cuda.memory import caching_allocator_alloc as caching_allocator_alloc
     from tdev.cuda.memory import caching_allocator_delete as caching_allocator_delete
@@ -226,6 +241,8 @@ else:
     from tdev.cuda.memory import caching_allocator_enable as caching_allocator_enable
     from tdev.cuda.memory import change_current_allocator as change_current_allocator
     from tdev.cuda.memory import empty_cache as empty_cache
+    from tdev.cuda.graphs import export_dot as export_dot
+    from tdev.cuda.graphs import export_graph_data as export_graph_data
     from tdev.cuda.memory import get_allocator_backend as get_allocator_backend
     from tdev.cuda.memory import get_per_process_memory_fraction as get_per_process_memory_fraction
     from tdev.cuda.random import get_rng_state as get_rng_state

@@ -19,7 +19,7 @@ GdsFile = _gds.GdsFile
 def gds_deregister_buffer(s: Any) -> None:
     """Mirror of ``torch.cuda.gds.gds_deregister_buffer``.
 
-    Deregisters a previously registered storage on a CUDA device as a cufile buffer.
+    Deregisters a previously registered GDS buffer.
 
     Backends:
         cuda: torch's own
@@ -31,13 +31,27 @@ def gds_deregister_buffer(s: Any) -> None:
 def gds_register_buffer(s: Any) -> None:
     """Mirror of ``torch.cuda.gds.gds_register_buffer``.
 
-    Registers a storage on a CUDA device as a cufile buffer.
+    Registers a storage on a CUDA device as a GDS buffer.
 
     Backends:
         cuda: torch's own
         mps, mlx, sim, cpu: tdev's own; ordinary reads need no registration; the type is checked
     """
     _gds.gds_register_buffer(s)
+
+
+# Torch 2.14 and newer.
+def is_available() -> bool:
+    """Mirror of ``torch.cuda.gds.is_available``.
+
+    Return ``True`` if GPUDirect Storage (GDS) support is built in.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; GPUDirect Storage is CUDA's; the functions and the
+            class beside it read and write as usual
+    """
+    return False  # GPUDirect Storage is CUDA's; the functions and the class beside it read and write as usual
 
 
 _adoption.adopt(
@@ -47,6 +61,7 @@ _adoption.adopt(
         "GdsFile",
         "gds_deregister_buffer",
         "gds_register_buffer",
+        "is_available",
     ],
     home=_Backend.CUDA,
     answers={
@@ -55,5 +70,8 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own; ordinary reads and writes",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "is_available": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -15,8 +15,10 @@ if MYPY:
         gds_deregister_buffer as gds_deregister_buffer,
         gds_register_buffer as gds_register_buffer,
     )
+    from torch.cuda.gds import is_available as is_available  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.cuda.gds as _theirs
 
     gds_deregister_buffer = _theirs.gds_deregister_buffer
     gds_register_buffer = _theirs.gds_register_buffer
+    is_available = _theirs.is_available

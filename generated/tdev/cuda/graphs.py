@@ -12,11 +12,51 @@ from typing import Any
 import torch
 
 from tdev_core.backend import Backend as _Backend
+from tdev_core.backend import unsupported as _unsupported
 from tdev_core.cuda import graphs as _graphs
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
 
 CUDAGraph = _graphs.CUDAGraph
 graph = _graphs.graph
+
+
+# Torch 2.14 and newer.
+def export_dot(path: str, *, verbose: bool = True) -> Any:
+    """Mirror of ``torch.cuda.graphs.export_dot``.
+
+    Return a capture-end hook that dumps the captured graph to ``path`` in Graphviz DOT format.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; it writes the nodes of a CUDA graph,
+            and a graph here replays operators; instead: look at the operators with
+            torch.profiler or torch.fx
+    """
+    _unsupported(
+        "torch.cuda.graphs.export_dot",
+        "it writes the nodes of a CUDA graph, and a graph here replays operators",
+        "look at the operators with torch.profiler or torch.fx",
+    )
+
+
+# Torch 2.14 and newer.
+def export_graph_data(path: str) -> Any:
+    """Mirror of ``torch.cuda.graphs.export_graph_data``.
+
+    Return a post-instantiate hook that pickles ``CUDAGraph.get_graph_data`` to ``path``.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; it writes the nodes of a CUDA graph,
+            and a graph here replays operators; instead: look at the operators with
+            torch.profiler or torch.fx
+    """
+    _unsupported(
+        "torch.cuda.graphs.export_graph_data",
+        "it writes the nodes of a CUDA graph, and a graph here replays operators",
+        "look at the operators with torch.profiler or torch.fx",
+    )
 
 
 def graph_pool_handle() -> Any:
@@ -43,24 +83,172 @@ def is_current_stream_capturing() -> bool:
     return _graphs.is_current_stream_capturing()
 
 
-def make_graphed_callables(
-    callables: Any,
-    sample_args: tuple[torch.Tensor, ...] | tuple[tuple[torch.Tensor, ...], ...],
-    num_warmup_iters: int = 3,
-    allow_unused_input: bool = False,
-    pool: Any = None,
-) -> Any:
-    """Mirror of ``torch.cuda.graphs.make_graphed_callables``.
+if _torch_release >= (2, 14):
 
-    Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
-    versions.
+    def make_graphed_callables(
+        callables: Any,
+        sample_args: tuple[torch.Tensor, ...] | tuple[tuple[torch.Tensor, ...], ...],
+        num_warmup_iters: int = 3,
+        allow_unused_input: bool = False,
+        pool: Any = None,
+        capture_error_mode: str = "global",
+        enable_annotations: bool = False,
+    ) -> Any:
+        """Mirror of ``torch.cuda.graphs.make_graphed_callables``.
+
+        Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
+        versions.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own
+        """
+        return _graphs.make_graphed_callables(
+            callables,
+            sample_args,
+            num_warmup_iters,
+            allow_unused_input,
+            pool,
+            capture_error_mode=capture_error_mode,
+        )
+
+else:
+
+    def make_graphed_callables(
+        callables: Any,
+        sample_args: tuple[torch.Tensor, ...] | tuple[tuple[torch.Tensor, ...], ...],
+        num_warmup_iters: int = 3,
+        allow_unused_input: bool = False,
+        pool: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.cuda.graphs.make_graphed_callables``.
+
+        Accept callables (functions or :class:`nn.Module<torch.nn.Module>`\\ s) and returns graphed
+        versions.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own
+        """
+        return _graphs.make_graphed_callables(
+            callables, sample_args, num_warmup_iters, allow_unused_input, pool
+        )
+
+
+# Torch 2.14 and newer.
+def register_graph_capture_end_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_capture_end_hook``.
+
+    Register a hook run with each CUDA graph when its capture ends, while the captured
+    ``cudaGraph_t`` is still live (see ``CUDAGraph.register_capture_end_hook``).
 
     Backends:
         cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
     """
-    return _graphs.make_graphed_callables(
-        callables, sample_args, num_warmup_iters, allow_unused_input, pool
+    _unsupported(
+        "torch.cuda.graphs.register_graph_capture_end_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
+    )
+
+
+# Torch 2.14 and newer.
+def register_graph_capture_start_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_capture_start_hook``.
+
+    Register a hook run with each CUDA graph as its capture begins.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
+    """
+    _unsupported(
+        "torch.cuda.graphs.register_graph_capture_start_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
+    )
+
+
+# Torch 2.14 and newer.
+def register_graph_destroy_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_destroy_hook``.
+
+    Register ``fn(graph_ids)`` to run when a CUDA graph is destroyed.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
+    """
+    _unsupported(
+        "torch.cuda.graphs.register_graph_destroy_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
+    )
+
+
+# Torch 2.14 and newer.
+def register_graph_instantiate_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_instantiate_hook``.
+
+    Register a hook run with each CUDA graph right after it is instantiated.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
+    """
+    _unsupported(
+        "torch.cuda.graphs.register_graph_instantiate_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
+    )
+
+
+# Torch 2.14 and newer.
+def register_graph_replay_end_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_replay_end_hook``.
+
+    Register a hook run with each CUDA graph at the end of every replay, once the replay is
+    *enqueued* (the launch is asynchronous, so the GPU work has not completed).
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
+    """
+    _unsupported(
+        "torch.cuda.graphs.register_graph_replay_end_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
+    )
+
+
+# Torch 2.14 and newer.
+def register_graph_replay_start_hook(fn: Any) -> Any:
+    """Mirror of ``torch.cuda.graphs.register_graph_replay_start_hook``.
+
+    Register a hook run with each CUDA graph at the start of every replay, just before it is
+    launched.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's graphs run the hook, and a
+            graph here replays operators; instead: do what the hook does beside the capture and
+            the replay
+    """
+    _unsupported(
+        "torch.cuda.graphs.register_graph_replay_start_hook",
+        "CUDA's graphs run the hook, and a graph here replays operators",
+        "do what the hook does beside the capture and the replay",
     )
 
 
@@ -69,10 +257,18 @@ _adoption.adopt(
     "torch.cuda.graphs",
     routed=[
         "CUDAGraph",
+        "export_dot",
+        "export_graph_data",
         "graph",
         "graph_pool_handle",
         "is_current_stream_capturing",
         "make_graphed_callables",
+        "register_graph_capture_end_hook",
+        "register_graph_capture_start_hook",
+        "register_graph_destroy_hook",
+        "register_graph_instantiate_hook",
+        "register_graph_replay_end_hook",
+        "register_graph_replay_start_hook",
     ],
     home=_Backend.CUDA,
     answers={
@@ -85,5 +281,18 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "ctypes": "2.14 and newer",
+        "export_dot": "2.14 and newer",
+        "export_graph_data": "2.14 and newer",
+        "register_graph_capture_end_hook": "2.14 and newer",
+        "register_graph_capture_start_hook": "2.14 and newer",
+        "register_graph_destroy_hook": "2.14 and newer",
+        "register_graph_instantiate_hook": "2.14 and newer",
+        "register_graph_replay_end_hook": "2.14 and newer",
+        "register_graph_replay_start_hook": "2.14 and newer",
+        "warnings": "2.14 and newer",
+        "weakref": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

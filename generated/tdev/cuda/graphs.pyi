@@ -12,21 +12,44 @@ from torch.cuda.graphs import (
     TypeVar as TypeVar,
     Union as Union,
     _CUDAGraph as _CUDAGraph,
-    _CUDAGraphInputLivenessTracker as _CUDAGraphInputLivenessTracker,
     _ModuleOrCallable as _ModuleOrCallable,
     _P as _P,
     _POOL_HANDLE as _POOL_HANDLE,
     _R as _R,
-    _check_cuda_bindings as _check_cuda_bindings,
-    _cuda_driver as _cuda_driver,
     _cuda_isCurrentStreamCapturing as _cuda_isCurrentStreamCapturing,
-    _cuda_runtime as _cuda_runtime,
     _dummy_type as _dummy_type,
     _graph_pool_handle as _graph_pool_handle,
     annotations as annotations,
     graph as graph,
     overload as overload,
 )
+from torch.cuda.graphs import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import OrderedDict as OrderedDict  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import TypeGuard as TypeGuard  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _ANNOTATION_CONFIG_KEYS as _ANNOTATION_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _CUDAGraphInputLivenessTracker as _CUDAGraphInputLivenessTracker  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _DlInfo as _DlInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _GraphPool as _GraphPool  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _RetainedCallbacks as _RetainedCallbacks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _check_cuda_bindings as _check_cuda_bindings  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _cuda_driver as _cuda_driver  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _cuda_runtime as _cuda_runtime  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _dump_graph_dot as _dump_graph_dot  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _get_pool_id as _get_pool_id  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_capture_end_hooks as _global_capture_end_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_capture_start_hooks as _global_capture_start_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_destroy_hooks as _global_destroy_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_instantiate_hooks as _global_instantiate_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_replay_end_hooks as _global_replay_end_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _global_replay_start_hooks as _global_replay_start_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _graph_destroy_hooks_active as _graph_destroy_hooks_active  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _is_mem_pool as _is_mem_pool  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _parse_annotation_config as _parse_annotation_config  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _register_global_hook as _register_global_hook  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _require_cuda_bindings as _require_cuda_bindings  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _resolve_host_fn_name as _resolve_host_fn_name  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _run_global_hooks as _run_global_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.graphs import _run_graph_destroy_hooks as _run_graph_destroy_hooks  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -36,9 +59,25 @@ if MYPY:
         is_current_stream_capturing as is_current_stream_capturing,
         make_graphed_callables as make_graphed_callables,
     )
+    from torch.cuda.graphs import export_dot as export_dot  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import export_graph_data as export_graph_data  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_capture_end_hook as register_graph_capture_end_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_capture_start_hook as register_graph_capture_start_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_destroy_hook as register_graph_destroy_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_instantiate_hook as register_graph_instantiate_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_replay_end_hook as register_graph_replay_end_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_replay_start_hook as register_graph_replay_start_hook  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.cuda.graphs as _theirs
 
+    export_dot = _theirs.export_dot
+    export_graph_data = _theirs.export_graph_data
     graph_pool_handle = _theirs.graph_pool_handle
     is_current_stream_capturing = _theirs.is_current_stream_capturing
     make_graphed_callables = _theirs.make_graphed_callables
+    register_graph_capture_end_hook = _theirs.register_graph_capture_end_hook
+    register_graph_capture_start_hook = _theirs.register_graph_capture_start_hook
+    register_graph_destroy_hook = _theirs.register_graph_destroy_hook
+    register_graph_instantiate_hook = _theirs.register_graph_instantiate_hook
+    register_graph_replay_end_hook = _theirs.register_graph_replay_end_hook
+    register_graph_replay_start_hook = _theirs.register_graph_replay_start_hook

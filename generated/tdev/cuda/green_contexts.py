@@ -7,11 +7,47 @@ and on CUDA these are too.
 
 from __future__ import annotations
 
+from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
+from tdev_core.backend import unsupported as _unsupported
 from tdev_core.cuda import green_contexts as _green_contexts
 from tdev_core.mirror import adoption as _adoption
 
 GreenContext = _green_contexts.GreenContext
+SMPartition = _green_contexts.SMPartition
+
+
+# Torch 2.15 and newer.
+def get_num_locality_domains(device_id: int | None = None) -> int:
+    """Mirror of ``torch.cuda.green_contexts.get_num_locality_domains``.
+
+    Return the device's locality-domain count reported by CUDA.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: raises tdev.UnsupportedError; CUDA's driver counts the parts of a
+            GPU that have memory of their own; instead: ask
+            torch.cuda.green_contexts.is_localization_supported first, which is false here
+    """
+    _unsupported(
+        "torch.cuda.green_contexts.get_num_locality_domains",
+        "CUDA's driver counts the parts of a GPU that have memory of their own",
+        "ask torch.cuda.green_contexts.is_localization_supported first, which is false here",
+    )
+
+
+# Torch 2.15 and newer.
+def is_localization_supported(device_id: int | None = None) -> bool:
+    """Mirror of ``torch.cuda.green_contexts.is_localization_supported``.
+
+    Return whether the software supports localization on a multi-domain GPU.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; only CUDA places memory in parts of a GPU
+    """
+    _devices.device_index(device_id)
+    return False  # only CUDA places memory in parts of a GPU
 
 
 _adoption.adopt(
@@ -19,6 +55,9 @@ _adoption.adopt(
     "torch.cuda.green_contexts",
     routed=[
         "GreenContext",
+        "SMPartition",
+        "get_num_locality_domains",
+        "is_localization_supported",
     ],
     home=_Backend.CUDA,
     answers={
@@ -26,6 +65,20 @@ _adoption.adopt(
             "cuda: torch's own",
             "mps, mlx, sim, cpu: raises tdev.UnsupportedError; a green context reserves part of an NVIDIA GPU's multiprocessors; instead: run without one, or bound the work with torch.set_num_threads",
         ),
+        "SMPartition": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: raises tdev.UnsupportedError; a partition is a part of an NVIDIA GPU's multiprocessors; instead: run without one, or bound the work with torch.set_num_threads",
+        ),
     },
-    generated_from="2.13.0",
+    partial={
+        "SMPartition": "2.15 and newer",
+        "SUPPORTED": "2.13 and older",
+        "functools": "2.14 and newer",
+        "get_num_locality_domains": "2.15 and newer",
+        "is_localization_supported": "2.15 and newer",
+        "os": "2.15 and newer",
+        "sys": "2.14 and newer",
+        "warnings": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

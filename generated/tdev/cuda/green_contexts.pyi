@@ -3,6 +3,44 @@
 
 from torch.cuda.green_contexts import (
     GreenContext as GreenContext,
-    SUPPORTED as SUPPORTED,
-    _GreenContext as _GreenContext,
 )
+from torch.cuda.green_contexts import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import SMPartition as SMPartition  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import SUPPORTED as SUPPORTED  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _CONTEXT_STACK_DEPRECATION as _CONTEXT_STACK_DEPRECATION  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _GreenContext as _GreenContext  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _HAS_CUDA_BINDINGS as _HAS_CUDA_BINDINGS  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _STREAMS_PER_GREEN_CONTEXT_POOL as _STREAMS_PER_GREEN_CONTEXT_POOL  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _WORKQUEUE_SCOPE_VALUES as _WORKQUEUE_SCOPE_VALUES  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _check_cuda as _check_cuda  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _check_cuda_bindings as _check_cuda_bindings  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _drv as _drv  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_cuda_bindings_version as _ensure_cuda_bindings_version  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_cuda_version as _ensure_cuda_version  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_driver_version as _ensure_driver_version  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_locality_supported as _ensure_locality_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_supported as _ensure_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _ensure_workqueue_supported as _ensure_workqueue_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _get_cuda_library as _get_cuda_library  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _get_driver_version as _get_driver_version  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _get_locality_domain_count as _get_locality_domain_count  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _is_locality_software_supported as _is_locality_software_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _is_localization_supported_nvml as _is_localization_supported_nvml  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _parse_workqueue_scope as _parse_workqueue_scope  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _rt as _rt  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import byref as byref  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import c_int as c_int  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]
+from tdev_core.mirror.checkers import MYPY
+
+# mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
+if MYPY:
+    from torch.cuda.green_contexts import get_num_locality_domains as get_num_locality_domains  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.green_contexts import is_localization_supported as is_localization_supported  # type: ignore[attr-defined,unused-ignore]
+else:
+    import torch.cuda.green_contexts as _theirs
+
+    get_num_locality_domains = _theirs.get_num_locality_domains
+    is_localization_supported = _theirs.is_localization_supported

@@ -55,6 +55,7 @@ def caching_allocator_delete(mem_ptr: Any) -> Any:
     return _allocator.delete(mem_ptr)
 
 
+# Torch 2.12 and newer.
 def caching_allocator_disabled() -> Any:
     """Mirror of ``torch.cuda.memory.caching_allocator_disabled``.
 
@@ -567,5 +568,10 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "caching_allocator_disabled": "2.12 and newer",
+        "json": "2.15 and newer",
+        "threading": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -10,7 +10,6 @@ from torch.cuda.memory import (
     _C as _C,
     _CUDAAllocator as _CUDAAllocator,
     _MemPool as _MemPool,
-    _allocation_traceback as _allocation_traceback,
     _augment_memory_snapshot_stack_traces as _augment_memory_snapshot_stack_traces,
     _cuda_CUDAAllocator as _cuda_CUDAAllocator,
     _cuda_beginAllocateCurrentThreadToPool as _cuda_beginAllocateCurrentThreadToPool,
@@ -36,10 +35,18 @@ from torch.cuda.memory import (
     _set_allocator_settings as _set_allocator_settings,
     _set_memory_metadata as _set_memory_metadata,
     _snapshot as _snapshot,
-    _use_uvm as _use_uvm,
     deprecated as deprecated,
     signature as signature,
 )
+from torch.cuda.memory import _UVM_ALLOCATOR as _UVM_ALLOCATOR  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _UVM_ALLOCATOR_LOCK as _UVM_ALLOCATOR_LOCK  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _allocation_traceback as _allocation_traceback  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _annotate_tensor as _annotate_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _free_mutex as _free_mutex  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _make_uvm_allocator as _make_uvm_allocator  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _memory_metadata_supported as _memory_metadata_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _recurse_add_to_result as _recurse_add_to_result  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.memory import _use_uvm as _use_uvm  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -47,7 +54,6 @@ if MYPY:
     from torch.cuda.memory import (
         caching_allocator_alloc as caching_allocator_alloc,
         caching_allocator_delete as caching_allocator_delete,
-        caching_allocator_disabled as caching_allocator_disabled,
         caching_allocator_enable as caching_allocator_enable,
         change_current_allocator as change_current_allocator,
         empty_cache as empty_cache,
@@ -55,6 +61,7 @@ if MYPY:
         get_per_process_memory_fraction as get_per_process_memory_fraction,
         host_memory_stats as host_memory_stats,
         host_memory_stats_as_nested_dict as host_memory_stats_as_nested_dict,
+        is_initialized as is_initialized,
         list_gpu_processes as list_gpu_processes,
         max_memory_allocated as max_memory_allocated,
         max_memory_cached as max_memory_cached,
@@ -75,8 +82,8 @@ if MYPY:
         reset_peak_memory_stats as reset_peak_memory_stats,
         set_per_process_memory_fraction as set_per_process_memory_fraction,
         use_mem_pool as use_mem_pool,
-        is_initialized as is_initialized,
     )
+    from torch.cuda.memory import caching_allocator_disabled as caching_allocator_disabled  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.cuda import is_initialized as is_initialized
     import torch.cuda.memory as _theirs

@@ -19,7 +19,7 @@ from tdev_core.mirror import adoption as _adoption
 if TYPE_CHECKING:
     import torch.cuda.nccl
 
-_adoption.load("torch.cuda.nccl", "2.13.0")
+_adoption.load("torch.cuda.nccl", "2.11 to 2.15")
 
 
 def all_gather(inputs: Any, outputs: Any, streams: Any = None, comms: Any = None) -> None:
@@ -161,5 +161,5 @@ _adoption.adopt(
         "version",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -112,5 +112,5 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -77,5 +77,5 @@ _adoption.adopt(
         "cudart": "tdev.cuda:cudart",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

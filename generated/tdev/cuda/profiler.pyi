@@ -9,11 +9,11 @@ from tdev_core.mirror.checkers import MYPY
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.cuda.profiler import (
+        check_error as check_error,
+        cudart as cudart,
         profile as profile,
         start as start,
         stop as stop,
-        check_error as check_error,
-        cudart as cudart,
     )
 else:
     from tdev.cuda import check_error as check_error

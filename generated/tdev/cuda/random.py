@@ -180,5 +180,5 @@ _adoption.adopt(
         "is_initialized": "tdev.cuda:is_initialized",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -84,5 +84,5 @@ _adoption.adopt(
             "mlx: tdev's own; for isinstance and annotations; making one raises: MLX has no sparse tensors",
         ),
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

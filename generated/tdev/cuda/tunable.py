@@ -7,10 +7,27 @@ and on CUDA these are too.
 
 from __future__ import annotations
 
+from typing import Any
+
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
 from tdev_core.cuda import tunable as _tunable
 from tdev_core.mirror import adoption as _adoption
+
+
+# Torch 2.15 and newer.
+def dynamic_dims_mask(
+    M: bool = False, N: bool = False, K: bool = False, BATCH: bool = False
+) -> Any:
+    """Mirror of ``torch.cuda.tunable.dynamic_dims_mask``.
+
+    Context manager that wraps a scope with a per-call dynamic-dims mask.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; there is no tuner to leave sizes out for
+    """
+    return _tunable.dynamic_dims_mask()
 
 
 def enable(val: bool = True) -> None:
@@ -24,6 +41,19 @@ def enable(val: bool = True) -> None:
             between
     """
     _tunable.enable(val)
+
+
+# Torch 2.14 and newer.
+def get_cublaslt_requested_algo_count() -> int:
+    """Mirror of ``torch.cuda.tunable.get_cublaslt_requested_algo_count``.
+
+    Get the number of cuBLASLt heuristic algorithms requested on CUDA.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
+    return _tunable.get_cublaslt_requested_algo_count()
 
 
 def get_filename() -> str:
@@ -135,7 +165,7 @@ def read_file(filename: str | None = None) -> bool:
 def record_untuned_enable(val: bool = True) -> None:
     """Mirror of ``torch.cuda.tunable.record_untuned_enable``.
 
-    Enable recording untuned of TunableOp perations for offline tuning.
+    Enable recording untuned TunableOp operations for offline tuning.
 
     Backends:
         cuda: torch's own
@@ -155,6 +185,19 @@ def record_untuned_is_enabled() -> bool:
         mps, mlx, sim, cpu: nothing is done; there is no tuner, and asking for one warned
     """
     return False  # there is no tuner, and asking for one warned
+
+
+# Torch 2.14 and newer.
+def set_cublaslt_requested_algo_count(count: int) -> None:
+    """Mirror of ``torch.cuda.tunable.set_cublaslt_requested_algo_count``.
+
+    Set the number of cuBLASLt heuristic algorithms to request on CUDA.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own
+    """
+    _tunable.set_cublaslt_requested_algo_count(count)
 
 
 def set_filename(filename: str, insert_device_ordinal: bool = False) -> None:
@@ -258,11 +301,40 @@ def tuning_is_enabled() -> bool:
     return False  # there is no tuner, and asking for one warned
 
 
+# Torch 2.15 and newer.
+def wildcard_fallback_enable(val: bool = True) -> None:
+    """Mirror of ``torch.cuda.tunable.wildcard_fallback_enable``.
+
+    Enable wildcard fallback for TunableOp runtime dispatch.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: tdev's own; warns once: there are no matrix products to choose
+            between
+    """
+    _tunable.wildcard_fallback_enable(val)
+
+
+# Torch 2.15 and newer.
+def wildcard_fallback_is_enabled() -> bool:
+    """Mirror of ``torch.cuda.tunable.wildcard_fallback_is_enabled``.
+
+    Returns whether wildcard fallback is enabled for TunableOp dispatch.
+
+    Backends:
+        cuda: torch's own
+        mps, mlx, sim, cpu: nothing is done; there is no tuner, and asking for one warned
+    """
+    return False  # there is no tuner, and asking for one warned
+
+
 _adoption.adopt(
     __name__,
     "torch.cuda.tunable",
     routed=[
+        "dynamic_dims_mask",
         "enable",
+        "get_cublaslt_requested_algo_count",
         "get_filename",
         "get_max_tuning_duration",
         "get_max_tuning_iterations",
@@ -274,6 +346,7 @@ _adoption.adopt(
         "read_file",
         "record_untuned_enable",
         "record_untuned_is_enabled",
+        "set_cublaslt_requested_algo_count",
         "set_filename",
         "set_max_tuning_duration",
         "set_max_tuning_iterations",
@@ -282,7 +355,18 @@ _adoption.adopt(
         "tune_gemm_in_file",
         "tuning_enable",
         "tuning_is_enabled",
+        "wildcard_fallback_enable",
+        "wildcard_fallback_is_enabled",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "concurrent": "2.13 and older",
+        "contextlib": "2.15 and newer",
+        "dynamic_dims_mask": "2.15 and newer",
+        "get_cublaslt_requested_algo_count": "2.14 and newer",
+        "set_cublaslt_requested_algo_count": "2.14 and newer",
+        "wildcard_fallback_enable": "2.15 and newer",
+        "wildcard_fallback_is_enabled": "2.15 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -9,6 +9,22 @@ from torch.cuda.tunable import (
     _gather_unique_untuned_gemm_from_files as _gather_unique_untuned_gemm_from_files,
     _process_single_offline_gemm as _process_single_offline_gemm,
 )
+from torch.cuda.tunable import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import NamedTuple as NamedTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _DYN_BATCH_BIT as _DYN_BATCH_BIT  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _DYN_K_BIT as _DYN_K_BIT  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _DYN_M_BIT as _DYN_M_BIT  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _DYN_N_BIT as _DYN_N_BIT  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _ScaledGemmOptions as _ScaledGemmOptions  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _clear_all as _clear_all  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _get_dtype_from_string as _get_dtype_from_string  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _pack_dynamic_dims_mask as _pack_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _parse_cuda_scaled_gemm_fields as _parse_cuda_scaled_gemm_fields  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _parse_cuda_scaled_gemm_options as _parse_cuda_scaled_gemm_options  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _parse_rocm_scaled_gemm_options as _parse_rocm_scaled_gemm_options  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _pop_dynamic_dims_mask as _pop_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _process_offline_gemms as _process_offline_gemms  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.tunable import _push_dynamic_dims_mask as _push_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -35,10 +51,17 @@ if MYPY:
         tuning_enable as tuning_enable,
         tuning_is_enabled as tuning_is_enabled,
     )
+    from torch.cuda.tunable import dynamic_dims_mask as dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.tunable import get_cublaslt_requested_algo_count as get_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.tunable import set_cublaslt_requested_algo_count as set_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.tunable import wildcard_fallback_enable as wildcard_fallback_enable  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.tunable import wildcard_fallback_is_enabled as wildcard_fallback_is_enabled  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.cuda.tunable as _theirs
 
+    dynamic_dims_mask = _theirs.dynamic_dims_mask
     enable = _theirs.enable
+    get_cublaslt_requested_algo_count = _theirs.get_cublaslt_requested_algo_count
     get_filename = _theirs.get_filename
     get_max_tuning_duration = _theirs.get_max_tuning_duration
     get_max_tuning_iterations = _theirs.get_max_tuning_iterations
@@ -50,6 +73,7 @@ else:
     read_file = _theirs.read_file
     record_untuned_enable = _theirs.record_untuned_enable
     record_untuned_is_enabled = _theirs.record_untuned_is_enabled
+    set_cublaslt_requested_algo_count = _theirs.set_cublaslt_requested_algo_count
     set_filename = _theirs.set_filename
     set_max_tuning_duration = _theirs.set_max_tuning_duration
     set_max_tuning_iterations = _theirs.set_max_tuning_iterations
@@ -58,3 +82,5 @@ else:
     tune_gemm_in_file = _theirs.tune_gemm_in_file
     tuning_enable = _theirs.tuning_enable
     tuning_is_enabled = _theirs.tuning_is_enabled
+    wildcard_fallback_enable = _theirs.wildcard_fallback_enable
+    wildcard_fallback_is_enabled = _theirs.wildcard_fallback_is_enabled

@@ -39,10 +39,7 @@ from torch.distributed import (
     Work as Work,
     _Backend as _Backend,
     _CoalescingManager as _CoalescingManager,
-    _ControlCollectives as _ControlCollectives,
     _DEFAULT_FIRST_BUCKET_BYTES as _DEFAULT_FIRST_BUCKET_BYTES,
-    _StoreCollectives as _StoreCollectives,
-    _Stub as _Stub,
     _Work as _Work,
     _all_gather_base as _all_gather_base,
     _breakpoint_cache as _breakpoint_cache,
@@ -53,7 +50,6 @@ from torch.distributed import (
     _create_store_from_options as _create_store_from_options,
     _functional_collectives_impl as _functional_collectives_impl,
     _get_process_group_name as _get_process_group_name,
-    _is_spmd_types_available as _is_spmd_types_available,
     _local_tensor as _local_tensor,
     _make_distributed_pdb as _make_distributed_pdb,
     _make_nccl_premul_sum as _make_nccl_premul_sum,
@@ -71,7 +67,6 @@ from torch.distributed import (
     all_gather_coalesced as all_gather_coalesced,
     all_gather_into_tensor as all_gather_into_tensor,
     all_gather_object as all_gather_object,
-    all_gather_single as all_gather_single,
     all_reduce as all_reduce,
     all_reduce_coalesced as all_reduce_coalesced,
     all_to_all as all_to_all,
@@ -103,7 +98,6 @@ from torch.distributed import (
     isend as isend,
     log as log,
     monitored_barrier as monitored_barrier,
-    record_comm as record_comm,
     recv as recv,
     reduce as reduce,
     reduce_op as reduce_op,
@@ -117,6 +111,23 @@ from torch.distributed import (
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
+from torch.distributed import _ControlCollectives as _ControlCollectives  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _ProcessGroupStub as _ProcessGroupStub  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _StoreCollectives as _StoreCollectives  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _Stub as _Stub  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _get_reconfigure_handle as _get_reconfigure_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _is_spmd_types_available as _is_spmd_types_available  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _new_window as _new_window  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _reconfigure as _reconfigure  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _spmd_no_typecheck as _spmd_no_typecheck  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _spmd_types_available as _spmd_types_available  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _supports_reconfigure as _supports_reconfigure  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import _supports_window as _supports_window  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import all_gather_single as all_gather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import gather_into_tensor as gather_into_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import gather_single as gather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import record_comm as record_comm  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed import set_timeout as set_timeout  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed import _functional_collectives as _functional_collectives
 from tdev_core.mirror.checkers import MYPY
 
@@ -168,17 +179,19 @@ if MYPY:
         new_subgroups_by_enumeration as new_subgroups_by_enumeration,
         recv_object_list as recv_object_list,
         reduce_scatter as reduce_scatter,
-        reduce_scatter_single as reduce_scatter_single,
         reduce_scatter_tensor as reduce_scatter_tensor,
         send_object_list as send_object_list,
         shrink_group as shrink_group,
         split_group as split_group,
     )
+    from torch.distributed import get_backend_impl as get_backend_impl  # type: ignore[attr-defined,unused-ignore]
+    from torch.distributed import reduce_scatter_single as reduce_scatter_single  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.distributed.distributed_c10d import barrier as barrier
     from tdev.distributed.distributed_c10d import broadcast_object_list as broadcast_object_list
     from tdev.distributed.distributed_c10d import get_backend as get_backend
     from tdev.distributed.distributed_c10d import get_backend_config as get_backend_config
+    from tdev.distributed.distributed_c10d import get_backend_impl as get_backend_impl
     from tdev.distributed.distributed_c10d import (
         get_default_backend_for_device as get_default_backend_for_device,
     )

@@ -48,5 +48,16 @@ _adoption.adopt(
         "split_group": "tdev.distributed.distributed_c10d:split_group",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "CustomClassBase": "2.14 and newer",
+        "GroupMember": "2.14 and newer",
+        "IntLikeType": "2.12 and newer",
+        "IntTuple": "2.12 and older",
+        "OpaqueBase": "2.12 and 2.13",
+        "Optional": "2.11 and older",
+        "Union": "2.11 and older",
+        "is_int": "2.12 and older",
+        "suffix_product": "2.12 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

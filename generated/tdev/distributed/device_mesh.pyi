@@ -2,30 +2,22 @@
 """Types of ``torch.distributed.device_mesh``, seen through tdev: torch's own."""
 
 from torch.distributed.device_mesh import (
-    Any as Any,
     BackendConfig as BackendConfig,
     C10dBackend as C10dBackend,
-    Callable as Callable,
     DeviceMesh as DeviceMesh,
     GroupName as GroupName,
-    IntLikeType as IntLikeType,
     Iterator as Iterator,
-    OpaqueBase as OpaqueBase,
     ProcessGroup as ProcessGroup,
     TYPE_CHECKING as TYPE_CHECKING,
     _DeviceMeshStub as _DeviceMeshStub,
-    _FlatLayout as _FlatLayout,
     _MeshEnv as _MeshEnv,
     _MeshLayout as _MeshLayout,
-    _device_mesh_reconstruct_fn as _device_mesh_reconstruct_fn,
-    _distributed_opaque_types_registered as _distributed_opaque_types_registered,
     _get_default_group as _get_default_group,
     _get_device_handle as _get_device_handle,
     _get_pg_from_name as _get_pg_from_name,
     _init_device_mesh_stub as _init_device_mesh_stub,
     _mesh_resources as _mesh_resources,
     _normalize_backend_override as _normalize_backend_override,
-    _register_distributed_opaque_types as _register_distributed_opaque_types,
     _resolve_process_group as _resolve_process_group,
     get_process_group_ranks as get_process_group_ranks,
     get_rank as get_rank,
@@ -36,13 +28,30 @@ from torch.distributed.device_mesh import (
     not_none as not_none,
     zip_longest as zip_longest,
 )
+from torch.distributed.device_mesh import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import GroupMember as GroupMember  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import IntLikeType as IntLikeType  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import IntTuple as IntTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _FlatLayout as _FlatLayout  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _device_mesh_reconstruct_fn as _device_mesh_reconstruct_fn  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _distributed_opaque_types_registered as _distributed_opaque_types_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _maybe_traced_group as _maybe_traced_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _register_distributed_opaque_types as _register_distributed_opaque_types  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import is_int as is_int  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import suffix_product as suffix_product  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.distributed.device_mesh import (
-        init_device_mesh as init_device_mesh,
         get_backend as get_backend,
+        init_device_mesh as init_device_mesh,
         init_process_group as init_process_group,
         new_group as new_group,
         split_group as split_group,

@@ -11,57 +11,107 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdev_core import backend as _backend
 from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
+from tdev_core.devices import translate as _translate
 from tdev_core.distributed import collectives as _collectives
 from tdev_core.distributed import group_backends as _group_backends
 from tdev_core.distributed import groups as _groups
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
 
 if TYPE_CHECKING:
     import torch.distributed.distributed_c10d
 
-_adoption.load("torch.distributed.distributed_c10d", "2.13.0")
+_adoption.load("torch.distributed.distributed_c10d", "2.11 to 2.15")
 
 
-def barrier(
-    group: Any = torch.distributed.distributed_c10d.GroupMember.WORLD,
-    async_op: bool = False,
-    device_ids: Any = None,
-    timeout: Any = None,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.barrier``: Synchronize all processes.
+if _torch_release >= (2, 12):
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: calls what the backend has for it; device_ids choose the GPU on
-            which NCCL waits; gloo waits on the host
-    """
-    return torch.distributed.barrier(group, async_op, None, timeout)
+    def barrier(
+        group: Any = torch.distributed.distributed_c10d.GroupMember.WORLD,
+        async_op: bool = False,
+        device_ids: list[int] | None = None,
+        timeout: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.barrier``: Synchronize all processes.
 
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it; device_ids choose the GPU on
+                which NCCL waits; gloo waits on the host
+        """
+        return torch.distributed.barrier(group, async_op, None, timeout=timeout)
 
-def broadcast_object_list(
-    object_list: Any,
-    src: int | None = None,
-    group: Any = None,
-    device: torch.device | None = None,
-    group_src: int | None = None,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``.
+else:
 
-    Broadcasts picklable objects in ``object_list`` to the whole group.
+    def barrier(
+        group: Any = torch.distributed.distributed_c10d.GroupMember.WORLD,
+        async_op: bool = False,
+        device_ids: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.barrier``: Synchronize all processes.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: calls what the backend has for it
-    """
-    return torch.distributed.broadcast_object_list(
-        object_list, src, group, _devices.translate(device), group_src
-    )
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it; device_ids choose the GPU on
+                which NCCL waits; gloo waits on the host
+        """
+        return torch.distributed.barrier(group, async_op, None)
 
 
-def get_backend(group: Any = None) -> Any:
+if _torch_release >= (2, 14):
+
+    def broadcast_object_list(
+        object_list: Any,
+        src: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_src: int | None = None,
+        weights_only: bool = False,
+    ) -> None:
+        """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``.
+
+        Broadcasts picklable objects in ``object_list`` to the whole group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        torch.distributed.broadcast_object_list(
+            object_list,
+            src,
+            group,
+            _devices.translate(device),
+            group_src,
+            weights_only=weights_only,
+        )
+
+else:
+
+    def broadcast_object_list(
+        object_list: Any,
+        src: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_src: int | None = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.broadcast_object_list``.
+
+        Broadcasts picklable objects in ``object_list`` to the whole group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        return torch.distributed.broadcast_object_list(
+            object_list, src, group, _devices.translate(device), group_src
+        )
+
+
+def get_backend(group: Any = None) -> str:
     """Mirror of ``torch.distributed.distributed_c10d.get_backend``.
 
     Return the backend of the given process group.
@@ -86,6 +136,20 @@ def get_backend_config(group: Any = None) -> str:
     return _group_backends.get_backend_config(group)
 
 
+# Torch 2.14 and newer.
+def get_backend_impl(group: Any = None, device: torch.device | None = None) -> Any:
+    """Mirror of ``torch.distributed.distributed_c10d.get_backend_impl``.
+
+    Return the underlying backend implementation of the given process group.
+
+    Backends:
+        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+            runs
+    """
+    device = _translate(device)
+    return torch.distributed.distributed_c10d.get_backend_impl(group, device)
+
+
 def get_default_backend_for_device(device: str | torch.device) -> str:
     """Mirror of ``torch.distributed.distributed_c10d.get_default_backend_for_device``.
 
@@ -99,38 +163,77 @@ def get_default_backend_for_device(device: str | torch.device) -> str:
     return _group_backends.get_default_backend_for_device(device)
 
 
-def init_process_group(
-    backend: str | None = None,
-    init_method: str | None = None,
-    timeout: Any = None,
-    world_size: int = -1,
-    rank: int = -1,
-    store: Any = None,
-    group_name: str = "",
-    pg_options: Any = None,
-    device_id: torch.device | int | None = None,
-    _ranks: list[int] | None = None,
-) -> None:
-    """Mirror of ``torch.distributed.distributed_c10d.init_process_group``.
+if _torch_release >= (2, 14):
 
-    Initialize the default distributed process group.
+    def init_process_group(
+        backend: str | None = None,
+        init_method: str | None = None,
+        timeout: Any = None,
+        world_size: int = -1,
+        rank: int = -1,
+        store: Any = None,
+        group_name: str = "",
+        pg_options: object | None = None,
+        device_id: torch.device | int | None = None,
+        _ranks: list[int] | None = None,
+        enable_reconfigure: bool = False,
+    ) -> None:
+        """Mirror of ``torch.distributed.distributed_c10d.init_process_group``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; a request for NCCL or XCCL is granted through gloo
-    """
-    _groups.init_process_group(
-        backend,
-        init_method,
-        timeout,
-        world_size,
-        rank,
-        store,
-        group_name,
-        pg_options,
-        device_id,
-        _ranks,
-    )
+        Initialize the default distributed process group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a request for NCCL or XCCL is granted through gloo
+        """
+        _groups.init_process_group(
+            backend,
+            init_method,
+            timeout,
+            world_size,
+            rank,
+            store,
+            group_name,
+            pg_options,
+            device_id,
+            _ranks,
+            enable_reconfigure=enable_reconfigure,
+        )
+
+else:
+
+    def init_process_group(
+        backend: str | None = None,
+        init_method: str | None = None,
+        timeout: Any = None,
+        world_size: int = -1,
+        rank: int = -1,
+        store: Any = None,
+        group_name: str = "",
+        pg_options: Any = None,
+        device_id: torch.device | int | None = None,
+        _ranks: list[int] | None = None,
+    ) -> None:
+        """Mirror of ``torch.distributed.distributed_c10d.init_process_group``.
+
+        Initialize the default distributed process group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a request for NCCL or XCCL is granted through gloo
+        """
+        _groups.init_process_group(
+            backend,
+            init_method,
+            timeout,
+            world_size,
+            rank,
+            store,
+            group_name,
+            pg_options,
+            device_id,
+            _ranks,
+        )
 
 
 def is_backend_available(backend: str) -> bool:
@@ -158,43 +261,68 @@ def is_nccl_available() -> bool:
     return _group_backends.is_nccl_available()
 
 
-def new_group(
-    ranks: Any = None,
-    timeout: Any = None,
-    backend: Any = None,
-    pg_options: Any = None,
-    use_local_synchronization: bool = False,
-    group_desc: Any = None,
-    device_id: torch.device | None = None,
-    sort_ranks: bool = True,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.new_group``.
+if _torch_release >= (2, 12):
 
-    Create a new distributed group.
+    def new_group(
+        ranks: Any = None,
+        timeout: Any = None,
+        backend: Any = None,
+        pg_options: object | None = None,
+        use_local_synchronization: bool = False,
+        group_desc: str | None = None,
+        device_id: torch.device | None = None,
+        sort_ranks: bool = True,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.new_group``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own
-    """
-    return _groups.new_group(
-        ranks,
-        timeout,
-        backend,
-        pg_options,
-        use_local_synchronization,
-        group_desc,
-        device_id,
-        sort_ranks,
-    )
+        Create a new distributed group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own
+        """
+        return _groups.new_group(
+            ranks,
+            timeout,
+            backend,
+            pg_options,
+            use_local_synchronization,
+            group_desc,
+            device_id,
+            sort_ranks=sort_ranks,
+        )
+
+else:
+
+    def new_group(
+        ranks: Any = None,
+        timeout: Any = None,
+        backend: Any = None,
+        pg_options: Any = None,
+        use_local_synchronization: bool = False,
+        group_desc: Any = None,
+        device_id: torch.device | None = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.new_group``.
+
+        Create a new distributed group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own
+        """
+        return _groups.new_group(
+            ranks, timeout, backend, pg_options, use_local_synchronization, group_desc, device_id
+        )
 
 
 def new_subgroups(
-    group_size: Any = None,
+    group_size: int | None = None,
     group: Any = None,
     timeout: Any = None,
     backend: Any = None,
-    pg_options: Any = None,
-    group_desc: Any = None,
+    pg_options: object | None = None,
+    group_desc: str | None = None,
 ) -> Any:
     """Mirror of ``torch.distributed.distributed_c10d.new_subgroups``.
 
@@ -209,11 +337,11 @@ def new_subgroups(
 
 
 def new_subgroups_by_enumeration(
-    ranks_per_subgroup_list: Any,
+    ranks_per_subgroup_list: list[list[int]],
     timeout: Any = None,
     backend: Any = None,
-    pg_options: Any = None,
-    group_desc: Any = None,
+    pg_options: object | None = None,
+    group_desc: str | None = None,
 ) -> Any:
     """Mirror of ``torch.distributed.distributed_c10d.new_subgroups_by_enumeration``.
 
@@ -228,30 +356,61 @@ def new_subgroups_by_enumeration(
     )
 
 
-def recv_object_list(
-    object_list: Any,
-    src: int | None = None,
-    group: Any = None,
-    device: torch.device | None = None,
-    group_src: int | None = None,
-    use_batch: bool = False,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``.
+if _torch_release >= (2, 14):
 
-    Receives picklable objects in ``object_list`` synchronously.
+    def recv_object_list(
+        object_list: Any,
+        src: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_src: int | None = None,
+        use_batch: bool = False,
+        weights_only: bool = False,
+    ) -> int:
+        """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: calls what the backend has for it
-    """
-    return torch.distributed.recv_object_list(
-        object_list, src, group, _devices.translate(device), group_src, use_batch
-    )
+        Receives picklable objects in ``object_list`` synchronously.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        return torch.distributed.recv_object_list(
+            object_list,
+            src,
+            group,
+            _devices.translate(device),
+            group_src,
+            use_batch,
+            weights_only=weights_only,
+        )
+
+else:
+
+    def recv_object_list(
+        object_list: Any,
+        src: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_src: int | None = None,
+        use_batch: bool = False,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.recv_object_list``.
+
+        Receives picklable objects in ``object_list`` synchronously.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        return torch.distributed.recv_object_list(
+            object_list, src, group, _devices.translate(device), group_src, use_batch
+        )
 
 
 def reduce_scatter(
-    output: Any,
-    input_list: Any,
+    output: torch.Tensor,
+    input_list: list[torch.Tensor],
     op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
     group: Any = None,
     async_op: bool = False,
@@ -267,12 +426,13 @@ def reduce_scatter(
     return _collectives.reduce_scatter(output, input_list, op, group, async_op)
 
 
+# Torch 2.13 and newer.
 def reduce_scatter_single(
-    output: Any,
-    input: Any,
+    output: torch.Tensor,
+    input: torch.Tensor,
     op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
     group: Any = None,
-    async_op: Any = False,
+    async_op: bool = False,
 ) -> Any:
     """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_single``.
 
@@ -286,11 +446,11 @@ def reduce_scatter_single(
 
 
 def reduce_scatter_tensor(
-    output: Any,
-    input: Any,
+    output: torch.Tensor,
+    input: torch.Tensor,
     op: Any = torch.distributed.distributed_c10d.ReduceOp.SUM,
     group: Any = None,
-    async_op: Any = False,
+    async_op: bool = False,
 ) -> Any:
     """Mirror of ``torch.distributed.distributed_c10d.reduce_scatter_tensor``.
 
@@ -303,25 +463,56 @@ def reduce_scatter_tensor(
     return _collectives.reduce_scatter_tensor(output, input, op, group, async_op)
 
 
-def send_object_list(
-    object_list: Any,
-    dst: int | None = None,
-    group: Any = None,
-    device: torch.device | None = None,
-    group_dst: int | None = None,
-    use_batch: bool = False,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.send_object_list``.
+if _torch_release >= (2, 14):
 
-    Sends picklable objects in ``object_list`` synchronously.
+    def send_object_list(
+        object_list: Any,
+        dst: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_dst: int | None = None,
+        use_batch: bool = False,
+        weights_only: bool = False,
+    ) -> None:
+        """Mirror of ``torch.distributed.distributed_c10d.send_object_list``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: calls what the backend has for it
-    """
-    return torch.distributed.send_object_list(
-        object_list, dst, group, _devices.translate(device), group_dst, use_batch
-    )
+        Sends picklable objects in ``object_list`` synchronously.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        torch.distributed.send_object_list(
+            object_list,
+            dst,
+            group,
+            _devices.translate(device),
+            group_dst,
+            use_batch,
+            weights_only=weights_only,
+        )
+
+else:
+
+    def send_object_list(
+        object_list: Any,
+        dst: int | None = None,
+        group: Any = None,
+        device: torch.device | None = None,
+        group_dst: int | None = None,
+        use_batch: bool = False,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.send_object_list``.
+
+        Sends picklable objects in ``object_list`` synchronously.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: calls what the backend has for it
+        """
+        return torch.distributed.send_object_list(
+            object_list, dst, group, _devices.translate(device), group_dst, use_batch
+        )
 
 
 def shrink_group(
@@ -347,23 +538,46 @@ def shrink_group(
     )
 
 
-def split_group(
-    parent_pg: Any = None,
-    split_ranks: Any = None,
-    timeout: Any = None,
-    pg_options: Any = None,
-    group_desc: str | None = None,
-    backend: Any = None,
-) -> Any:
-    """Mirror of ``torch.distributed.distributed_c10d.split_group``.
+if _torch_release >= (2, 13):
 
-    Create a new process group split from the given parent process group.
+    def split_group(
+        parent_pg: Any = None,
+        split_ranks: list[list[int]] | None = None,
+        timeout: Any = None,
+        pg_options: Any = None,
+        group_desc: str | None = None,
+        backend: Any = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.split_group``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
-    """
-    return _groups.split_group(parent_pg, split_ranks, timeout, pg_options, group_desc, backend)
+        Create a new process group split from the given parent process group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
+        """
+        return _groups.split_group(parent_pg, split_ranks, timeout, pg_options, group_desc, backend)
+
+else:
+
+    def split_group(
+        parent_pg: Any = None,
+        split_ranks: Any = None,
+        timeout: Any = None,
+        pg_options: Any = None,
+        group_desc: str | None = None,
+    ) -> Any:
+        """Mirror of ``torch.distributed.distributed_c10d.split_group``.
+
+        Create a new process group split from the given parent process group.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
+        """
+        return _groups.split_group(
+            parent_pg, split_ranks, timeout, pg_options, group_desc, _backend
+        )
 
 
 _adoption.adopt(
@@ -374,6 +588,7 @@ _adoption.adopt(
         "broadcast_object_list",
         "get_backend",
         "get_backend_config",
+        "get_backend_impl",
         "get_default_backend_for_device",
         "init_process_group",
         "is_backend_available",
@@ -390,5 +605,27 @@ _adoption.adopt(
         "split_group",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Any": "2.13 and older",
+        "C10DBackend": "2.14 and newer",
+        "FlightRecorderHook": "2.15 and newer",
+        "HealthCheckHook": "2.15 and newer",
+        "NanCheckHook": "2.14 and newer",
+        "ReconfigureOptions": "2.14 and newer",
+        "Window": "2.14 and newer",
+        "all_gather_single": "2.13 and newer",
+        "builtins": "2.14",
+        "copy": "2.13 and older",
+        "gather_into_tensor": "2.14 and newer",
+        "gather_single": "2.14 and newer",
+        "get_backend_impl": "2.14 and newer",
+        "namedtuple": "2.13 and older",
+        "operator": "2.14 and newer",
+        "record_comm": "2.12 and newer",
+        "reduce_scatter_single": "2.13 and newer",
+        "set_timeout": "2.14 and newer",
+        "traceback": "2.14",
+        "types": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -6,7 +6,6 @@ from torch.distributed.distributed_c10d import (
     AllgatherOptions as AllgatherOptions,
     AllreduceCoalescedOptions as AllreduceCoalescedOptions,
     AllreduceOptions as AllreduceOptions,
-    Any as Any,
     Backend as Backend,
     BackendConfig as BackendConfig,
     BarrierOptions as BarrierOptions,
@@ -97,13 +96,9 @@ from torch.distributed.distributed_c10d import (
     _group_or_default_group as _group_or_default_group,
     _hash_ranks_to_str as _hash_ranks_to_str,
     _is_barrier_after_init as _is_barrier_after_init,
-    _is_fp8 as _is_fp8,
-    _is_safe_to_split as _is_safe_to_split,
-    _new_group_via_split_group as _new_group_via_split_group,
     _new_group_with_tag as _new_group_with_tag,
     _new_process_group_helper as _new_process_group_helper,
     _object_to_tensor as _object_to_tensor,
-    _parse_backend_string as _parse_backend_string,
     _pg_backend_config as _pg_backend_config,
     _pg_group_ranks as _pg_group_ranks,
     _pg_map as _pg_map,
@@ -116,7 +111,6 @@ from torch.distributed.distributed_c10d import (
     _rank_not_in_group as _rank_not_in_group,
     _reduce_op as _reduce_op,
     _reduce_scatter_base as _reduce_scatter_base,
-    _register_pg_in_world as _register_pg_in_world,
     _register_process_group as _register_process_group,
     _resolve_group_name_by_ranks_and_tag as _resolve_group_name_by_ranks_and_tag,
     _resolve_process_group as _resolve_process_group,
@@ -141,7 +135,6 @@ from torch.distributed.distributed_c10d import (
     all_gather_coalesced as all_gather_coalesced,
     all_gather_into_tensor as all_gather_into_tensor,
     all_gather_object as all_gather_object,
-    all_gather_single as all_gather_single,
     all_reduce as all_reduce,
     all_reduce_coalesced as all_reduce_coalesced,
     all_to_all as all_to_all,
@@ -175,9 +168,7 @@ from torch.distributed.distributed_c10d import (
     isend as isend,
     logger as logger,
     monitored_barrier as monitored_barrier,
-    namedtuple as namedtuple,
     not_none as not_none,
-    record_comm as record_comm,
     recv as recv,
     reduce as reduce,
     reduce_op as reduce_op,
@@ -190,6 +181,82 @@ from torch.distributed.distributed_c10d import (
     supports_complex as supports_complex,
     timedelta as timedelta,
 )
+from torch.distributed.distributed_c10d import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import C10DBackend as C10DBackend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import Final as Final  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import FlightRecorderHook as FlightRecorderHook  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import HealthCheckHook as HealthCheckHook  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import NamedTuple as NamedTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import NanCheckHook as NanCheckHook  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import NotRequired as NotRequired  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import Protocol as Protocol  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import ReconfigureOptions as ReconfigureOptions  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import TypeAlias as TypeAlias  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import TypeIs as TypeIs  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import TypedDict as TypedDict  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import Window as Window  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _FR_SELF_RECORDING_BACKENDS as _FR_SELF_RECORDING_BACKENDS  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _GroupMetadata as _GroupMetadata  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _NonGroupMember as _NonGroupMember  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _PGConfig as _PGConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _ReduceOp as _ReduceOp  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _ShrinkGroupInfo as _ShrinkGroupInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _TorchComm as _TorchComm  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _TorchCommsFlightRecorderHook as _TorchCommsFlightRecorderHook  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _WorldPGConfig as _WorldPGConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_gloo_process_group as _create_gloo_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_mpi_process_group as _create_mpi_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_nccl2_process_group as _create_nccl2_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_nccl_lazy_process_group as _create_nccl_lazy_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_nccl_process_group as _create_nccl_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_torchcomms_backend as _create_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_ucc_process_group as _create_ucc_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_xccl_process_group as _create_xccl_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _get_backend_name_for_device as _get_backend_name_for_device  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _get_default_backend_type_for_backend_config as _get_default_backend_type_for_backend_config  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _get_reconfigure_handle as _get_reconfigure_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _is_fp8 as _is_fp8  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _is_safe_to_split as _is_safe_to_split  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _is_torchcomms_backend as _is_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _maybe_attach_flight_recorder as _maybe_attach_flight_recorder  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _nccl2_device as _nccl2_device  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _nccl2_options as _nccl2_options  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _new_group_via_split_group as _new_group_via_split_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _new_window as _new_window  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _parse_backend_string as _parse_backend_string  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _pg_options_to_hints as _pg_options_to_hints  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _reconfigure as _reconfigure  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_gloo_backend as _register_builtin_gloo_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_mpi_backend as _register_builtin_mpi_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_nccl2_backend as _register_builtin_nccl2_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_nccl_as_legacy as _register_builtin_nccl_as_legacy  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_nccl_backend as _register_builtin_nccl_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_nccl_lazy_backend as _register_builtin_nccl_lazy_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_nccl_legacy_backend as _register_builtin_nccl_legacy_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_ucc_backend as _register_builtin_ucc_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_xccl_backend as _register_builtin_xccl_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_pg_in_world as _register_pg_in_world  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _resolve_torchcomms_backend as _resolve_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _resolve_torchcomms_device as _resolve_torchcomms_device  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _supports_reconfigure as _supports_reconfigure  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _supports_window as _supports_window  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _torchcomms_handles_backend as _torchcomms_handles_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _torchcomms_is_backend_built as _torchcomms_is_backend_built  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _torchcomms_is_backend_registered as _torchcomms_is_backend_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _update_process_group_global_state as _update_process_group_global_state  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import all_gather_single as all_gather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import gather_into_tensor as gather_into_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import gather_single as gather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import namedtuple as namedtuple  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import overload as overload  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import record_comm as record_comm  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import set_timeout as set_timeout  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -208,12 +275,13 @@ if MYPY:
         new_subgroups_by_enumeration as new_subgroups_by_enumeration,
         recv_object_list as recv_object_list,
         reduce_scatter as reduce_scatter,
-        reduce_scatter_single as reduce_scatter_single,
         reduce_scatter_tensor as reduce_scatter_tensor,
         send_object_list as send_object_list,
         shrink_group as shrink_group,
         split_group as split_group,
     )
+    from torch.distributed.distributed_c10d import get_backend_impl as get_backend_impl  # type: ignore[attr-defined,unused-ignore]
+    from torch.distributed.distributed_c10d import reduce_scatter_single as reduce_scatter_single  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.distributed.distributed_c10d as _theirs
 
@@ -221,6 +289,7 @@ else:
     broadcast_object_list = _theirs.broadcast_object_list
     get_backend = _theirs.get_backend
     get_backend_config = _theirs.get_backend_config
+    get_backend_impl = _theirs.get_backend_impl
     get_default_backend_for_device = _theirs.get_default_backend_for_device
     init_process_group = _theirs.init_process_group
     is_backend_available = _theirs.is_backend_available

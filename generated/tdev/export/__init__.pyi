@@ -35,6 +35,9 @@ from torch.export import (
     save as save,
     unflatten as unflatten,
 )
+from torch.export import _leakage_detection_utils as _leakage_detection_utils  # type: ignore[attr-defined,unused-ignore]
+from torch.export import _trace as _trace  # type: ignore[attr-defined,unused-ignore]
+from torch.export import _unlift as _unlift  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

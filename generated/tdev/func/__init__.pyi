@@ -12,9 +12,9 @@ from torch.func import (
     jacrev as jacrev,
     jvp as jvp,
     linearize as linearize,
-    rearrange as rearrange,
     replace_all_batch_norm_modules_ as replace_all_batch_norm_modules_,
     stack_module_state as stack_module_state,
     vjp as vjp,
     vmap as vmap,
 )
+from torch.func import rearrange as rearrange  # type: ignore[attr-defined,unused-ignore]

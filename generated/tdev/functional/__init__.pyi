@@ -12,7 +12,6 @@ from torch.functional import (
     _check_list_size as _check_list_size,
     _consecutive_return_counts as _consecutive_return_counts,
     _consecutive_return_inverse as _consecutive_return_inverse,
-    _consecutive_return_inverse_and_counts as _consecutive_return_inverse_and_counts,
     _consecutive_return_inverse_false as _consecutive_return_inverse_false,
     _consecutive_return_inverse_true as _consecutive_return_inverse_true,
     _consecutive_return_output as _consecutive_return_output,
@@ -22,15 +21,12 @@ from torch.functional import (
     _meshgrid as _meshgrid,
     _return_counts as _return_counts,
     _return_inverse as _return_inverse,
-    _return_inverse_and_counts as _return_inverse_and_counts,
     _return_inverse_false as _return_inverse_false,
     _return_inverse_true as _return_inverse_true,
     _return_output as _return_output,
     _unique_consecutive_impl as _unique_consecutive_impl,
-    _unique_consecutive_torch_function as _unique_consecutive_torch_function,
     _unique_impl as _unique_impl,
     _unique_impl_out as _unique_impl_out,
-    _unique_torch_function as _unique_torch_function,
     _unravel_index as _unravel_index,
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
@@ -61,3 +57,8 @@ from torch.functional import (
     unique_consecutive as unique_consecutive,
     unravel_index as unravel_index,
 )
+from torch.functional import _consecutive_return_inverse_and_counts as _consecutive_return_inverse_and_counts  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import _return_inverse_and_counts as _return_inverse_and_counts  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import _unique_consecutive_torch_function as _unique_consecutive_torch_function  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import _unique_torch_function as _unique_torch_function  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import align_tensors as align_tensors  # type: ignore[attr-defined,unused-ignore]

@@ -13,3 +13,5 @@ from torch.futures import (
     collect_all as collect_all,
     wait_all as wait_all,
 )
+from torch.futures import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.futures import Union as Union  # type: ignore[attr-defined,unused-ignore]

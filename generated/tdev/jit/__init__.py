@@ -54,5 +54,5 @@ _adoption.adopt(
         "script",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

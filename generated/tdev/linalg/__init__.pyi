@@ -49,3 +49,5 @@ from torch.linalg import (
     vecdot as vecdot,
     vector_norm as vector_norm,
 )
+from torch.linalg import matrix_sqrth as matrix_sqrth  # type: ignore[attr-defined,unused-ignore]
+from torch.linalg import polar as polar  # type: ignore[attr-defined,unused-ignore]

@@ -150,6 +150,7 @@ def is_available() -> bool:
             return _device_selection.is_available()
 
 
+# Torch 2.13 and newer.
 def load_metallib(source: Any) -> Any:
     """Mirror of ``torch.mps.load_metallib``.
 
@@ -294,7 +295,21 @@ _adoption.adopt(
     ],
     elsewhere={
         "Event": "tdev.mps.event:Event",
+        "Stream": "tdev.mps.streams:Stream",
+        "current_stream": "tdev.mps.streams:current_stream",
+        "default_stream": "tdev.mps.streams:default_stream",
+        "set_stream": "tdev.mps.streams:set_stream",
+        "stream": "tdev.mps.streams:stream",
     },
     home=_Backend.MPS,
-    generated_from="2.13.0",
+    partial={
+        "Stream": "2.15 and newer",
+        "current_stream": "2.15 and newer",
+        "default_stream": "2.15 and newer",
+        "load_metallib": "2.13 and newer",
+        "set_stream": "2.15 and newer",
+        "stream": "2.15 and newer",
+        "streams": "2.15 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

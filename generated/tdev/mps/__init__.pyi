@@ -6,9 +6,10 @@ from torch.mps import (
     Tensor as Tensor,
     _default_mps_generator as _default_mps_generator,
     _get_default_mps_generator as _get_default_mps_generator,
-    _host_alias_storage as _host_alias_storage,
     _is_in_bad_fork as _is_in_bad_fork,
 )
+from torch.mps import Stream as Stream  # type: ignore[attr-defined,unused-ignore]
+from torch.mps import _host_alias_storage as _host_alias_storage  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them
@@ -16,6 +17,7 @@ if MYPY:  # which finds submodules through the mirror as through torch: once a p
 else:
     from tdev.mps import profiler as profiler
     from torch.mps import event as event
+    from tdev.mps import streams as streams
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
@@ -27,7 +29,6 @@ if MYPY:
         empty_cache as empty_cache,
         get_rng_state as get_rng_state,
         is_available as is_available,
-        load_metallib as load_metallib,
         manual_seed as manual_seed,
         recommended_max_memory as recommended_max_memory,
         seed as seed,
@@ -35,7 +36,16 @@ if MYPY:
         set_rng_state as set_rng_state,
         synchronize as synchronize,
     )
+    from torch.mps import current_stream as current_stream  # type: ignore[attr-defined,unused-ignore]
+    from torch.mps import default_stream as default_stream  # type: ignore[attr-defined,unused-ignore]
+    from torch.mps import load_metallib as load_metallib  # type: ignore[attr-defined,unused-ignore]
+    from torch.mps import set_stream as set_stream  # type: ignore[attr-defined,unused-ignore]
+    from torch.mps import stream as stream  # type: ignore[attr-defined,unused-ignore]
 else:
+    from tdev.mps.streams import current_stream as current_stream
+    from tdev.mps.streams import default_stream as default_stream
+    from tdev.mps.streams import set_stream as set_stream
+    from tdev.mps.streams import stream as stream
     import torch.mps as _theirs
 
     compile_shader = _theirs.compile_shader

@@ -39,5 +39,5 @@ _adoption.adopt(
             "cpu: tdev's own; times are the clock's at record()",
         ),
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -123,5 +123,5 @@ _adoption.adopt(
         "stop",
     ],
     home=_Backend.MPS,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -542,6 +542,7 @@ _adoption.adopt(
         "Stream": "tdev:Stream",
         "graph": "tdev.mtia.mtia_graph:graph",
         "graph_pool_handle": "tdev.mtia.mtia_graph:graph_pool_handle",
+        "is_current_stream_capturing": "tdev.mtia.mtia_graph:is_current_stream_capturing",
         "max_memory_allocated": "tdev.mtia.memory:max_memory_allocated",
         "memory_allocated": "tdev.mtia.memory:memory_allocated",
         "memory_stats": "tdev.mtia.memory:memory_stats",
@@ -560,5 +561,8 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "is_current_stream_capturing": "2.15 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

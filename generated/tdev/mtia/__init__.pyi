@@ -51,6 +51,7 @@ if MYPY:
         get_device_properties as get_device_properties,
         get_rng_state as get_rng_state,
         get_rng_state_all as get_rng_state_all,
+        graph_pool_handle as graph_pool_handle,
         init as init,
         initial_seed as initial_seed,
         is_available as is_available,
@@ -58,7 +59,11 @@ if MYPY:
         is_initialized as is_initialized,
         manual_seed as manual_seed,
         manual_seed_all as manual_seed_all,
+        max_memory_allocated as max_memory_allocated,
+        memory_allocated as memory_allocated,
+        memory_stats as memory_stats,
         record_memory_history as record_memory_history,
+        reset_peak_memory_stats as reset_peak_memory_stats,
         seed as seed,
         seed_all as seed_all,
         set_device as set_device,
@@ -68,14 +73,11 @@ if MYPY:
         snapshot as snapshot,
         stream as stream,
         synchronize as synchronize,
-        graph_pool_handle as graph_pool_handle,
-        max_memory_allocated as max_memory_allocated,
-        memory_allocated as memory_allocated,
-        memory_stats as memory_stats,
-        reset_peak_memory_stats as reset_peak_memory_stats,
     )
+    from torch.mtia import is_current_stream_capturing as is_current_stream_capturing  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.mtia.mtia_graph import graph_pool_handle as graph_pool_handle
+    from tdev.mtia.mtia_graph import is_current_stream_capturing as is_current_stream_capturing
     from tdev.mtia.memory import max_memory_allocated as max_memory_allocated
     from tdev.mtia.memory import memory_allocated as memory_allocated
     from tdev.mtia.memory import memory_stats as memory_stats

@@ -110,5 +110,5 @@ _adoption.adopt(
     elsewhere={
         "is_initialized": "tdev.mtia:is_initialized",
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -11,11 +11,11 @@ from tdev_core.mirror.checkers import MYPY
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.mtia.memory import (
+        is_initialized as is_initialized,
         max_memory_allocated as max_memory_allocated,
         memory_allocated as memory_allocated,
         memory_stats as memory_stats,
         reset_peak_memory_stats as reset_peak_memory_stats,
-        is_initialized as is_initialized,
     )
 else:
     from tdev.mtia import is_initialized as is_initialized

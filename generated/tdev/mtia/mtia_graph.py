@@ -43,6 +43,23 @@ def graph_pool_handle() -> Any:
             return _graphs.graph_pool_handle()
 
 
+# Torch 2.15 and newer.
+def is_current_stream_capturing() -> bool:
+    """Mirror of ``torch.mtia.mtia_graph.is_current_stream_capturing``.
+
+    Return whether MTIA graph capture is underway on the current stream.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own
+    """
+    match _current():
+        case _Backend.CUDA:
+            return torch.cuda.is_current_stream_capturing()
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _graphs.is_current_stream_capturing()
+
+
 _adoption.adopt(
     __name__,
     "torch.mtia.mtia_graph",
@@ -50,6 +67,7 @@ _adoption.adopt(
         "MTIAGraph",
         "graph",
         "graph_pool_handle",
+        "is_current_stream_capturing",
     ],
     answers={
         "MTIAGraph": (
@@ -61,5 +79,8 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "is_current_stream_capturing": "2.15 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -15,7 +15,9 @@ if MYPY:
     from torch.mtia.mtia_graph import (
         graph_pool_handle as graph_pool_handle,
     )
+    from torch.mtia.mtia_graph import is_current_stream_capturing as is_current_stream_capturing  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.mtia.mtia_graph as _theirs
 
     graph_pool_handle = _theirs.graph_pool_handle
+    is_current_stream_capturing = _theirs.is_current_stream_capturing

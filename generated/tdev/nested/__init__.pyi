@@ -8,15 +8,15 @@ from torch.nested import (
     SymInt as SymInt,
     Tensor as Tensor,
     Union as Union,
-    _NestedTensor as _NestedTensor,
     _add_docstr as _add_docstr,
     _nested as _nested,
-    _rebuild_njt as _rebuild_njt,
     masked_select as masked_select,
     narrow as narrow,
     nested_tensor_from_jagged as nested_tensor_from_jagged,
     to_padded_tensor as to_padded_tensor,
 )
+from torch.nested import _NestedTensor as _NestedTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.nested import _rebuild_njt as _rebuild_njt  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -13,5 +13,9 @@ _adoption.adopt(
     __name__,
     "torch.nn",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "LinearCrossEntropyLoss": "2.13 and newer",
+        "LinearCrossEntropyOptions": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -92,8 +92,6 @@ from torch.nn import (
     LazyLinear as LazyLinear,
     LeakyReLU as LeakyReLU,
     Linear as Linear,
-    LinearCrossEntropyLoss as LinearCrossEntropyLoss,
-    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
     LocalResponseNorm as LocalResponseNorm,
     LogSigmoid as LogSigmoid,
     LogSoftmax as LogSoftmax,
@@ -173,6 +171,8 @@ from torch.nn import (
     _reduction as _reduction,
     factory_kwargs as factory_kwargs,
 )
+from torch.nn import LinearCrossEntropyLoss as LinearCrossEntropyLoss  # type: ignore[attr-defined,unused-ignore]
+from torch.nn import LinearCrossEntropyOptions as LinearCrossEntropyOptions  # type: ignore[attr-defined,unused-ignore]
 from tdev.nn import attention as attention
 from torch.nn import functional as functional
 from torch.nn import init as init

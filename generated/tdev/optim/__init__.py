@@ -13,5 +13,9 @@ _adoption.adopt(
     __name__,
     "torch.optim",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "functional": "2.15 and newer",
+        "swap_in_optimizer_params_and_state": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

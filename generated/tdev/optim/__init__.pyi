@@ -21,9 +21,10 @@ from torch.optim import (
     _adafactor as _adafactor,
     _functional as _functional,
     _muon as _muon,
-    _stateless as _stateless,
-    swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state,
 )
+from torch.optim import _stateless as _stateless  # type: ignore[attr-defined,unused-ignore]
+from torch.optim import swap_in_optimizer_params_and_state as swap_in_optimizer_params_and_state  # type: ignore[attr-defined,unused-ignore]
+from torch.optim import functional as functional  # type: ignore[attr-defined,unused-ignore]
 from torch.optim import lr_scheduler as lr_scheduler
 from tdev_core.mirror.checkers import MYPY
 

@@ -36,5 +36,11 @@ _adoption.adopt(
         "update_bn",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Callable": "2.11 and older",
+        "Iterable": "2.11 and older",
+        "Optimizer": "2.11 and older",
+        "Union": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -9,12 +9,10 @@ from torch.optim.swa_utils import (
     Module as Module,
     PARAM_LIST as PARAM_LIST,
     SWALR as SWALR,
-    TYPE_CHECKING as TYPE_CHECKING,
     Tensor as Tensor,
     _format_param as _format_param,
     _get_foreach_kernels_supported_devices as _get_foreach_kernels_supported_devices,
     _group_tensors_by_device_and_dtype as _group_tensors_by_device_and_dtype,
-    annotations as annotations,
     cast as cast,
     deepcopy as deepcopy,
     get_ema_avg_fn as get_ema_avg_fn,
@@ -23,6 +21,12 @@ from torch.optim.swa_utils import (
     get_swa_multi_avg_fn as get_swa_multi_avg_fn,
     override as override,
 )
+from torch.optim.swa_utils import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.swa_utils import Iterable as Iterable  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.swa_utils import Optimizer as Optimizer  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.swa_utils import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.swa_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.swa_utils import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

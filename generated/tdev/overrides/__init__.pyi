@@ -30,7 +30,6 @@ from torch.overrides import (
     _pop_torch_function_stack as _pop_torch_function_stack,
     _push_mode as _push_mode,
     _push_on_torch_function_stack as _push_on_torch_function_stack,
-    cast as cast,
     enable_reentrant_dispatch as enable_reentrant_dispatch,
     get_default_nowrap_functions as get_default_nowrap_functions,
     get_ignored_functions as get_ignored_functions,
@@ -42,8 +41,9 @@ from torch.overrides import (
     has_torch_function_variadic as has_torch_function_variadic,
     is_tensor_like as is_tensor_like,
     is_tensor_method_or_property as is_tensor_method_or_property,
-    redispatch_function as redispatch_function,
     resolve_name as resolve_name,
     wrap_torch_function as wrap_torch_function,
     wraps as wraps,
 )
+from torch.overrides import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.overrides import redispatch_function as redispatch_function  # type: ignore[attr-defined,unused-ignore]

@@ -28,6 +28,9 @@ from torch.profiler import (
     supported_activities as supported_activities,
     tensorboard_trace_handler as tensorboard_trace_handler,
 )
+from torch.profiler import CuspyConfig as CuspyConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler import PerformanceMetricsConfig as PerformanceMetricsConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler import ProfilerActivityConfig as ProfilerActivityConfig  # type: ignore[attr-defined,unused-ignore]
 from torch.profiler import itt as itt
 from tdev_core.mirror.checkers import MYPY
 

@@ -31,10 +31,10 @@ from torch.return_types import (
     mode as mode,
     nanmedian as nanmedian,
     pytree_register_structseq as pytree_register_structseq,
-    qr as qr,
     slogdet as slogdet,
     sort as sort,
     svd as svd,
     topk as topk,
     triangular_solve as triangular_solve,
 )
+from torch.return_types import qr as qr  # type: ignore[attr-defined,unused-ignore]

@@ -16,5 +16,9 @@ _adoption.adopt(
         "to_sparse_semi_structured": "tdev.sparse.semi_structured:to_sparse_semi_structured",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Optional": "2.11 and older",
+        "Union": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

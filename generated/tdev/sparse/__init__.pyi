@@ -25,6 +25,8 @@ from torch.sparse import (
     spsolve as spsolve,
     sum as sum,
 )
+from torch.sparse import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

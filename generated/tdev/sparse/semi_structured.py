@@ -14,33 +14,55 @@ import torch
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
 
 if TYPE_CHECKING:
     import torch.sparse.semi_structured
 
-_adoption.load("torch.sparse.semi_structured", "2.13.0")
+_adoption.load("torch.sparse.semi_structured", "2.11 to 2.15")
 
 
-def to_sparse_semi_structured(
-    original_tensor: torch.Tensor,
-    transposed: bool = False,
-    alg_id: int = torch.sparse.semi_structured.SparseSemiStructuredTensor._DEFAULT_ALG_ID,
-) -> Any:
-    """Mirror of ``torch.sparse.semi_structured.to_sparse_semi_structured``.
+if _torch_release >= (2, 12):
 
-    This function converts a dense tensor into a sparse semi-structured tensor.
+    def to_sparse_semi_structured(
+        original_tensor: torch.Tensor,
+        transposed: bool = False,
+        alg_id: int = torch.sparse.semi_structured.SparseSemiStructuredTensor._DEFAULT_ALG_ID,
+    ) -> Any:
+        """Mirror of ``torch.sparse.semi_structured.to_sparse_semi_structured``.
 
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: raises tdev.UnsupportedError; two of four elements are packed for
-            the sparse tensor cores of CUDA, which the result is computed on; instead: keep the
-            dense tensor: products with it are the same
-    """
-    _unsupported(
-        "torch.sparse.semi_structured.to_sparse_semi_structured",
-        "two of four elements are packed for the sparse tensor cores of CUDA, which the result is computed on",
-        "keep the dense tensor: products with it are the same",
-    )
+        This function converts a dense tensor into a sparse semi-structured tensor.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: raises tdev.UnsupportedError; two of four elements are packed for
+                the sparse tensor cores of CUDA, which the result is computed on; instead: keep the
+                dense tensor: products with it are the same
+        """
+        _unsupported(
+            "torch.sparse.semi_structured.to_sparse_semi_structured",
+            "two of four elements are packed for the sparse tensor cores of CUDA, which the result is computed on",
+            "keep the dense tensor: products with it are the same",
+        )
+
+else:
+
+    def to_sparse_semi_structured(original_tensor: torch.Tensor, transposed: bool = False) -> Any:
+        """Mirror of ``torch.sparse.semi_structured.to_sparse_semi_structured``.
+
+        This function converts a dense tensor into a sparse semi-structured tensor.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: raises tdev.UnsupportedError; two of four elements are packed for
+                the sparse tensor cores of CUDA, which the result is computed on; instead: keep the
+                dense tensor: products with it are the same
+        """
+        _unsupported(
+            "torch.sparse.semi_structured.to_sparse_semi_structured",
+            "two of four elements are packed for the sparse tensor cores of CUDA, which the result is computed on",
+            "keep the dense tensor: products with it are the same",
+        )
 
 
 _adoption.adopt(
@@ -50,5 +72,10 @@ _adoption.adopt(
         "to_sparse_semi_structured",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "semi_sparse_clone": "2.12 and newer",
+        "semi_sparse_to": "2.12 and newer",
+        "semi_sparse_to_copy": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

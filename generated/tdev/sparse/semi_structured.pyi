@@ -8,27 +8,28 @@ from torch.sparse.semi_structured import (
     SparseSemiStructuredTensorCUSPARSELT as SparseSemiStructuredTensorCUSPARSELT,
     SparseSemiStructuredTensorCUTLASS as SparseSemiStructuredTensorCUTLASS,
     _SEMI_STRUCTURED_SPARSE_CONFIG as _SEMI_STRUCTURED_SPARSE_CONFIG,
-    _cusparselt_mm_registered as _cusparselt_mm_registered,
-    _cutlass_mm_registered as _cutlass_mm_registered,
-    _ensure_cusparselt_mm_registered as _ensure_cusparselt_mm_registered,
-    _ensure_cutlass_mm_registered as _ensure_cutlass_mm_registered,
     fallback_dispatcher as fallback_dispatcher,
     namedtuple as namedtuple,
     semi_sparse_addmm as semi_sparse_addmm,
-    semi_sparse_clone as semi_sparse_clone,
     semi_sparse_detach as semi_sparse_detach,
     semi_sparse_indices as semi_sparse_indices,
     semi_sparse_linear as semi_sparse_linear,
     semi_sparse_mm as semi_sparse_mm,
     semi_sparse_scaled_mm as semi_sparse_scaled_mm,
     semi_sparse_t as semi_sparse_t,
-    semi_sparse_to as semi_sparse_to,
-    semi_sparse_to_copy as semi_sparse_to_copy,
     semi_sparse_values as semi_sparse_values,
     semi_sparse_view as semi_sparse_view,
     sparse_semi_structured_from_dense_cutlass as sparse_semi_structured_from_dense_cutlass,
     sparse_semi_structured_to_dense_cutlass as sparse_semi_structured_to_dense_cutlass,
 )
+from torch.sparse.semi_structured import _FP8_E4M3_DTYPES as _FP8_E4M3_DTYPES  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import _cusparselt_mm_registered as _cusparselt_mm_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import _cutlass_mm_registered as _cutlass_mm_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import _ensure_cusparselt_mm_registered as _ensure_cusparselt_mm_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import _ensure_cutlass_mm_registered as _ensure_cutlass_mm_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import semi_sparse_clone as semi_sparse_clone  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import semi_sparse_to as semi_sparse_to  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import semi_sparse_to_copy as semi_sparse_to_copy  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

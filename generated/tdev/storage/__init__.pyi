@@ -37,3 +37,4 @@ from torch.storage import (
     annotations as annotations,
     cast as cast,
 )
+from torch.storage import _throws_on_data_ptr_access as _throws_on_data_ptr_access  # type: ignore[attr-defined,unused-ignore]

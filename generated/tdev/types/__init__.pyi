@@ -42,3 +42,4 @@ from torch.types import (
     _symsize as _symsize,
     py_sym_types as py_sym_types,
 )
+from torch.types import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

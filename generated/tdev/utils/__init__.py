@@ -13,5 +13,8 @@ _adoption.adopt(
     __name__,
     "torch.utils",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "debug_log": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -8,7 +8,6 @@ from torch.utils import (
     _config_typing as _config_typing,
     _content_store as _content_store,
     _contextlib as _contextlib,
-    _cuda_debug as _cuda_debug,
     _cxx_pytree as _cxx_pytree,
     _debug_mode as _debug_mode,
     _dtype_abbrs as _dtype_abbrs,
@@ -17,11 +16,9 @@ from torch.utils import (
     _foreach_utils as _foreach_utils,
     _functools as _functools,
     _import_utils as _import_utils,
-    _inspect as _inspect,
     _mode_utils as _mode_utils,
     _ordered_set as _ordered_set,
     _osp as _osp,
-    _pallas as _pallas,
     _stats as _stats,
     _thunk as _thunk,
     _traceback as _traceback,
@@ -33,6 +30,10 @@ from torch.utils import (
     set_module as set_module,
     swap_tensors as swap_tensors,
 )
+from torch.utils import _cuda_debug as _cuda_debug  # type: ignore[attr-defined,unused-ignore]
+from torch.utils import _indented_buffer as _indented_buffer  # type: ignore[attr-defined,unused-ignore]
+from torch.utils import _inspect as _inspect  # type: ignore[attr-defined,unused-ignore]
+from torch.utils import _pallas as _pallas  # type: ignore[attr-defined,unused-ignore]
 from torch.utils import backcompat as backcompat
 from torch.utils import collect_env as collect_env
 from tdev.utils import data as data
@@ -51,7 +52,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from tdev.utils import checkpoint as checkpoint
     from torch.utils import cpp_backtrace as cpp_backtrace
     from torch.utils import cpp_extension as cpp_extension
-    from torch.utils import debug_log as debug_log
+    from torch.utils import debug_log as debug_log  # type: ignore[attr-defined,unused-ignore]
     from tdev.utils import dlpack as dlpack
     from torch.utils import file_baton as file_baton
     from torch.utils import flop_counter as flop_counter

@@ -34,5 +34,10 @@ _adoption.adopt(
         "set_device_states",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "SavedTensor": "2.12 and newer",
+        "functools": "2.14 and newer",
+        "itertools": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -9,21 +9,18 @@ from torch.utils.checkpoint import (
     GraphExecGroup as GraphExecGroup,
     LoggingTensorMode as LoggingTensorMode,
     NoReturn as NoReturn,
+    ParamSpec as ParamSpec,
     ReferenceType as ReferenceType,
     SAC_IGNORED_OPS as SAC_IGNORED_OPS,
-    SavedTensor as SavedTensor,
     SelectiveCheckpointContext as SelectiveCheckpointContext,
-    Self as Self,
     TorchDispatchMode as TorchDispatchMode,
-    _CONSUMED as _CONSUMED,
+    TypeVar as TypeVar,
     _CachedTorchDispatchMode as _CachedTorchDispatchMode,
     _CachingTorchDispatchMode as _CachingTorchDispatchMode,
     _CheckpointFrame as _CheckpointFrame,
     _DEFAULT_DETERMINISM_MODE as _DEFAULT_DETERMINISM_MODE,
     _Handle as _Handle,
     _Holder as _Holder,
-    _RECOMPUTE as _RECOMPUTE,
-    _SAC_MISMATCH_MSG as _SAC_MISMATCH_MSG,
     _StopRecomputationError as _StopRecomputationError,
     _VersionWrapper as _VersionWrapper,
     _allowed_determinism_checks_to_fns as _allowed_determinism_checks_to_fns,
@@ -33,7 +30,6 @@ from torch.utils.checkpoint import (
     _checkpoint_without_reentrant_generator as _checkpoint_without_reentrant_generator,
     _debug_tip_msg as _debug_tip_msg,
     _default_meta_extractor as _default_meta_extractor,
-    _detach_helper as _detach_helper,
     _enable_checkpoint_early_stop as _enable_checkpoint_early_stop,
     _get_autocast_kwargs as _get_autocast_kwargs,
     _get_debug_context_and_cb as _get_debug_context_and_cb,
@@ -41,12 +37,9 @@ from torch.utils.checkpoint import (
     _infer_device_type as _infer_device_type,
     _internal_assert as _internal_assert,
     _is_compiling as _is_compiling,
-    _make_saved_tensor as _make_saved_tensor,
     _policy_from_bool as _policy_from_bool,
     _recomputation_hook as _recomputation_hook,
     _run_fn_with_dynamo_disabled as _run_fn_with_dynamo_disabled,
-    _sac_storage_key as _sac_storage_key,
-    annotations as annotations,
     capture_logs as capture_logs,
     check_backward_validity as check_backward_validity,
     checkpoint as checkpoint,
@@ -56,10 +49,32 @@ from torch.utils.checkpoint import (
     detach_variable as detach_variable,
     get_device_states as get_device_states,
     noop_context_fn as noop_context_fn,
+    overload as overload,
     set_checkpoint_debug_enabled as set_checkpoint_debug_enabled,
     set_checkpoint_early_stop as set_checkpoint_early_stop,
     tree_map as tree_map,
 )
+from torch.utils.checkpoint import SavedTensor as SavedTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import Self as Self  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _CONSUMED as _CONSUMED  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _CheckpointedFunction as _CheckpointedFunction  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _NoopSaveInputs as _NoopSaveInputs  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _RECOMPUTE as _RECOMPUTE  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _SAC_MISMATCH_MSG as _SAC_MISMATCH_MSG  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _SAVE_POLICIES as _SAVE_POLICIES  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _checkpoint_impl as _checkpoint_impl  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _checkpoint_internal_hook as _checkpoint_internal_hook  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _checkpoint_without_reentrant_generator_impl as _checkpoint_without_reentrant_generator_impl  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _current_user_saved_tensors_hooks as _current_user_saved_tensors_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _detach_helper as _detach_helper  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _is_cacheable_effect as _is_cacheable_effect  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _make_checkpoint_wrapper as _make_checkpoint_wrapper  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _make_saved_tensor as _make_saved_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _maybe_detach as _maybe_detach  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _sac_storage_key as _sac_storage_key  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

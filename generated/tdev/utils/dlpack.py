@@ -49,5 +49,8 @@ _adoption.adopt(
         "from_dlpack",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "ReadOnlyTensorWrapper": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -7,6 +7,7 @@ from torch.utils.dlpack import (
     _Device as _Device,
     to_dlpack as to_dlpack,
 )
+from torch.utils.dlpack import ReadOnlyTensorWrapper as ReadOnlyTensorWrapper  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

@@ -16,5 +16,5 @@ _adoption.adopt(
         "load_url": "tdev.hub:load_state_dict_from_url",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -58,6 +58,7 @@ def can_device_access_peer(device: torch.types.Device, peer: torch.types.Device)
             return _device_selection.can_access_peer(device, peer)
 
 
+# Torch 2.13 and newer.
 def clock_rate(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.clock_rate``: Return the GPU clock rate in MHz.
 
@@ -129,6 +130,7 @@ def device_count() -> int:
             return _device_selection.device_count()
 
 
+# Torch 2.13 and newer.
 def device_memory_used(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.device_memory_used``.
 
@@ -332,6 +334,7 @@ def is_tf32_supported() -> bool:
             return False  # TF32 is a format of NVIDIA's tensor cores
 
 
+# Torch 2.13 and newer.
 def memory_usage(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.memory_usage``.
 
@@ -354,6 +357,7 @@ def memory_usage(device: torch.types.Device = None) -> float:
             )
 
 
+# Torch 2.13 and newer.
 def power_draw(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.power_draw``: Return the GPU card power draw in watts.
 
@@ -444,6 +448,7 @@ def synchronize(device: torch.types.Device = None) -> None:
             _streams.synchronize(device)
 
 
+# Torch 2.13 and newer.
 def temperature(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.temperature``: Return the GPU temperature in degrees Celsius.
 
@@ -467,6 +472,7 @@ def temperature(device: torch.types.Device = None) -> float:
             return _sensors.temperature(device)
 
 
+# Torch 2.13 and newer.
 def utilization(device: torch.types.Device = None) -> float:
     """Mirror of ``torch.xpu.utilization``: Return the GPU engine utilization as a percentage.
 
@@ -539,6 +545,7 @@ _adoption.adopt(
         "graph_pool_handle": "tdev.xpu.graphs:graph_pool_handle",
         "initial_seed": "tdev.xpu.random:initial_seed",
         "is_current_stream_capturing": "tdev.xpu.graphs:is_current_stream_capturing",
+        "list_gpu_processes": "tdev.xpu.memory:list_gpu_processes",
         "make_graphed_callables": "tdev.xpu.graphs:make_graphed_callables",
         "manual_seed": "tdev.xpu.random:manual_seed",
         "manual_seed_all": "tdev.xpu.random:manual_seed_all",
@@ -576,5 +583,20 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "Callable": "2.11 and older",
+        "Device": "2.11 and older",
+        "Optional": "2.11 and older",
+        "clock_rate": "2.13 and newer",
+        "dataclasses": "2.13 and newer",
+        "device_memory_used": "2.13 and newer",
+        "list_gpu_processes": "2.14 and newer",
+        "memory_usage": "2.13 and newer",
+        "os": "2.13 and newer",
+        "power_draw": "2.13 and newer",
+        "temperature": "2.13 and newer",
+        "utilization": "2.13 and newer",
+        "warnings": "2.13 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

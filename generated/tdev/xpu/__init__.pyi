@@ -8,29 +8,18 @@ from torch.xpu import (
     NewType as NewType,
     Stream as Stream,
     StreamContext as StreamContext,
-    TYPE_CHECKING as TYPE_CHECKING,
     XPUGraph as XPUGraph,
     XPUPluggableAllocator as XPUPluggableAllocator,
     _DeviceGuard as _DeviceGuard,
     _LazySeedTracker as _LazySeedTracker,
     _POOL_HANDLE as _POOL_HANDLE,
     _XpuDeviceProperties as _XpuDeviceProperties,
-    _ZesDeviceInfo as _ZesDeviceInfo,
-    _cached_device_count as _cached_device_count,
-    _cached_zes_device_infos as _cached_zes_device_infos,
-    _device_count_zes as _device_count_zes,
     _dummy_type as _dummy_type,
-    _enum_zes_device_infos as _enum_zes_device_infos,
     _exchange_device as _exchange_device,
     _get_device as _get_device,
     _get_device_index as _get_device_index,
     _get_generator as _get_generator,
     _get_rng_state_offset as _get_rng_state_offset,
-    _get_zes_engine_handle as _get_zes_engine_handle,
-    _get_zes_frequency_handle as _get_zes_frequency_handle,
-    _get_zes_power_handle as _get_zes_power_handle,
-    _get_zes_temperature_handle as _get_zes_temperature_handle,
-    _import_pyzes as _import_pyzes,
     _initialization_lock as _initialization_lock,
     _initialized as _initialized,
     _is_compiled as _is_compiled,
@@ -39,30 +28,46 @@ from torch.xpu import (
     _lazy_init as _lazy_init,
     _lazy_seed_tracker as _lazy_seed_tracker,
     _maybe_exchange_device as _maybe_exchange_device,
-    _parse_visible_devices as _parse_visible_devices,
     _queued_calls as _queued_calls,
-    _raw_device_count_zes as _raw_device_count_zes,
     _set_rng_state_offset as _set_rng_state_offset,
     _set_stream_by_id as _set_stream_by_id,
     _tls as _tls,
     _utils as _utils,
-    _zes_check as _zes_check,
-    _zes_ensure_device_infos as _zes_ensure_device_infos,
-    _zes_get_memory_handle as _zes_get_memory_handle,
-    _zes_sample_interval_ms as _zes_sample_interval_ms,
-    annotations as annotations,
-    byref as byref,
-    c_double as c_double,
-    c_uint32 as c_uint32,
-    c_void_p as c_void_p,
-    cast as cast,
     default_generators as default_generators,
     device as device,
     device_of as device_of,
     graph as graph,
     lru_cache as lru_cache,
-    pointer as pointer,
 )
+from torch.xpu import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import Device as Device  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _ZesDeviceInfo as _ZesDeviceInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _cached_device_count as _cached_device_count  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _cached_zes_device_infos as _cached_zes_device_infos  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _device_count_zes as _device_count_zes  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _enum_zes_device_infos as _enum_zes_device_infos  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _get_pyzes_version as _get_pyzes_version  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _get_zes_engine_handle as _get_zes_engine_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _get_zes_frequency_handle as _get_zes_frequency_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _get_zes_power_handle as _get_zes_power_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _get_zes_temperature_handle as _get_zes_temperature_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _import_pyzes as _import_pyzes  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _parse_visible_devices as _parse_visible_devices  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _raw_device_count_zes as _raw_device_count_zes  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _sleep as _sleep  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _zes_check as _zes_check  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _zes_ensure_device_infos as _zes_ensure_device_infos  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _zes_get_memory_handle as _zes_get_memory_handle  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import _zes_sample_interval_ms as _zes_sample_interval_ms  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import byref as byref  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import c_double as c_double  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import c_uint32 as c_uint32  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import c_void_p as c_void_p  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu import pointer as pointer  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -75,38 +80,28 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
 if MYPY:
     from torch.xpu import (
         can_device_access_peer as can_device_access_peer,
-        clock_rate as clock_rate,
+        change_current_allocator as change_current_allocator,
         current_device as current_device,
         current_stream as current_stream,
         device_count as device_count,
-        device_memory_used as device_memory_used,
+        empty_cache as empty_cache,
         get_arch_list as get_arch_list,
         get_device_capability as get_device_capability,
         get_device_name as get_device_name,
         get_device_properties as get_device_properties,
         get_gencode_flags as get_gencode_flags,
-        get_stream_from_external as get_stream_from_external,
-        init as init,
-        is_available as is_available,
-        is_bf16_supported as is_bf16_supported,
-        is_initialized as is_initialized,
-        is_tf32_supported as is_tf32_supported,
-        memory_usage as memory_usage,
-        power_draw as power_draw,
-        set_device as set_device,
-        set_stream as set_stream,
-        stream as stream,
-        synchronize as synchronize,
-        temperature as temperature,
-        utilization as utilization,
-        change_current_allocator as change_current_allocator,
-        empty_cache as empty_cache,
         get_per_process_memory_fraction as get_per_process_memory_fraction,
         get_rng_state as get_rng_state,
         get_rng_state_all as get_rng_state_all,
+        get_stream_from_external as get_stream_from_external,
         graph_pool_handle as graph_pool_handle,
+        init as init,
         initial_seed as initial_seed,
+        is_available as is_available,
+        is_bf16_supported as is_bf16_supported,
         is_current_stream_capturing as is_current_stream_capturing,
+        is_initialized as is_initialized,
+        is_tf32_supported as is_tf32_supported,
         make_graphed_callables as make_graphed_callables,
         manual_seed as manual_seed,
         manual_seed_all as manual_seed_all,
@@ -122,11 +117,22 @@ if MYPY:
         reset_peak_memory_stats as reset_peak_memory_stats,
         seed as seed,
         seed_all as seed_all,
+        set_device as set_device,
         set_per_process_memory_fraction as set_per_process_memory_fraction,
         set_rng_state as set_rng_state,
         set_rng_state_all as set_rng_state_all,
+        set_stream as set_stream,
+        stream as stream,
+        synchronize as synchronize,
         use_mem_pool as use_mem_pool,
     )
+    from torch.xpu import clock_rate as clock_rate  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import device_memory_used as device_memory_used  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import list_gpu_processes as list_gpu_processes  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import memory_usage as memory_usage  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import power_draw as power_draw  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import temperature as temperature  # type: ignore[attr-defined,unused-ignore]
+    from torch.xpu import utilization as utilization  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.xpu.memory import change_current_allocator as change_current_allocator
     from tdev.xpu.memory import empty_cache as empty_cache
@@ -136,6 +142,7 @@ else:
     from tdev.xpu.graphs import graph_pool_handle as graph_pool_handle
     from tdev.xpu.random import initial_seed as initial_seed
     from tdev.xpu.graphs import is_current_stream_capturing as is_current_stream_capturing
+    from tdev.xpu.memory import list_gpu_processes as list_gpu_processes
     from tdev.xpu.graphs import make_graphed_callables as make_graphed_callables
     from tdev.xpu.random import manual_seed as manual_seed
     from tdev.xpu.random import manual_seed_all as manual_seed_all

@@ -106,5 +106,9 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "Optional": "2.11 and older",
+        "Union": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

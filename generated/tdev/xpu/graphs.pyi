@@ -22,6 +22,8 @@ from torch.xpu.graphs import (
     graph as graph,
     overload as overload,
 )
+from torch.xpu.graphs import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.xpu.graphs import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

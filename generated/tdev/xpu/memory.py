@@ -89,6 +89,24 @@ def get_per_process_memory_fraction(device: torch.types.Device = None) -> float:
             return _usage.get_fraction(device)
 
 
+# Torch 2.14 and newer.
+def list_gpu_processes(device: torch.types.Device = None) -> str:
+    """Mirror of ``torch.xpu.memory.list_gpu_processes``.
+
+    Return a printout of running processes and their GPU memory usage on a given device.
+
+    Backends:
+        cuda: calls what the backend has for it
+        mps, mlx, sim, cpu: tdev's own; lists this process; what others hold on the device is
+            not told
+    """
+    match _current():
+        case _Backend.CUDA:
+            return torch.cuda.list_gpu_processes(_devices.translate(device))
+        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+            return _usage.processes(device)
+
+
 def max_memory_allocated(device: torch.types.Device = None) -> int:
     """Mirror of ``torch.xpu.memory.max_memory_allocated``.
 
@@ -331,6 +349,7 @@ _adoption.adopt(
         "change_current_allocator",
         "empty_cache",
         "get_per_process_memory_fraction",
+        "list_gpu_processes",
         "max_memory_allocated",
         "max_memory_reserved",
         "mem_get_info",
@@ -357,5 +376,8 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own; loads the library; only the GPU's allocator can be replaced by it",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "list_gpu_processes": "2.14 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -18,6 +18,7 @@ from torch.xpu.memory import (
     _record_memory_history as _record_memory_history,
     _snapshot as _snapshot,
 )
+from torch.xpu.memory import _recurse_add_to_result as _recurse_add_to_result  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
@@ -26,6 +27,7 @@ if MYPY:
         change_current_allocator as change_current_allocator,
         empty_cache as empty_cache,
         get_per_process_memory_fraction as get_per_process_memory_fraction,
+        is_initialized as is_initialized,
         max_memory_allocated as max_memory_allocated,
         max_memory_reserved as max_memory_reserved,
         mem_get_info as mem_get_info,
@@ -38,8 +40,8 @@ if MYPY:
         reset_peak_memory_stats as reset_peak_memory_stats,
         set_per_process_memory_fraction as set_per_process_memory_fraction,
         use_mem_pool as use_mem_pool,
-        is_initialized as is_initialized,
     )
+    from torch.xpu.memory import list_gpu_processes as list_gpu_processes  # type: ignore[attr-defined,unused-ignore]
 else:
     from tdev.xpu import is_initialized as is_initialized
     import torch.xpu.memory as _theirs
@@ -47,6 +49,7 @@ else:
     change_current_allocator = _theirs.change_current_allocator
     empty_cache = _theirs.empty_cache
     get_per_process_memory_fraction = _theirs.get_per_process_memory_fraction
+    list_gpu_processes = _theirs.list_gpu_processes
     max_memory_allocated = _theirs.max_memory_allocated
     max_memory_reserved = _theirs.max_memory_reserved
     mem_get_info = _theirs.mem_get_info

@@ -196,5 +196,5 @@ _adoption.adopt(
         "device_count": "tdev.xpu:device_count",
         "is_initialized": "tdev.xpu:is_initialized",
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -12,18 +12,18 @@ from tdev_core.mirror.checkers import MYPY
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.xpu.random import (
+        current_device as current_device,
+        device_count as device_count,
         get_rng_state as get_rng_state,
         get_rng_state_all as get_rng_state_all,
         initial_seed as initial_seed,
+        is_initialized as is_initialized,
         manual_seed as manual_seed,
         manual_seed_all as manual_seed_all,
         seed as seed,
         seed_all as seed_all,
         set_rng_state as set_rng_state,
         set_rng_state_all as set_rng_state_all,
-        current_device as current_device,
-        device_count as device_count,
-        is_initialized as is_initialized,
     )
 else:
     from tdev.xpu import current_device as current_device

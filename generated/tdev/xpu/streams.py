@@ -47,5 +47,5 @@ _adoption.adopt(
             "cpu: tdev's own; work runs when it is issued; a stream keeps identity and order",
         ),
     },
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -21,6 +21,7 @@ def make_graphed_callables(
     num_warmup_iters: int = 3,
     allow_unused_input: bool = False,
     pool: Any = None,
+    capture_error_mode: str = "global",
 ) -> Any:
     """Make graphed versions of ``callables``, which run as one autograd node each.
 
@@ -30,6 +31,7 @@ def make_graphed_callables(
         num_warmup_iters: runs before the capture.
         allow_unused_input: whether an input may have no part in the outputs.
         pool: token of a memory pool.
+        capture_error_mode: see :meth:`CUDAGraph.capture_begin`.
 
     Raises:
         RuntimeError: autocast is on with its cache.
@@ -49,7 +51,9 @@ def make_graphed_callables(
     for function, sample in zip(functions, samples, strict=True):
         _check(function, sample)
     result = tuple(
-        _graph(function, tuple(sample), num_warmup_iters, allow_unused_input, pool)
+        _graph(
+            function, tuple(sample), num_warmup_iters, allow_unused_input, pool, capture_error_mode
+        )
         for function, sample in zip(functions, samples, strict=True)
     )
     return result[0] if single else result
@@ -72,7 +76,12 @@ class _Captured:
     """Forward and backward graphs of one callable, with the tensors that they read and write."""
 
     def __init__(
-        self, function: Callable[..., Any], sample: tuple[Any, ...], unused: bool, pool: Any
+        self,
+        function: Callable[..., Any],
+        sample: tuple[Any, ...],
+        unused: bool,
+        pool: Any,
+        mode: str,
     ) -> None:
         pool = graph_pool_handle() if pool is None else pool
         module = function if isinstance(function, torch.nn.Module) else None
@@ -80,7 +89,7 @@ class _Captured:
         self.parameters = () if module is None else tuple(module.parameters())
         self.inputs = self.arguments + self.parameters
         self.forward = CUDAGraph()
-        with graph(self.forward, pool=pool):
+        with graph(self.forward, pool=pool, capture_error_mode=mode):
             outputs = function(*sample)
         flat, self.spec = pytree.tree_flatten(outputs)
         self.outputs: tuple[torch.Tensor, ...] = tuple(flat)
@@ -92,7 +101,7 @@ class _Captured:
         wanted = tuple(value for value in self.outputs if value.requires_grad)
         if wanted:
             leaves = tuple(value for value in self.inputs if value.requires_grad)
-            with graph(self.backward, pool=pool):
+            with graph(self.backward, pool=pool, capture_error_mode=mode):
                 grads = torch.autograd.grad(
                     wanted,
                     leaves,
@@ -124,9 +133,11 @@ def _warm_up(
             )
 
 
-def _graph(function: Any, sample: tuple[Any, ...], times: int, unused: bool, pool: Any) -> Any:
+def _graph(
+    function: Any, sample: tuple[Any, ...], times: int, unused: bool, pool: Any, mode: str
+) -> Any:
     _warm_up(function, sample, times, unused)
-    captured = _Captured(function, sample, unused, pool)
+    captured = _Captured(function, sample, unused, pool, mode)
 
     class Graphed(torch.autograd.Function):
         @staticmethod

@@ -9,6 +9,7 @@ import torch
 
 from tdev_core.accelerators import instances, streams
 from tdev_core.cuda.graphs.cuda_graph import CUDAGraph
+from tdev_core.release import torch_release
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -24,7 +25,8 @@ class graph(torch.cuda.graphs.graph):
         pool: token of a memory pool.
         stream: the stream that is current inside; a side stream by default.
         capture_error_mode: see :meth:`CUDAGraph.capture_begin`.
-        enable_annotations: accepted; annotations belong to CUDA's kernels.
+        enable_annotations: accepted; annotations belong to CUDA's kernels. So does ``annotation_config``, in whose
+            place ``check_input_liveness`` stands before torch 2.15.
         check_input_liveness: see :meth:`CUDAGraph.capture_begin`.
 
     Source: ``torch.cuda.graph``.
@@ -37,8 +39,11 @@ class graph(torch.cuda.graphs.graph):
         stream: Any = None,
         capture_error_mode: str = "global",
         enable_annotations: bool = False,
+        annotation_config: Any = None,
         check_input_liveness: bool = False,
     ) -> None:
+        if torch_release < (2, 15) and annotation_config is not None:
+            check_input_liveness = annotation_config
         if stream is None:
             if graph.default_capture_stream is None:
                 graph.default_capture_stream = streams.Stream()

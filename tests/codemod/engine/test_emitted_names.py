@@ -13,6 +13,7 @@ from generator.codemod.tables import LEFT, ROUTED
 from tdev_core.codemod.engine import Names, Options, Style, rewrite
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.records import change
+from tests.catalog import catalog
 from tests.forkserver import environment, python
 
 ROOT = Path(__file__).parents[3]
@@ -91,7 +92,7 @@ def test_the_codemod_knows_what_the_mirror_answers() -> None:
     known = {*NAMES.routed, *NAMES.device_params}
     answered = {
         name
-        for name, member in json.loads((ROOT / "catalog.json").read_text())["members"].items()
+        for name, member in catalog()["members"].items()
         if member["mirror"] != "same" and not name.startswith("torch.cuda.")
     }
     assert len(answered) > 200

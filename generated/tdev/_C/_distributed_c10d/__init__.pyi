@@ -20,7 +20,6 @@ from torch._C._distributed_c10d import (
     GradBucket as GradBucket,
     HashStore as HashStore,
     Logger as Logger,
-    NCCLXStub as NCCLXStub,
     PrefixStore as PrefixStore,
     ProcessGroup as ProcessGroup,
     ProcessGroupGloo as ProcessGroupGloo,
@@ -37,7 +36,6 @@ from torch._C._distributed_c10d import (
     Store as Store,
     TCPStore as TCPStore,
     Work as Work,
-    _ControlCollectives as _ControlCollectives,
     _DEFAULT_FIRST_BUCKET_BYTES as _DEFAULT_FIRST_BUCKET_BYTES,
     _DEFAULT_NO_TIMEOUT as _DEFAULT_NO_TIMEOUT,
     _DEFAULT_PG_NCCL_TIMEOUT as _DEFAULT_PG_NCCL_TIMEOUT,
@@ -46,14 +44,12 @@ from torch._C._distributed_c10d import (
     _ProcessGroupWrapper as _ProcessGroupWrapper,
     _Request as _Request,
     _Response as _Response,
-    _StoreCollectives as _StoreCollectives,
     _SymmetricMemory as _SymmetricMemory,
     _WorkerServer as _WorkerServer,
     _allow_inflight_collective_as_graph_input as _allow_inflight_collective_as_graph_input,
     _broadcast_coalesced as _broadcast_coalesced,
     _compute_bucket_assignment_by_size as _compute_bucket_assignment_by_size,
     _current_process_group as _current_process_group,
-    _get_comm_profiling_name as _get_comm_profiling_name,
     _get_work_registry_size as _get_work_registry_size,
     _hash_tensors as _hash_tensors,
     _is_nvshmem_available as _is_nvshmem_available,
@@ -61,21 +57,51 @@ from torch._C._distributed_c10d import (
     _nvshmemx_cumodule_init as _nvshmemx_cumodule_init,
     _register_builtin_comm_hook as _register_builtin_comm_hook,
     _register_comm_hook as _register_comm_hook,
-    _register_external_nccl_comm as _register_external_nccl_comm,
     _register_handler as _register_handler,
     _register_process_group as _register_process_group,
     _register_work as _register_work,
     _resolve_process_group as _resolve_process_group,
     _set_allow_inflight_collective_as_graph_input as _set_allow_inflight_collective_as_graph_input,
-    _set_comm_profiling_name as _set_comm_profiling_name,
     _set_global_rank as _set_global_rank,
     _set_process_group as _set_process_group,
     _test_python_store as _test_python_store,
     _unregister_all_process_groups as _unregister_all_process_groups,
-    _unregister_external_nccl_comm as _unregister_external_nccl_comm,
     _unregister_process_group as _unregister_process_group,
     _verify_params_across_processes as _verify_params_across_processes,
     get_debug_level as get_debug_level,
     set_debug_level as set_debug_level,
     set_debug_level_from_env as set_debug_level_from_env,
 )
+from torch._C._distributed_c10d import FakeStore as FakeStore  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import FlightRecorderHook as FlightRecorderHook  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import HealthCheckHook as HealthCheckHook  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import HookOpName as HookOpName  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import NCCLXStub as NCCLXStub  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import NanCheckHook as NanCheckHook  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import PostHookArgs as PostHookArgs  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import PreHookArgs as PreHookArgs  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import ProcessGroupNCCL2 as ProcessGroupNCCL2  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import ProcessGroupNCCLLazy as ProcessGroupNCCLLazy  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import PutOptions as PutOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import ReconfigureOptions as ReconfigureOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import SignalOptions as SignalOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import WaitSignalOptions as WaitSignalOptions  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import Window as Window  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import WindowAccessType as WindowAccessType  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import WindowAttr as WindowAttr  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _ControlCollectives as _ControlCollectives  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _NcclEpGroup as _NcclEpGroup  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _NcclEpHandle as _NcclEpHandle  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _StoreCollectives as _StoreCollectives  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _create_work_from_future as _create_work_from_future  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _dump_fr_trace as _dump_fr_trace  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _dump_fr_trace_file as _dump_fr_trace_file  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _dump_fr_trace_json as _dump_fr_trace_json  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _get_comm_profiling_name as _get_comm_profiling_name  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _is_process_group_registered as _is_process_group_registered  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _nccl_ep_combine as _nccl_ep_combine  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _nccl_ep_dispatch as _nccl_ep_dispatch  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _register_external_nccl_comm as _register_external_nccl_comm  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _reset_fr_trace as _reset_fr_trace  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _set_comm_profiling_name as _set_comm_profiling_name  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _unregister_external_nccl_comm as _unregister_external_nccl_comm  # type: ignore[attr-defined,unused-ignore]

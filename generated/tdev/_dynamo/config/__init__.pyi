@@ -12,7 +12,6 @@ from torch._dynamo.config import (
     _custom_ops_profile as _custom_ops_profile,
     _make_closure_patcher as _make_closure_patcher,
     _save_config_ignore as _save_config_ignore,
-    _shapes_spec as _shapes_spec,
     _unsafe_skip_fsdp_module_guards as _unsafe_skip_fsdp_module_guards,
     abspath as abspath,
     accumulated_cache_size_limit as accumulated_cache_size_limit,
@@ -24,7 +23,6 @@ from torch._dynamo.config import (
     allowed_functions_module_string_ignorelist as allowed_functions_module_string_ignorelist,
     assume_dunder_attributes_remain_unchanged as assume_dunder_attributes_remain_unchanged,
     assume_static_by_default as assume_static_by_default,
-    automatic_dynamic_exclusion_guard as automatic_dynamic_exclusion_guard,
     automatic_dynamic_local_pgo as automatic_dynamic_local_pgo,
     automatic_dynamic_remote_pgo as automatic_dynamic_remote_pgo,
     automatic_dynamic_shapes as automatic_dynamic_shapes,
@@ -49,7 +47,6 @@ from torch._dynamo.config import (
     debug_backend_override as debug_backend_override,
     debug_dir_root as debug_dir_root,
     debug_disable_compile_counter as debug_disable_compile_counter,
-    debug_dynamo_config_override as debug_dynamo_config_override,
     debug_force_graph_break_on_leaf_return as debug_force_graph_break_on_leaf_return,
     debug_force_nested_calls as debug_force_nested_calls,
     debug_inductor_config_override as debug_inductor_config_override,
@@ -68,9 +65,7 @@ from torch._dynamo.config import (
     enable_dynamo_decompositions as enable_dynamo_decompositions,
     enable_faithful_generator_behavior as enable_faithful_generator_behavior,
     enable_invoke_subgraph_regional_compile as enable_invoke_subgraph_regional_compile,
-    enable_p2p_compilation as enable_p2p_compilation,
     enable_trace_contextlib as enable_trace_contextlib,
-    enable_trace_load_build_class as enable_trace_load_build_class,
     enable_trace_unittest as enable_trace_unittest,
     error_on_dynamo_callback_in_fullgraph_compiled_code as error_on_dynamo_callback_in_fullgraph_compiled_code,
     error_on_nested_fx_trace as error_on_nested_fx_trace,
@@ -85,7 +80,6 @@ from torch._dynamo.config import (
     force_nn_module_property_static_shapes as force_nn_module_property_static_shapes,
     force_parameter_static_shapes as force_parameter_static_shapes,
     force_unspec_int_unbacked_size_like_on_torchrec_kjt as force_unspec_int_unbacked_size_like_on_torchrec_kjt,
-    generate_pycode as generate_pycode,
     get_config_copy as get_config_copy,
     get_hash as get_hash,
     get_serializable_config_copy as get_serializable_config_copy,
@@ -99,8 +93,6 @@ from torch._dynamo.config import (
     ignore_logging_functions as ignore_logging_functions,
     inject_BUILD_SET_unimplemented_TESTING_ONLY as inject_BUILD_SET_unimplemented_TESTING_ONLY,
     inline_inbuilt_nn_modules as inline_inbuilt_nn_modules,
-    inline_invoke_subgraph as inline_invoke_subgraph,
-    inline_single_use_invoke_subgraph as inline_single_use_invoke_subgraph,
     inline_torch_dispatch_torch_compile as inline_torch_dispatch_torch_compile,
     install_config_module as install_config_module,
     install_free_tensors as install_free_tensors,
@@ -181,3 +173,18 @@ from torch._dynamo.config import (
     verify_correctness as verify_correctness,
     wrap_top_frame as wrap_top_frame,
 )
+from torch._dynamo.config import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import _dynamic_shapes_spec as _dynamic_shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import _shapes_spec as _shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import automatic_dynamic_exclusion_guard as automatic_dynamic_exclusion_guard  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import canonicalize_output_graph_node_order as canonicalize_output_graph_node_order  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import computed_lazy_constant_max_nodes as computed_lazy_constant_max_nodes  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import debug_dynamo_config_override as debug_dynamo_config_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import enable_p2p_compilation as enable_p2p_compilation  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import enable_trace_load_build_class as enable_trace_load_build_class  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import gc_gen2_threshold_during_compile as gc_gen2_threshold_during_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import generate_pycode as generate_pycode  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import inline_invoke_subgraph as inline_invoke_subgraph  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import inline_single_use_invoke_subgraph as inline_single_use_invoke_subgraph  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import skip_fsdp_hooks as skip_fsdp_hooks  # type: ignore[attr-defined,unused-ignore]

@@ -35,11 +35,9 @@ from torch._dynamo.eval_frame import (
     Node as Node,
     OptimizeContext as OptimizeContext,
     OptimizedModule as OptimizedModule,
-    ParamsSpec as ParamsSpec,
     RunOnlyContext as RunOnlyContext,
     Sequence as Sequence,
     ShapeEnv as ShapeEnv,
-    ShapesSpec as ShapesSpec,
     ShortenTraceback as ShortenTraceback,
     Sized as Sized,
     StatelessSymbolicContext as StatelessSymbolicContext,
@@ -67,17 +65,14 @@ from torch._dynamo.eval_frame import (
     _create_delayed_compile_callback as _create_delayed_compile_callback,
     _create_wrapped_callback as _create_wrapped_callback,
     _debug_get_cache_entry_list as _debug_get_cache_entry_list,
-    _get_cache_entries_for_region as _get_cache_entries_for_region,
     _get_error_on_graph_break as _get_error_on_graph_break,
     _get_or_add_example_inputs as _get_or_add_example_inputs,
-    _get_total_cache_entry_count as _get_total_cache_entry_count,
     _guards as _guards,
     _in_optimized_module as _in_optimized_module,
     _is_in_optimized_module as _is_in_optimized_module,
     _is_skip_guard_eval_unsafe_stance as _is_skip_guard_eval_unsafe_stance,
     _log_traced_frames as _log_traced_frames,
     _maybe_set_eval_frame as _maybe_set_eval_frame,
-    _next_isolate_recompiles_id as _next_isolate_recompiles_id,
     _not_set as _not_set,
     _optimize as _optimize,
     _optimize_assert as _optimize_assert,
@@ -88,7 +83,6 @@ from torch._dynamo.eval_frame import (
     _set_in_optimized_module as _set_in_optimized_module,
     _set_stance as _set_stance,
     _stance as _stance,
-    add_skip_reason as add_skip_reason,
     always_false as always_false,
     always_optimize_code_objects as always_optimize_code_objects,
     annotations as annotations,
@@ -120,9 +114,7 @@ from torch._dynamo.eval_frame import (
     functools as functools,
     fx_traceback as fx_traceback,
     get_compiler_fn as get_compiler_fn,
-    get_eval_frame_isolate_recompiles_id as get_eval_frame_isolate_recompiles_id,
     get_example_inputs as get_example_inputs,
-    get_skip_reasons as get_skip_reasons,
     guard_collectives_hook as guard_collectives_hook,
     innermost_backend as innermost_backend,
     innermost_fn as innermost_fn,
@@ -130,8 +122,6 @@ from torch._dynamo.eval_frame import (
     install_generation_tagging_init as install_generation_tagging_init,
     is_dynamo_supported as is_dynamo_supported,
     is_inductor_supported as is_inductor_supported,
-    is_opaque_type as is_opaque_type,
-    itertools as itertools,
     join as join,
     justknobs_check as justknobs_check,
     log as log,
@@ -149,14 +139,10 @@ from torch._dynamo.eval_frame import (
     pytree as pytree,
     remove_from_cache as remove_from_cache,
     reset_code as reset_code,
-    reset_skip_reasons as reset_skip_reasons,
     rewrite_signature as rewrite_signature,
     set_code_exec_strategy as set_code_exec_strategy,
     set_enable_dynamic as set_enable_dynamic,
     set_eval_frame as set_eval_frame,
-    set_eval_frame_isolate_recompiles_id as set_eval_frame_isolate_recompiles_id,
-    set_fullgraph_compiled_frame_count as set_fullgraph_compiled_frame_count,
-    set_fullgraph_error_on_nested_compile as set_fullgraph_error_on_nested_compile,
     set_guard_complete_hook as set_guard_complete_hook,
     set_guard_error_hook as set_guard_error_hook,
     set_skip_guard_eval_unsafe as set_skip_guard_eval_unsafe,
@@ -179,3 +165,35 @@ from torch._dynamo.eval_frame import (
     warnings as warnings,
     weakref as weakref,
 )
+from torch._dynamo.eval_frame import CompilerConfig as CompilerConfig  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import CompilerConfigProvider as CompilerConfigProvider  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import ParamsSpec as ParamsSpec  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import ShapesSpec as ShapesSpec  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import StanceStr as StanceStr  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _DynamicShapesInput as _DynamicShapesInput  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _EvalFrameOverride as _EvalFrameOverride  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _coerce_to_shapes_spec as _coerce_to_shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _force_eager_nested_compile as _force_eager_nested_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _get_cache_entries_for_region as _get_cache_entries_for_region  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _get_eval_frame_override as _get_eval_frame_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _get_total_cache_entry_count as _get_total_cache_entry_count  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _is_eager_on_nested_compile as _is_eager_on_nested_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _maybe_fire_backend_init as _maybe_fire_backend_init  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _next_isolate_recompiles_id as _next_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _static_getattr as _static_getattr  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import _use_eager_on_nested_compile as _use_eager_on_nested_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import add_skip_reason as add_skip_reason  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import get_eval_frame_isolate_recompiles_id as get_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import get_skip_reasons as get_skip_reasons  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import is_custom_class as is_custom_class  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import is_opaque_type as is_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import itertools as itertools  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import reset_skip_reasons as reset_skip_reasons  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_eval_frame_isolate_recompiles_id as set_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_eval_frame_override as set_eval_frame_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_fullgraph_compiled_frame_count as set_fullgraph_compiled_frame_count  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_fullgraph_error_on_nested_compile as set_fullgraph_error_on_nested_compile  # type: ignore[attr-defined,unused-ignore]

@@ -86,3 +86,6 @@ from torch._dynamo.testing import (
     wrap_guarded_code as wrap_guarded_code,
     xfailIfPy312 as xfailIfPy312,
 )
+from torch._dynamo.testing import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.testing import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.testing import lru_cache_reordering as lru_cache_reordering  # type: ignore[attr-defined,unused-ignore]

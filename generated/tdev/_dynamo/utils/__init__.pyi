@@ -25,7 +25,6 @@ from torch._dynamo.utils import (
     DuplicateWarningChecker as DuplicateWarningChecker,
     ExactWeakKeyDictionary as ExactWeakKeyDictionary,
     ExecutionRecord as ExecutionRecord,
-    FakeTensor as FakeTensor,
     FakeTensorMode as FakeTensorMode,
     GLOBAL_KEY_PREFIX as GLOBAL_KEY_PREFIX,
     Generator as Generator,
@@ -61,16 +60,6 @@ from torch._dynamo.utils import (
     Source as Source,
     StripAnsiFormatter as StripAnsiFormatter,
     T as T,
-    T1 as T1,
-    T10 as T10,
-    T2 as T2,
-    T3 as T3,
-    T4 as T4,
-    T5 as T5,
-    T6 as T6,
-    T7 as T7,
-    T8 as T8,
-    T9 as T9,
     TensorStaticReason as TensorStaticReason,
     TracingContext as TracingContext,
     TypeAlias as TypeAlias,
@@ -100,7 +89,6 @@ from torch._dynamo.utils import (
     _extract_tensor_dict as _extract_tensor_dict,
     _fix_offset as _fix_offset,
     _format_graph_code as _format_graph_code,
-    _functorch_config_for_logging as _functorch_config_for_logging,
     _get_debug_dir as _get_debug_dir,
     _get_dynamo_config_for_logging as _get_dynamo_config_for_logging,
     _get_error_on_graph_break as _get_error_on_graph_break,
@@ -108,30 +96,21 @@ from torch._dynamo.utils import (
     _get_fake_value_impl as _get_fake_value_impl,
     _get_flat_args as _get_flat_args,
     _instruction_counter as _instruction_counter,
-    _is_tensorify_enabled as _is_tensorify_enabled,
-    _item_debug_repr as _item_debug_repr,
     _len_torch_function_stack as _len_torch_function_stack,
-    _lru_cache_wrappers_allowed_to_trace_without_warning as _lru_cache_wrappers_allowed_to_trace_without_warning,
-    _make_inlined as _make_inlined,
     _metrics_context_tls as _metrics_context_tls,
     _pop_torch_function_stack as _pop_torch_function_stack,
     _push_on_torch_function_stack as _push_on_torch_function_stack,
     _recompile_user_contexts as _recompile_user_contexts,
     _scrubbed_inductor_config_for_logging as _scrubbed_inductor_config_for_logging,
     _set_error_on_graph_break as _set_error_on_graph_break,
-    _torch_numpy_callable_cache_key as _torch_numpy_callable_cache_key,
-    _torch_numpy_callable_cache_key_by_id as _torch_numpy_callable_cache_key_by_id,
-    _torch_numpy_callable_id_map as _torch_numpy_callable_id_map,
     _wrap_graph_break_with_torch_runtime_err as _wrap_graph_break_with_torch_runtime_err,
     add_compilation_metrics_to_chromium as add_compilation_metrics_to_chromium,
     add_file_handler as add_file_handler,
     all_hook_names as all_hook_names,
-    allow_lru_cache_wrapper_trace_without_warning as allow_lru_cache_wrapper_trace_without_warning,
     annotations as annotations,
     assert_no_fake_params_or_buffers as assert_no_fake_params_or_buffers,
     atexit as atexit,
     backward_hook_names as backward_hook_names,
-    base_exception_methods as base_exception_methods,
     bitwise_same as bitwise_same,
     build_checkpoint_variable as build_checkpoint_variable,
     build_event as build_event,
@@ -199,13 +178,10 @@ from torch._dynamo.utils import (
     enum as enum,
     enum_repr as enum_repr,
     enum_type_methods as enum_type_methods,
-    enumerate_items_with_dict_position as enumerate_items_with_dict_position,
-    exception_methods as exception_methods,
     extract_fake_example_value as extract_fake_example_value,
     flatten_graph_inputs as flatten_graph_inputs,
     format_bytecode as format_bytecode,
     format_func_info as format_func_info,
-    format_source_range as format_source_range,
     forward_hook_names as forward_hook_names,
     fqn as fqn,
     frozenset_methods as frozenset_methods,
@@ -267,7 +243,6 @@ from torch._dynamo.utils import (
     is_jit_model as is_jit_model,
     is_lazy_module as is_lazy_module,
     is_lru_cache_wrapped_function as is_lru_cache_wrapped_function,
-    is_lru_cache_wrapper_trace_without_warning_allowed as is_lru_cache_wrapper_trace_without_warning_allowed,
     is_namedtuple as is_namedtuple,
     is_namedtuple_cls as is_namedtuple_cls,
     is_node_meta_valid as is_node_meta_valid,
@@ -275,14 +250,11 @@ from torch._dynamo.utils import (
     is_numpy_int_type as is_numpy_int_type,
     is_numpy_ndarray as is_numpy_ndarray,
     is_parameter_freezing as is_parameter_freezing,
-    is_pybind11_enum_member as is_pybind11_enum_member,
     is_rng_state_getter_or_setter as is_rng_state_getter_or_setter,
     is_safe_constant as is_safe_constant,
-    is_safe_numpy_wrapper as is_safe_numpy_wrapper,
     is_sparse_compressed as is_sparse_compressed,
     is_tensor_base_attr_getter as is_tensor_base_attr_getter,
     is_tensor_getset_descriptor as is_tensor_getset_descriptor,
-    is_torch_class as is_torch_class,
     is_torch_function_object as is_torch_function_object,
     is_torch_sym as is_torch_sym,
     is_traceable_wrapper_subclass as is_traceable_wrapper_subclass,
@@ -313,7 +285,6 @@ from torch._dynamo.utils import (
     maybe_disable_inference_mode as maybe_disable_inference_mode,
     maybe_disable_inference_mode_for_fake_prop as maybe_disable_inference_mode_for_fake_prop,
     maybe_enable_compiled_autograd as maybe_enable_compiled_autograd,
-    maybe_get_fake_mode as maybe_get_fake_mode,
     namedtuple_fields as namedtuple_fields,
     nn_module_get_all_hooks as nn_module_get_all_hooks,
     nn_module_has_global_hooks as nn_module_has_global_hooks,
@@ -322,7 +293,6 @@ from torch._dynamo.utils import (
     nnmodule_doc_url as nnmodule_doc_url,
     nnmodule_doc_url_msg as nnmodule_doc_url_msg,
     nnmodule_has_hooks as nnmodule_has_hooks,
-    normalize_count_iter as normalize_count_iter,
     normalize_range_iter as normalize_range_iter,
     nothing as nothing,
     np as np,
@@ -331,8 +301,6 @@ from torch._dynamo.utils import (
     numpy_operator_wrapper as numpy_operator_wrapper,
     numpy_to_tensor as numpy_to_tensor,
     numpy_to_tensor_wrapper as numpy_to_tensor_wrapper,
-    numpy_wrapper_cache_key as numpy_wrapper_cache_key,
-    object_delattr_ignore_descriptor as object_delattr_ignore_descriptor,
     object_has_getattribute as object_has_getattribute,
     object_new as object_new,
     object_setattr_ignore_descriptor as object_setattr_ignore_descriptor,
@@ -401,7 +369,6 @@ from torch._dynamo.utils import (
     torch as torch,
     torchscript as torchscript,
     traceback as traceback,
-    tracked_repr as tracked_repr,
     triton as triton,
     troubleshooting_url as troubleshooting_url,
     tuple_iterator as tuple_iterator,
@@ -411,8 +378,6 @@ from torch._dynamo.utils import (
     tuple_new as tuple_new,
     types as types,
     typing as typing,
-    unpack_and_apply_fn as unpack_and_apply_fn,
-    unpack_iterable as unpack_iterable,
     unpatched_nn_module_call as unpatched_nn_module_call,
     unpatched_nn_module_call_impl as unpatched_nn_module_call_impl,
     unpatched_nn_module_getattr as unpatched_nn_module_getattr,
@@ -427,3 +392,77 @@ from torch._dynamo.utils import (
     wrap_fake_exception as wrap_fake_exception,
     write_record_to_file as write_record_to_file,
 )
+from torch._dynamo.utils import FakeTensor as FakeTensor  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import FrameState as FrameState  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import InstructionTranslator as InstructionTranslator  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import OptimizeDDPMode as OptimizeDDPMode  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import PySendResult as PySendResult  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import StaticInputType as StaticInputType  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T1 as T1  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T10 as T10  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T2 as T2  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T3 as T3  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T4 as T4  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T5 as T5  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T6 as T6  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T7 as T7  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T8 as T8  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import T9 as T9  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _cleanup_owners as _cleanup_owners  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _cudagraph_override as _cudagraph_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _custom_op_fake_impl_pending as _custom_op_fake_impl_pending  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _expand_source_and_marker as _expand_source_and_marker  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _functorch_config_for_logging as _functorch_config_for_logging  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _gc_threshold_depth as _gc_threshold_depth  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _gc_threshold_lock as _gc_threshold_lock  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _gc_threshold_saved as _gc_threshold_saved  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _get_cudagraph_override as _get_cudagraph_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _is_expression_range as _is_expression_range  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _is_tensorify_enabled as _is_tensorify_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _item_debug_repr as _item_debug_repr  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _lru_cache_wrappers_allowed_to_trace_without_warning as _lru_cache_wrappers_allowed_to_trace_without_warning  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _make_inlined as _make_inlined  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _set_cudagraph_override as _set_cudagraph_override  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _torch_numpy_callable_cache_key as _torch_numpy_callable_cache_key  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _torch_numpy_callable_cache_key_by_id as _torch_numpy_callable_cache_key_by_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _torch_numpy_callable_id_map as _torch_numpy_callable_id_map  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _unpack_fast_types as _unpack_fast_types  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _unpack_fast_types_cache as _unpack_fast_types_cache  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import allow_lru_cache_wrapper_trace_without_warning as allow_lru_cache_wrapper_trace_without_warning  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import base_exception_methods as base_exception_methods  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import check_positional as check_positional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import clear_cell as clear_cell  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import constant_bits as constant_bits  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import constants_identical as constants_identical  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import defaultdict_methods as defaultdict_methods  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import deferred_full_gc as deferred_full_gc  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import deque_iterator as deque_iterator  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import deque_methods as deque_methods  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import deque_rev_iterator as deque_rev_iterator  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import enumerate_items_with_dict_position as enumerate_items_with_dict_position  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import exception_methods as exception_methods  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import format_source_range as format_source_range  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import is_lru_cache_wrapper_trace_without_warning_allowed as is_lru_cache_wrapper_trace_without_warning_allowed  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import is_pybind11_enum_member as is_pybind11_enum_member  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import is_safe_numpy_wrapper as is_safe_numpy_wrapper  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import is_torch_class as is_torch_class  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import lazily_unpack as lazily_unpack  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import list_reverseiterator as list_reverseiterator  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import list_reverseiterator_backing_list as list_reverseiterator_backing_list  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import list_reverseiterator_len as list_reverseiterator_len  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import list_reverseiterator_setstate as list_reverseiterator_setstate  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import maybe_get_fake_mode as maybe_get_fake_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import no_keywords as no_keywords  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import no_positional as no_positional  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import normalize_count_iter as normalize_count_iter  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import numpy_wrapper_cache_key as numpy_wrapper_cache_key  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import object_delattr_ignore_descriptor as object_delattr_ignore_descriptor  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import raise_on_overridden_hash as raise_on_overridden_hash  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import set_base_iter as set_base_iter  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import struct as struct  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import tracked_repr as tracked_repr  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import unicodedata as unicodedata  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import unpack_and_apply_fn as unpack_and_apply_fn  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import unpack_iterable as unpack_iterable  # type: ignore[attr-defined,unused-ignore]

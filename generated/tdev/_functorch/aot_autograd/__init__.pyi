@@ -16,10 +16,8 @@ from torch._functorch.aot_autograd import (
     BufferAOTInput as BufferAOTInput,
     Callable as Callable,
     CompileEventLogger as CompileEventLogger,
-    CompilerConfigExtra as CompilerConfigExtra,
     DifferentiableAOTInput as DifferentiableAOTInput,
     FQN as FQN,
-    FakeTensor as FakeTensor,
     FakeTensorMode as FakeTensorMode,
     FakifiedFlatArgs as FakifiedFlatArgs,
     GraphInputName as GraphInputName,
@@ -30,10 +28,8 @@ from torch._functorch.aot_autograd import (
     Iterable as Iterable,
     JointWithDescriptors as JointWithDescriptors,
     KNOWN_TYPES as KNOWN_TYPES,
-    Literal as Literal,
     MutationType as MutationType,
     OpOverload as OpOverload,
-    OpaqueMeta as OpaqueMeta,
     OutputAliasInfo as OutputAliasInfo,
     OutputCode as OutputCode,
     OutputType as OutputType,
@@ -76,12 +72,10 @@ from torch._functorch.aot_autograd import (
     are_all_mutations_hidden_from_autograd as are_all_mutations_hidden_from_autograd,
     are_all_mutations_under_no_grad_or_inference_mode as are_all_mutations_under_no_grad_or_inference_mode,
     assert_functional_graph as assert_functional_graph,
-    autograd_cache as autograd_cache,
     autograd_cache_key as autograd_cache_key,
     boxed_nop_preserve_node_meta as boxed_nop_preserve_node_meta,
     call_func_at_runtime_with_args as call_func_at_runtime_with_args,
     callback_set as callback_set,
-    cast as cast,
     compiled_autograd as compiled_autograd,
     compiled_function as compiled_function,
     compiled_module as compiled_module,
@@ -97,7 +91,6 @@ from torch._functorch.aot_autograd import (
     create_joint as create_joint,
     create_synthetic_base_metadata as create_synthetic_base_metadata,
     create_tree_flattened_fn as create_tree_flattened_fn,
-    dataclasses as dataclasses,
     default_partition as default_partition,
     describe_input as describe_input,
     detect_fake_mode as detect_fake_mode,
@@ -127,7 +120,6 @@ from torch._functorch.aot_autograd import (
     nullcontext as nullcontext,
     partial_flatten_asdict as partial_flatten_asdict,
     patch as patch,
-    prepare_aot_config as prepare_aot_config,
     prepare_aot_module_simplified as prepare_aot_module_simplified,
     preserve_rng_state as preserve_rng_state,
     process_inputs as process_inputs,
@@ -135,7 +127,6 @@ from torch._functorch.aot_autograd import (
     remove_dupe_metadata as remove_dupe_metadata,
     reorder_kwargs as reorder_kwargs,
     requires_subclass_dispatch as requires_subclass_dispatch,
-    resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing,
     rng_decompositions as rng_decompositions,
     root_module_when_exporting_non_strict as root_module_when_exporting_non_strict,
     run_functionalized_fw_and_collect_metadata as run_functionalized_fw_and_collect_metadata,
@@ -158,3 +149,20 @@ from torch._functorch.aot_autograd import (
     wraps as wraps,
     zip as zip,
 )
+from torch._functorch.aot_autograd import ActInputPath as ActInputPath  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import BoxedBool as BoxedBool  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import BoxedDeviceIndex as BoxedDeviceIndex  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import CompilerConfigExtra as CompilerConfigExtra  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import FakeTensor as FakeTensor  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import OpaqueMeta as OpaqueMeta  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import _get_symint_hints as _get_symint_hints  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import autograd_cache as autograd_cache  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import compile_to_python as compile_to_python  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import dataclasses as dataclasses  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import load_from_python as load_from_python  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import maybe_get_fake_mode as maybe_get_fake_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import prepare_aot_config as prepare_aot_config  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import static_inputs_log as static_inputs_log  # type: ignore[attr-defined,unused-ignore]

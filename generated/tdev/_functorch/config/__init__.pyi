@@ -12,7 +12,6 @@ from torch._functorch.config import (
     activation_memory_budget as activation_memory_budget,
     activation_memory_budget_runtime_estimator as activation_memory_budget_runtime_estimator,
     activation_memory_budget_solver as activation_memory_budget_solver,
-    activation_offload_cpu_gpu_bw as activation_offload_cpu_gpu_bw,
     activation_offload_separate_stream as activation_offload_separate_stream,
     activation_offload_sink_wait as activation_offload_sink_wait,
     activation_reload_prefetch as activation_reload_prefetch,
@@ -38,7 +37,6 @@ from torch._functorch.config import (
     donated_buffer as donated_buffer,
     enable_activation_offloading as enable_activation_offloading,
     enable_autograd_cache as enable_autograd_cache,
-    enable_complex_wrapper as enable_complex_wrapper,
     enable_remote_autograd_cache as enable_remote_autograd_cache,
     error_on_custom_op_aliasing as error_on_custom_op_aliasing,
     fake_tensor_allow_meta as fake_tensor_allow_meta,
@@ -80,7 +78,12 @@ from torch._functorch.config import (
     treat_parameters_as_free_to_save as treat_parameters_as_free_to_save,
     unlift_effect_tokens as unlift_effect_tokens,
     unsafe_allow_optimization_of_collectives as unsafe_allow_optimization_of_collectives,
-    unsafe_treat_script_objects_as_zero_size as unsafe_treat_script_objects_as_zero_size,
     view_replay_for_aliased_outputs as view_replay_for_aliased_outputs,
     visualize_memory_budget_pareto as visualize_memory_budget_pareto,
 )
+from torch._functorch.config import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import _sync_cache_decision_cross_ranks as _sync_cache_decision_cross_ranks  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import activation_memory_budget_require_full_coverage as activation_memory_budget_require_full_coverage  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import activation_offload_cpu_gpu_bw as activation_offload_cpu_gpu_bw  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import enable_complex_wrapper as enable_complex_wrapper  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import unsafe_treat_script_objects_as_zero_size as unsafe_treat_script_objects_as_zero_size  # type: ignore[attr-defined,unused-ignore]

@@ -24,8 +24,6 @@ from torch._functorch.partitioners import (
     SavedForBackwardsAOTOutput as SavedForBackwardsAOTOutput,
     SavedForBackwardsNoVcCheckAOTOutput as SavedForBackwardsNoVcCheckAOTOutput,
     TYPE_CHECKING as TYPE_CHECKING,
-    _canonical_node_names as _canonical_node_names,
-    _cone_hashes as _cone_hashes,
     _count_ops as _count_ops,
     _extract_fwd_bwd_modules as _extract_fwd_bwd_modules,
     _extract_fwd_bwd_outputs as _extract_fwd_bwd_outputs,
@@ -33,13 +31,11 @@ from torch._functorch.partitioners import (
     _find_infinite_capacity_path as _find_infinite_capacity_path,
     _find_input_for_invalid_output as _find_input_for_invalid_output,
     _get_ho_op_original_input as _get_ho_op_original_input,
-    _get_memory_budget_annotation as _get_memory_budget_annotation,
     _get_unique_path as _get_unique_path,
     _has_tag_is_backward as _has_tag_is_backward,
     _has_tag_is_forward as _has_tag_is_forward,
     _has_tag_must_be_in_backward as _has_tag_must_be_in_backward,
     _has_tag_must_be_in_forward as _has_tag_must_be_in_forward,
-    _is_assert_only_symbool as _is_assert_only_symbool,
     _is_backward_state as _is_backward_state,
     _is_bwd_seed_offset as _is_bwd_seed_offset,
     _is_copy_node_bw_only as _is_copy_node_bw_only,
@@ -91,9 +87,7 @@ from torch._functorch.partitioners import (
     get_allowed_dtypes as get_allowed_dtypes,
     get_aot_graph_name as get_aot_graph_name,
     get_aten_target as get_aten_target,
-    get_default_generator as get_default_generator,
     get_default_op_list as get_default_op_list,
-    get_device_rng_state as get_device_rng_state,
     get_name_to_node as get_name_to_node,
     get_quant_type as get_quant_type,
     graph_drawer as graph_drawer,
@@ -109,7 +103,6 @@ from torch._functorch.partitioners import (
     is_node_meta_valid as is_node_meta_valid,
     is_non_builtin_to_include as is_non_builtin_to_include,
     is_not_collective as is_not_collective,
-    is_opaque_node as is_opaque_node,
     is_sym_node as is_sym_node,
     is_symbol_binding_fx_node as is_symbol_binding_fx_node,
     is_with_effects as is_with_effects,
@@ -124,7 +117,6 @@ from torch._functorch.partitioners import (
     no_dispatch as no_dispatch,
     nx as nx,
     operator as operator,
-    optimization_hint as optimization_hint,
     os as os,
     perform_fp8_activation_quantization as perform_fp8_activation_quantization,
     perform_quantization as perform_quantization,
@@ -143,7 +135,6 @@ from torch._functorch.partitioners import (
     sort_depths as sort_depths,
     statically_known_false as statically_known_false,
     statically_known_true as statically_known_true,
-    supports_graphsafe_rng as supports_graphsafe_rng,
     sym_node_size as sym_node_size,
     sympy as sympy,
     thread_graphsafe_rng_from_hops as thread_graphsafe_rng_from_hops,
@@ -153,3 +144,35 @@ from torch._functorch.partitioners import (
     visualize_min_cut_graph as visualize_min_cut_graph,
     warnings as warnings,
 )
+from torch._functorch.partitioners import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import SymNode as SymNode  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _SYNC_OPS as _SYNC_OPS  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _build_see_through_map as _build_see_through_map  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _canonical_node_names as _canonical_node_names  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _cone_hashes as _cone_hashes  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _control_deps_has_sync_op as _control_deps_has_sync_op  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _free_symbols_without_replacements as _free_symbols_without_replacements  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _get_memory_budget_annotation as _get_memory_budget_annotation  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _get_placeholder_expr as _get_placeholder_expr  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _is_assert_only_symbool as _is_assert_only_symbool  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _iter_input_exprs_without_replacements as _iter_input_exprs_without_replacements  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _rebuild_control_deps_for_extract as _rebuild_control_deps_for_extract  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _stable_target_str as _stable_target_str  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _try_clone_subgraph_filtering_deps as _try_clone_subgraph_filtering_deps  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import control_deps_hop as control_deps_hop  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import get_cuda_generator_meta_val as get_cuda_generator_meta_val  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import get_default_generator as get_default_generator  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import get_device_rng_state as get_device_rng_state  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import get_schema_arg_idx as get_schema_arg_idx  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import get_subgraph_name as get_subgraph_name  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_nonzero_dropout_sdpa as is_nonzero_dropout_sdpa  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_opaque_node as is_opaque_node  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_opaque_value as is_opaque_value  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_rng_op as is_rng_op  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_sparse_any as is_sparse_any  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import is_symbolic as is_symbolic  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import minimum_cut as minimum_cut  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import optimization_hint as optimization_hint  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import size_hint as size_hint  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import supports_graphsafe_rng as supports_graphsafe_rng  # type: ignore[attr-defined,unused-ignore]

@@ -33,7 +33,6 @@ from torch._higher_order_ops.associative_scan import (
     materialize_as_graph as materialize_as_graph,
     pytree as pytree,
     reenter_make_fx as reenter_make_fx,
-    register_fake as register_fake,
     safe_map as safe_map,
     save_values_for_backward as save_values_for_backward,
     saved_values as saved_values,
@@ -46,3 +45,11 @@ from torch._higher_order_ops.associative_scan import (
     validate_subgraph_args_types as validate_subgraph_args_types,
     wrap_combine_fn_flat as wrap_combine_fn_flat,
 )
+from torch._higher_order_ops.associative_scan import FakeTensorMode as FakeTensorMode  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import _VmapCombineFnWrapper as _VmapCombineFnWrapper  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import _batch_dims_as_last_for_scan as _batch_dims_as_last_for_scan  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import _move_batch_dims_to_last_for_scan as _move_batch_dims_to_last_for_scan  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import associative_scan_batch_rule as associative_scan_batch_rule  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import register_fake as register_fake  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import unwrap_batched as unwrap_batched  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import wrap_batched as wrap_batched  # type: ignore[attr-defined,unused-ignore]

@@ -24,9 +24,6 @@ from torch._higher_order_ops.auto_functionalize import (
     Tensor as Tensor,
     ViewInfo as ViewInfo,
     _MutableOpType as _MutableOpType,
-    _do_auto_functionalize_v2_for_generic_mutable_operator as _do_auto_functionalize_v2_for_generic_mutable_operator,
-    _do_auto_functionalize_v2_for_inplace_operator as _do_auto_functionalize_v2_for_inplace_operator,
-    _do_auto_functionalize_v2_for_out_operator as _do_auto_functionalize_v2_for_out_operator,
     _generate_new_op_kwargs_from_bases as _generate_new_op_kwargs_from_bases,
     _has_gen_schema as _has_gen_schema,
     abstractmethod as abstractmethod,
@@ -56,7 +53,6 @@ from torch._higher_order_ops.auto_functionalize import (
     materialize_callable_in_args as materialize_callable_in_args,
     pytree as pytree,
     read_view_information_from_args as read_view_information_from_args,
-    register_fake as register_fake,
     torch as torch,
     track_tensor_tree as track_tensor_tree,
     try_use_slice as try_use_slice,
@@ -64,3 +60,10 @@ from torch._higher_order_ops.auto_functionalize import (
     warnings as warnings,
     write_view_information_to_args as write_view_information_to_args,
 )
+from torch._higher_order_ops.auto_functionalize import FakeTensorMode as FakeTensorMode  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_generic_mutable_operator as _do_auto_functionalize_v2_for_generic_mutable_operator  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_inplace_operator as _do_auto_functionalize_v2_for_inplace_operator  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_out_operator as _do_auto_functionalize_v2_for_out_operator  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import register_fake as register_fake  # type: ignore[attr-defined,unused-ignore]

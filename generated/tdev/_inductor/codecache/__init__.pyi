@@ -3,27 +3,18 @@
 
 from torch._inductor.codecache import (
     ALIGN_BYTES as ALIGN_BYTES,
-    AOTAUTOGRAD_CACHE_PREFIX as AOTAUTOGRAD_CACHE_PREFIX,
-    AbstractSet as AbstractSet,
     Any as Any,
     AotCodeCompiler as AotCodeCompiler,
     AutotuneCacheBundler as AutotuneCacheBundler,
     BuildOptionsBase as BuildOptionsBase,
-    BuiltinFunctionType as BuiltinFunctionType,
-    BuiltinMethodType as BuiltinMethodType,
     BypassFxGraphCache as BypassFxGraphCache,
     CDLL as CDLL,
-    CODE_CACHE_KEY_STRATEGY as CODE_CACHE_KEY_STRATEGY,
-    COMPACT_CACHE_KEY_STRATEGY as COMPACT_CACHE_KEY_STRATEGY,
     CUDACodeCache as CUDACodeCache,
     CUSTOM_OBJ_FILENAME_PREFIX as CUSTOM_OBJ_FILENAME_PREFIX,
     CUTLASSCodeCache as CUTLASSCodeCache,
     CacheArtifact as CacheArtifact,
     CacheArtifactFactory as CacheArtifactFactory,
-    CacheArtifactRecorder as CacheArtifactRecorder,
     CacheBase as CacheBase,
-    CacheInfo as CacheInfo,
-    CacheabilityValidator as CacheabilityValidator,
     CachingAutotuner as CachingAutotuner,
     Callable as Callable,
     ChoiceCaller as ChoiceCaller,
@@ -37,20 +28,14 @@ from torch._inductor.codecache import (
     CppPythonBindingsCodeCache as CppPythonBindingsCodeCache,
     CppTorchDeviceOptions as CppTorchDeviceOptions,
     CppWrapperCodeCache as CppWrapperCodeCache,
-    CpuTritonKernelCache as CpuTritonKernelCache,
     CudaKernelParamCache as CudaKernelParamCache,
     CustomGraphModulePass as CustomGraphModulePass,
     CustomGraphPass as CustomGraphPass,
-    CustomGraphPassCallable as CustomGraphPassCallable,
     CustomPartitionerFn as CustomPartitionerFn,
     CustomPartitionerFnType as CustomPartitionerFnType,
-    CustomPassBase as CustomPassBase,
-    CustomSchedulerPass as CustomSchedulerPass,
     DLLWrapper as DLLWrapper,
-    FX_GRAPH_CACHE_KEY_STRATEGY as FX_GRAPH_CACHE_KEY_STRATEGY,
     FakeScriptObject as FakeScriptObject,
     FakeTensor as FakeTensor,
-    FunctionType as FunctionType,
     Future as Future,
     FxGraphCache as FxGraphCache,
     FxGraphCachePickler as FxGraphCachePickler,
@@ -62,19 +47,15 @@ from torch._inductor.codecache import (
     HalideCodeCache as HalideCodeCache,
     HalideInputSpec as HalideInputSpec,
     HalideMeta as HalideMeta,
-    HashableOpaqueValue as HashableOpaqueValue,
     InductorCacheArtifact as InductorCacheArtifact,
     InputType as InputType,
     JsonDataTy as JsonDataTy,
     KeysView as KeysView,
     LOCK_TIMEOUT as LOCK_TIMEOUT,
     LambdaFuture as LambdaFuture,
-    Literal as Literal,
     LocalCache as LocalCache,
-    MethodType as MethodType,
     ModuleType as ModuleType,
     NoReturn as NoReturn,
-    NotRequired as NotRequired,
     OrderedSet as OrderedSet,
     OrderedSetHolder as OrderedSetHolder,
     OutputCode as OutputCode,
@@ -83,16 +64,12 @@ from torch._inductor.codecache import (
     PyCodeCache as PyCodeCache,
     ROCmCodeCache as ROCmCodeCache,
     RemoteCache as RemoteCache,
-    SYSTEM_CACHE_KEY_STRATEGY as SYSTEM_CACHE_KEY_STRATEGY,
     Self as Self,
     Sequence as Sequence,
     ShapeEnv as ShapeEnv,
     SkipFrame as SkipFrame,
     StaticAutotunerFuture as StaticAutotunerFuture,
     SymInt as SymInt,
-    SystemDeviceInfo as SystemDeviceInfo,
-    SystemInfo as SystemInfo,
-    SystemVersionInfo as SystemVersionInfo,
     T as T,
     TYPE_CHECKING as TYPE_CHECKING,
     Tensor as Tensor,
@@ -101,39 +78,25 @@ from torch._inductor.codecache import (
     TensorProperties as TensorProperties,
     TritonBundler as TritonBundler,
     TypeVar as TypeVar,
-    TypedDict as TypedDict,
     V as V,
     Weights as Weights,
     WritableTempFile as WritableTempFile,
-    XPUCodeCache as XPUCodeCache,
     XPU_KERNEL_FORMAT as XPU_KERNEL_FORMAT,
     _CompileFxKwargs as _CompileFxKwargs,
     _HEADER_DIR as _HEADER_DIR,
     _HEADER_LOCK_DIR as _HEADER_LOCK_DIR,
     _IS_WINDOWS as _IS_WINDOWS,
     _LINKER_SCRIPT as _LINKER_SCRIPT,
-    _PICKLE_NATIVE_TYPES_TUPLE as _PICKLE_NATIVE_TYPES_TUPLE,
     _TORCH_PATH as _TORCH_PATH,
     _TemporaryFileWrapper as _TemporaryFileWrapper,
-    _VEC_ISA_CPP_SOURCE_MARKERS as _VEC_ISA_CPP_SOURCE_MARKERS,
-    _custom_pass_has_uuid as _custom_pass_has_uuid,
-    _custom_pass_name as _custom_pass_name,
-    _default_device_constructor_overload_packets as _default_device_constructor_overload_packets,
-    _default_device_constructor_targets as _default_device_constructor_targets,
-    _device_constructor_sort_key as _device_constructor_sort_key,
-    _device_constructors as _device_constructors,
     _get_cpp_prefix_header as _get_cpp_prefix_header,
     _get_cpp_wrapper_header as _get_cpp_wrapper_header,
-    _get_stable_obj_key as _get_stable_obj_key,
     _ident as _ident,
     _libgomp as _libgomp,
     _load_triton_kernel_from_source as _load_triton_kernel_from_source,
     _precompile_header as _precompile_header,
     _reload_python_module as _reload_python_module,
-    _resolve_needs_vec_isa as _resolve_needs_vec_isa,
     _set_gpu_runtime_env as _set_gpu_runtime_env,
-    _unpicklable_error as _unpicklable_error,
-    _warned_pre_grad_pass_missing_uuid as _warned_pre_grad_pass_missing_uuid,
     _worker_compile_cpp as _worker_compile_cpp,
     _worker_task_halide as _worker_task_halide,
     add_ephemeral_timeout_increase_for_distributed as add_ephemeral_timeout_increase_for_distributed,
@@ -141,13 +104,11 @@ from torch._inductor.codecache import (
     autotune_cache as autotune_cache,
     autotuning_log as autotuning_log,
     base64 as base64,
-    batch_convert_cubins_to_obj as batch_convert_cubins_to_obj,
     binary_error_path as binary_error_path,
     bisect_right as bisect_right,
     build_code_hash as build_code_hash,
     c_void_p as c_void_p,
     cache_dir as cache_dir,
-    cache_stats as cache_stats,
     cast as cast,
     cconfig as cconfig,
     cdll as cdll,
@@ -155,7 +116,6 @@ from torch._inductor.codecache import (
     code_hash as code_hash,
     compiled_fx_graph_hash as compiled_fx_graph_hash,
     config as config,
-    config_comms as config_comms,
     convert_cubin_to_obj as convert_cubin_to_obj,
     copy as copy,
     copyreg as copyreg,
@@ -176,9 +136,7 @@ from torch._inductor.codecache import (
     extract_tensor_metadata_for_cache_key as extract_tensor_metadata_for_cache_key,
     functools as functools,
     get_compiler_version_info as get_compiler_version_info,
-    get_cpp_compiler as get_cpp_compiler,
     get_cpp_wrapper_cubin_path_name as get_cpp_wrapper_cubin_path_name,
-    get_custom_graph_passes as get_custom_graph_passes,
     get_device_information as get_device_information,
     get_hash as get_hash,
     get_inductor_root as get_inductor_root,
@@ -189,18 +147,14 @@ from torch._inductor.codecache import (
     get_metrics_context as get_metrics_context,
     get_name_and_dir_from_output_file_path as get_name_and_dir_from_output_file_path,
     get_path as get_path,
-    guarding_hint_or_throw as guarding_hint_or_throw,
     has_frozen_params as has_frozen_params,
-    has_guarding_hint as has_guarding_hint,
     hashlib as hashlib,
     importlib as importlib,
     in_toplevel_process as in_toplevel_process,
     init_backend_registration as init_backend_registration,
-    invalid_vec_isa as invalid_vec_isa,
     io as io,
     is_frozen_param as is_frozen_param,
     is_linux as is_linux,
-    is_opaque_reference_type as is_opaque_reference_type,
     is_windows as is_windows,
     itertools as itertools,
     json as json,
@@ -214,14 +168,12 @@ from torch._inductor.codecache import (
     os as os,
     output_code_log as output_code_log,
     override as override,
-    parallel_num_threads as parallel_num_threads,
     partial as partial,
     pick_vec_isa as pick_vec_isa,
     pickle as pickle,
     pkgutil as pkgutil,
     platform as platform,
     re as re,
-    resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing,
     rocm_compile_command as rocm_compile_command,
     rocm_compiler as rocm_compiler,
     run_asm_build_object as run_asm_build_object,
@@ -243,10 +195,73 @@ from torch._inductor.codecache import (
     torch_key_cache as torch_key_cache,
     touch as touch,
     trace_structured as trace_structured,
-    triton_key as triton_key,
     warnings as warnings,
     write as write,
     write_atomic as write_atomic,
     write_text as write_text,
-    xpu_compile_utils as xpu_compile_utils,
 )
+from torch._inductor.codecache import AOTAUTOGRAD_CACHE_PREFIX as AOTAUTOGRAD_CACHE_PREFIX  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import AbstractSet as AbstractSet  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import BuiltinFunctionType as BuiltinFunctionType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import BuiltinMethodType as BuiltinMethodType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CODE_CACHE_KEY_STRATEGY as CODE_CACHE_KEY_STRATEGY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import COMPACT_CACHE_KEY_STRATEGY as COMPACT_CACHE_KEY_STRATEGY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CacheArtifactManager as CacheArtifactManager  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CacheArtifactRecorder as CacheArtifactRecorder  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CacheInfo as CacheInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CacheabilityValidator as CacheabilityValidator  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CpuTritonKernelCache as CpuTritonKernelCache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CustomGraphPassCallable as CustomGraphPassCallable  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CustomGraphPassType as CustomGraphPassType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CustomPassBase as CustomPassBase  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import CustomSchedulerPass as CustomSchedulerPass  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import FX_GRAPH_CACHE_KEY_STRATEGY as FX_GRAPH_CACHE_KEY_STRATEGY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import FunctionType as FunctionType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import HashableOpaqueValue as HashableOpaqueValue  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import MethodType as MethodType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import NotRequired as NotRequired  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import SYSTEM_CACHE_KEY_STRATEGY as SYSTEM_CACHE_KEY_STRATEGY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import SystemCacheInfo as SystemCacheInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import SystemDeviceInfo as SystemDeviceInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import SystemInfo as SystemInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import SystemVersionInfo as SystemVersionInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import TypedDict as TypedDict  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import XPUCodeCache as XPUCodeCache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _ImplicationConfigModule as _ImplicationConfigModule  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS as _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _PICKLE_NATIVE_TYPES_TUPLE as _PICKLE_NATIVE_TYPES_TUPLE  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _VEC_ISA_CPP_SOURCE_MARKERS as _VEC_ISA_CPP_SOURCE_MARKERS  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _collect_nested_region_inductor_config_patches as _collect_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _collect_nested_region_inductor_config_patches_for_hash as _collect_nested_region_inductor_config_patches_for_hash  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _cuda_fatbin_command as _cuda_fatbin_command  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _custom_pass_has_uuid as _custom_pass_has_uuid  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _custom_pass_name as _custom_pass_name  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _default_device_constructor_overload_packets as _default_device_constructor_overload_packets  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _default_device_constructor_targets as _default_device_constructor_targets  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _device_constructor_sort_key as _device_constructor_sort_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _device_constructors as _device_constructors  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _get_stable_obj_key as _get_stable_obj_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _resolve_needs_vec_isa as _resolve_needs_vec_isa  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _unpicklable_error as _unpicklable_error  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _warned_pre_grad_pass_missing_uuid as _warned_pre_grad_pass_missing_uuid  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import batch_convert_cubins_to_obj as batch_convert_cubins_to_obj  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import cache_stats as cache_stats  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import config_comms as config_comms  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import fp32_matmul_precision_key as fp32_matmul_precision_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import get_cpp_compiler as get_cpp_compiler  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import get_custom_graph_passes as get_custom_graph_passes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import get_registered_device_interfaces as get_registered_device_interfaces  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import guarding_hint_or_throw as guarding_hint_or_throw  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import has_guarding_hint as has_guarding_hint  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import has_hint as has_hint  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import invalid_vec_isa as invalid_vec_isa  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import is_opaque_reference_type as is_opaque_reference_type  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import is_opaque_symbolic_type as is_opaque_symbolic_type  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import parallel_num_threads as parallel_num_threads  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import size_hint as size_hint  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import triton_key as triton_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import xpu_compile_utils as xpu_compile_utils  # type: ignore[attr-defined,unused-ignore]

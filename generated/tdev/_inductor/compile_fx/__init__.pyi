@@ -25,8 +25,6 @@ from torch._inductor.compile_fx import (
     FxCompileMode as FxCompileMode,
     FxGraphCache as FxGraphCache,
     Generator as Generator,
-    Generic as Generic,
-    GmWrapper as GmWrapper,
     GraphInputName as GraphInputName,
     GraphLowering as GraphLowering,
     GraphModule as GraphModule,
@@ -56,7 +54,6 @@ from torch._inductor.compile_fx import (
     Weights as Weights,
     _CompileFxCallable as _CompileFxCallable,
     _CompileFxKwargs as _CompileFxKwargs,
-    _ConstantDecompTable as _ConstantDecompTable,
     _FxCompileStat as _FxCompileStat,
     _InProcessFxCompile as _InProcessFxCompile,
     _P as _P,
@@ -91,7 +88,6 @@ from torch._inductor.compile_fx import (
     aot_autograd as aot_autograd,
     aot_export_module as aot_export_module,
     attrgetter as attrgetter,
-    autograd_cache_key as autograd_cache_key,
     cache_dir as cache_dir,
     chromium_event_timed as chromium_event_timed,
     clone_preserve_strides as clone_preserve_strides,
@@ -107,22 +103,18 @@ from torch._inductor.compile_fx import (
     contextlib as contextlib,
     copy as copy,
     copy_misaligned_inputs as copy_misaligned_inputs,
-    copy_strided_storage_ as copy_strided_storage_,
     count as count,
     count_tangents as count_tangents,
     counters as counters,
     create_compiler_config_extra as create_compiler_config_extra,
     create_mapping_pre_post_grad_nodes as create_mapping_pre_post_grad_nodes,
-    cudagraph_annotation_context as cudagraph_annotation_context,
     cudagraphify as cudagraphify,
     cudagraphify_impl as cudagraphify_impl,
-    cudagraphs_log as cudagraphs_log,
     currentframe as currentframe,
     dataclass as dataclass,
     defaultdict as defaultdict,
     detect_fake_mode as detect_fake_mode,
     distributed_autotune as distributed_autotune,
-    dynamo_common as dynamo_common,
     dynamo_config as dynamo_config,
     dynamo_logging as dynamo_logging,
     dynamo_timed as dynamo_timed,
@@ -155,7 +147,6 @@ from torch._inductor.compile_fx import (
     get_metrics_context as get_metrics_context,
     get_num_model_outputs as get_num_model_outputs,
     get_patched_config_dict as get_patched_config_dict,
-    get_static_bw_input_idxs as get_static_bw_input_idxs,
     get_static_input_idxs as get_static_input_idxs,
     get_wrapper_codegen_for_device as get_wrapper_codegen_for_device,
     graph_returns_tuple as graph_returns_tuple,
@@ -167,7 +158,6 @@ from torch._inductor.compile_fx import (
     init_backend_registration as init_backend_registration,
     io as io,
     is_gpu as is_gpu,
-    is_opaque_type as is_opaque_type,
     is_tf32_warning_applicable as is_tf32_warning_applicable,
     itertools as itertools,
     joint_graph_passes as joint_graph_passes,
@@ -210,7 +200,6 @@ from torch._inductor.compile_fx import (
     static_inputs_log as static_inputs_log,
     sys as sys,
     tensor_is_aligned as tensor_is_aligned,
-    threading as threading,
     time as time,
     time_and_log as time_and_log,
     torch as torch,
@@ -221,3 +210,32 @@ from torch._inductor.compile_fx import (
     with_fresh_cache_if_config as with_fresh_cache_if_config,
     wrap_compiler_debug as wrap_compiler_debug,
 )
+from torch._inductor.compile_fx import CacheInfo as CacheInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import CompiledFnRunner as CompiledFnRunner  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import Generic as Generic  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import GmWrapper as GmWrapper  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _ConstantDecompTable as _ConstantDecompTable  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _cudagraph_trees_clone_live_user_outputs as _cudagraph_trees_clone_live_user_outputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _get_nested_region_inductor_config_patches as _get_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _patch_nested_region_inductor_config as _patch_nested_region_inductor_config  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _propagate_invoke_subgraph_nested_region_config as _propagate_invoke_subgraph_nested_region_config  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import autograd_cache_key as autograd_cache_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import complex_memory_overlap as complex_memory_overlap  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import copy_strided_storage_ as copy_strided_storage_  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import create_kernel_information_json as create_kernel_information_json  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import cudagraph_annotation_context as cudagraph_annotation_context  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import cudagraph_trees_clone_live_user_visible_outputs as cudagraph_trees_clone_live_user_visible_outputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import cudagraphs_log as cudagraphs_log  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import decompose_triton_kernel_wrapper_functional as decompose_triton_kernel_wrapper_functional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import dynamo_common as dynamo_common  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import get_compile_option_owner as get_compile_option_owner  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import get_kernel_information_jsons as get_kernel_information_jsons  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import get_static_bw_input_idxs as get_static_bw_input_idxs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import is_custom_class as is_custom_class  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import is_opaque_type as is_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import is_triton as is_triton  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import patch_compile_options as patch_compile_options  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import threading as threading  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import types as types  # type: ignore[attr-defined,unused-ignore]

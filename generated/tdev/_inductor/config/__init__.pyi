@@ -3,36 +3,27 @@
 
 from torch._inductor.config import (
     Any as Any,
-    CUDAGraphPolicy as CUDAGraphPolicy,
     Callable as Callable,
     Config as Config,
     InductorChoices as InductorChoices,
     Literal as Literal,
     TYPE_CHECKING as TYPE_CHECKING,
     _autotune_num_choices_displayed_default as _autotune_num_choices_displayed_default,
-    _cache_config_factory_keys as _cache_config_factory_keys,
     _cache_config_ignore_prefix as _cache_config_ignore_prefix,
     _collective as _collective,
-    _conv_default_backends as _conv_default_backends,
     _fuse_ddp_bucket_size as _fuse_ddp_bucket_size,
     _fuse_ddp_communication as _fuse_ddp_communication,
     _fuse_ddp_communication_passes as _fuse_ddp_communication_passes,
-    _get_debug_graph_format as _get_debug_graph_format,
     _micro_pipeline_tp as _micro_pipeline_tp,
     _nvgemm_max_profiling_configs_default as _nvgemm_max_profiling_configs_default,
-    _parse_autoheuristic_collect_env as _parse_autoheuristic_collect_env,
-    _parse_autoheuristic_use_env as _parse_autoheuristic_use_env,
     _post_fusion_custom_pass as _post_fusion_custom_pass,
     _pre_fusion_custom_pass as _pre_fusion_custom_pass,
     _profile_var as _profile_var,
     _raise_error_for_testing as _raise_error_for_testing,
-    _realize_acc_reads_threshold_default as _realize_acc_reads_threshold_default,
-    _realize_opcount_threshold_default as _realize_opcount_threshold_default,
     _save_config_ignore as _save_config_ignore,
     _use_fp64_for_unbacked_floats as _use_fp64_for_unbacked_floats,
     add_pre_grad_passes as add_pre_grad_passes,
     aggressive_fusion as aggressive_fusion,
-    align_random_eager as align_random_eager,
     alignment_asserts as alignment_asserts,
     allow_buffer_reuse as allow_buffer_reuse,
     always_keep_tensor_constants as always_keep_tensor_constants,
@@ -49,7 +40,6 @@ from torch._inductor.config import (
     autoheuristic_collect as autoheuristic_collect,
     autoheuristic_log_path as autoheuristic_log_path,
     autoheuristic_use as autoheuristic_use,
-    autotune_at_compile_time_default as autotune_at_compile_time_default,
     autotune_fallback_to_aten as autotune_fallback_to_aten,
     autotune_in_subproc as autotune_in_subproc,
     autotune_local_cache as autotune_local_cache,
@@ -60,18 +50,15 @@ from torch._inductor.config import (
     autotune_remote_cache_default as autotune_remote_cache_default,
     b2b_gemm_pass as b2b_gemm_pass,
     batch_fusion as batch_fusion,
-    batch_invariant as batch_invariant,
     benchmark_combo_kernel as benchmark_combo_kernel,
     benchmark_epilogue_fusion as benchmark_epilogue_fusion,
     benchmark_fusion as benchmark_fusion,
     benchmark_harness as benchmark_harness,
     benchmark_kernel as benchmark_kernel,
-    bucket_all_gathers_bucket_mode as bucket_all_gathers_bucket_mode,
     bucket_all_gathers_fx as bucket_all_gathers_fx,
     bucket_all_gathers_fx_bucket_size_determinator as bucket_all_gathers_fx_bucket_size_determinator,
     bucket_all_reduces_fx as bucket_all_reduces_fx,
     bucket_all_reduces_fx_bucket_size_determinator as bucket_all_reduces_fx_bucket_size_determinator,
-    bucket_reduce_scatters_bucket_mode as bucket_reduce_scatters_bucket_mode,
     bucket_reduce_scatters_fx as bucket_reduce_scatters_fx,
     bucket_reduce_scatters_fx_bucket_size_determinator as bucket_reduce_scatters_fx_bucket_size_determinator,
     bundle_triton_into_fx_graph_cache as bundle_triton_into_fx_graph_cache,
@@ -79,7 +66,6 @@ from torch._inductor.config import (
     bundled_autotune_remote_cache as bundled_autotune_remote_cache,
     bundled_autotune_remote_cache_default as bundled_autotune_remote_cache_default,
     bw_outputs_user_visible as bw_outputs_user_visible,
-    cache_sdpa_constraint as cache_sdpa_constraint,
     can_inplace_pad_graph_input as can_inplace_pad_graph_input,
     cast as cast,
     check_stack_no_cycles_TESTING_ONLY as check_stack_no_cycles_TESTING_ONLY,
@@ -88,20 +74,14 @@ from torch._inductor.config import (
     collective_benchmark_nruns as collective_benchmark_nruns,
     collective_benchmark_timeout as collective_benchmark_timeout,
     combo_kernel_allow_mixed_sizes as combo_kernel_allow_mixed_sizes,
-    combo_kernel_autotune_grouping as combo_kernel_autotune_grouping,
     combo_kernel_foreach_dynamic_shapes as combo_kernel_foreach_dynamic_shapes,
-    combo_kernel_max_distance as combo_kernel_max_distance,
     combo_kernel_max_num_args as combo_kernel_max_num_args,
-    combo_kernel_max_num_nodes as combo_kernel_max_num_nodes,
-    combo_kernel_peak_memory_increase_gb as combo_kernel_peak_memory_increase_gb,
-    combo_kernel_peak_memory_pct_threshold as combo_kernel_peak_memory_pct_threshold,
     combo_kernel_per_subkernel_blocks as combo_kernel_per_subkernel_blocks,
     combo_kernels as combo_kernels,
     combo_kernels_autotune as combo_kernels_autotune,
     combo_kernels_pointwise_only as combo_kernels_pointwise_only,
     comment_origin as comment_origin,
     compile_threads as compile_threads,
-    compile_worker_wait_timeout as compile_worker_wait_timeout,
     comprehensive_padding as comprehensive_padding,
     compute_all_bounds as compute_all_bounds,
     constant_and_index_propagation as constant_and_index_propagation,
@@ -117,7 +97,6 @@ from torch._inductor.config import (
     cpu_gpu_bw as cpu_gpu_bw,
     cuda as cuda,
     cuda_backend as cuda_backend,
-    cudagraph_policy as cudagraph_policy,
     cudagraph_unsafe_unbacked_ops as cudagraph_unsafe_unbacked_ops,
     custom_partitioner_fn as custom_partitioner_fn,
     custom_should_partition_ops as custom_should_partition_ops,
@@ -131,8 +110,6 @@ from torch._inductor.config import (
     decide_compile_threads as decide_compile_threads,
     decide_worker_start_method as decide_worker_start_method,
     decompose_mem_bound_mm as decompose_mem_bound_mm,
-    dedup_reduce_scatters as dedup_reduce_scatters,
-    delay_realize_cheap_outputs as delay_realize_cheap_outputs,
     deterministic as deterministic,
     developer_warnings as developer_warnings,
     disable_cpp_codegen as disable_cpp_codegen,
@@ -140,12 +117,10 @@ from torch._inductor.config import (
     disable_progress as disable_progress,
     disabled_passes as disabled_passes,
     distributed_max_autotune_gemm as distributed_max_autotune_gemm,
-    do_not_emit_runtime_assertions as do_not_emit_runtime_assertions,
     dynamic_scale_rblock as dynamic_scale_rblock,
     eager_numerics as eager_numerics,
     efficient_conv_bn_eval_fx_passes as efficient_conv_bn_eval_fx_passes,
     emulate_precision_casts as emulate_precision_casts,
-    emulate_precision_casts_on_saved_tensors as emulate_precision_casts_on_saved_tensors,
     enable_auto_functionalized_v2 as enable_auto_functionalized_v2,
     enable_autograd_for_aot as enable_autograd_for_aot,
     enable_caching_generated_triton_templates as enable_caching_generated_triton_templates,
@@ -153,8 +128,6 @@ from torch._inductor.config import (
     enabled_metric_tables as enabled_metric_tables,
     epilogue_fusion as epilogue_fusion,
     epilogue_fusion_first as epilogue_fusion_first,
-    epilogue_fusion_user_defined_triton_kernel as epilogue_fusion_user_defined_triton_kernel,
-    epilogue_fusion_with_atomic_add as epilogue_fusion_with_atomic_add,
     estimate_op_runtime as estimate_op_runtime,
     expand_dimension_for_pointwise_nodes as expand_dimension_for_pointwise_nodes,
     external_matmul as external_matmul,
@@ -163,7 +136,6 @@ from torch._inductor.config import (
     fallback_random as fallback_random,
     file_lock_timeout as file_lock_timeout,
     force_disable_caches as force_disable_caches,
-    force_disable_cudagraph_TESTING_ONLY as force_disable_cudagraph_TESTING_ONLY,
     force_fuse_int_mm_with_mul as force_fuse_int_mm_with_mul,
     force_layout_optimization as force_layout_optimization,
     force_pointwise_cat as force_pointwise_cat,
@@ -186,7 +158,6 @@ from torch._inductor.config import (
     group_fusion as group_fusion,
     halide as halide,
     implicit_fallbacks as implicit_fallbacks,
-    incremental_autotune as incremental_autotune,
     inductor_choices_class as inductor_choices_class,
     inductor_default_autotune_rep as inductor_default_autotune_rep,
     inductor_default_autotune_warmup as inductor_default_autotune_warmup,
@@ -202,9 +173,7 @@ from torch._inductor.config import (
     joint_custom_post_pass as joint_custom_post_pass,
     joint_custom_pre_pass as joint_custom_pre_pass,
     joint_graph_constant_folding as joint_graph_constant_folding,
-    keep_addmm_fused_for_half_dtypes as keep_addmm_fused_for_half_dtypes,
     keep_output_stride as keep_output_stride,
-    keep_static_cubin_raw as keep_static_cubin_raw,
     kernel_name_max_ops as kernel_name_max_ops,
     layout_opt_default as layout_opt_default,
     layout_optimization as layout_optimization,
@@ -213,12 +182,9 @@ from torch._inductor.config import (
     lookup_table as lookup_table,
     loop_index_inversion_in_fusion as loop_index_inversion_in_fusion,
     loop_ordering_after_fusion as loop_ordering_after_fusion,
-    loop_reindexing_after_fusion as loop_reindexing_after_fusion,
     max_autotune as max_autotune,
     max_autotune_allow_flexible_layouts as max_autotune_allow_flexible_layouts,
     max_autotune_conv_backends as max_autotune_conv_backends,
-    max_autotune_conv_bwd_input_backends as max_autotune_conv_bwd_input_backends,
-    max_autotune_conv_bwd_weight_backends as max_autotune_conv_bwd_weight_backends,
     max_autotune_flex_search_space as max_autotune_flex_search_space,
     max_autotune_gemm as max_autotune_gemm,
     max_autotune_gemm_backends as max_autotune_gemm_backends,
@@ -229,7 +195,6 @@ from torch._inductor.config import (
     max_autotune_subproc_graceful_timeout_seconds as max_autotune_subproc_graceful_timeout_seconds,
     max_autotune_subproc_result_timeout_seconds as max_autotune_subproc_result_timeout_seconds,
     max_autotune_subproc_terminate_timeout_seconds as max_autotune_subproc_terminate_timeout_seconds,
-    max_complex_pointwise_cat_inputs as max_complex_pointwise_cat_inputs,
     max_epilogue_benchmarked_choices as max_epilogue_benchmarked_choices,
     max_fusion_buffer_group_pairwise_attempts as max_fusion_buffer_group_pairwise_attempts,
     max_fusion_size as max_fusion_size,
@@ -238,14 +203,11 @@ from torch._inductor.config import (
     memory_planning as memory_planning,
     memory_pool as memory_pool,
     min_num_split as min_num_split,
-    min_overlap_ratio as min_overlap_ratio,
     mixed_mm_choice as mixed_mm_choice,
-    mtia as mtia,
     multi_kernel_hints as multi_kernel_hints,
     nan_asserts as nan_asserts,
     non_blocking_remote_cache_write as non_blocking_remote_cache_write,
     nvgemm_max_profiling_configs as nvgemm_max_profiling_configs,
-    nvgemm_supplement_configs as nvgemm_supplement_configs,
     online_softmax as online_softmax,
     optimize_scatter_upon_const_tensor as optimize_scatter_upon_const_tensor,
     os as os,
@@ -257,7 +219,6 @@ from torch._inductor.config import (
     parallel_compile_enabled_internally as parallel_compile_enabled_internally,
     partitioned_scatter_enabled as partitioned_scatter_enabled,
     partitioned_scatter_max_partitions as partitioned_scatter_max_partitions,
-    partitioned_scatter_memory_budget as partitioned_scatter_memory_budget,
     partitioned_scatter_min_partitions as partitioned_scatter_min_partitions,
     parutil as parutil,
     patch as patch,
@@ -270,7 +231,6 @@ from torch._inductor.config import (
     post_grad_fusion_options as post_grad_fusion_options,
     pre_grad_custom_pass as pre_grad_custom_pass,
     pre_grad_fusion_options as pre_grad_fusion_options,
-    pre_grad_pass_timing as pre_grad_pass_timing,
     precompilation_timeout_seconds as precompilation_timeout_seconds,
     profile_bandwidth as profile_bandwidth,
     profile_bandwidth_output as profile_bandwidth_output,
@@ -283,8 +243,6 @@ from torch._inductor.config import (
     quiesce_async_compile_time as quiesce_async_compile_time,
     realize_acc_reads_size_threshold as realize_acc_reads_size_threshold,
     realize_acc_reads_threshold as realize_acc_reads_threshold,
-    realize_cpu_acc_reads_threshold as realize_cpu_acc_reads_threshold,
-    realize_cpu_opcount_threshold as realize_cpu_opcount_threshold,
     realize_opcount_threshold as realize_opcount_threshold,
     realize_reads_threshold as realize_reads_threshold,
     remote_gemm_autotune_cache as remote_gemm_autotune_cache,
@@ -339,15 +297,12 @@ from torch._inductor.config import (
     use_dce as use_dce,
     use_experimental_benchmarker as use_experimental_benchmarker,
     use_fast_math as use_fast_math,
-    use_fast_triton_launcher as use_fast_triton_launcher,
     use_joint_graph_passes as use_joint_graph_passes,
-    use_launch_metadata_schema as use_launch_metadata_schema,
     use_mixed_mm as use_mixed_mm,
     use_post_grad_passes as use_post_grad_passes,
     use_pre_grad_passes as use_pre_grad_passes,
     use_static_cuda_launcher as use_static_cuda_launcher,
     use_static_triton_launcher as use_static_triton_launcher,
-    use_torch_profiler_benchmarker as use_torch_profiler_benchmarker,
     vec_isa_ok_default as vec_isa_ok_default,
     verbose_progress as verbose_progress,
     warn_mix_layout as warn_mix_layout,
@@ -359,3 +314,87 @@ from torch._inductor.config import (
     xpu as xpu,
     xpu_backend as xpu_backend,
 )
+from torch._inductor.config import CUDAGraphPolicy as CUDAGraphPolicy  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _cache_config_factory_keys as _cache_config_factory_keys  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _cache_config_serializer as _cache_config_serializer  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _conv_default_backends as _conv_default_backends  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _get_debug_graph_format as _get_debug_graph_format  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _parse_autoheuristic_collect_env as _parse_autoheuristic_collect_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _parse_autoheuristic_use_env as _parse_autoheuristic_use_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _partitioned_scatter_default as _partitioned_scatter_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _realize_acc_reads_threshold_default as _realize_acc_reads_threshold_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _realize_opcount_threshold_default as _realize_opcount_threshold_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _serialize_inductor_choices as _serialize_inductor_choices  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import align_random_eager as align_random_eager  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import alignment_asserts_inputs as alignment_asserts_inputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import always_complex_memory_overlap_TESTING_ONLY as always_complex_memory_overlap_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import autotune_at_compile_time_default as autotune_at_compile_time_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import autotune_cudagraph_benchmarking as autotune_cudagraph_benchmarking  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import autotune_cudagraph_benchmarking_iters as autotune_cudagraph_benchmarking_iters  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import batch_invariant as batch_invariant  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import benchmark_template_fusion as benchmark_template_fusion  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import bmm_shared_a as bmm_shared_a  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import bucket_all_gathers_bucket_mode as bucket_all_gathers_bucket_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import bucket_reduce_scatters_bucket_mode as bucket_reduce_scatters_bucket_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import cache_sdpa_constraint as cache_sdpa_constraint  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_autotune_grouping as combo_kernel_autotune_grouping  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_compile_time_autotune as combo_kernel_compile_time_autotune  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_max_distance as combo_kernel_max_distance  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_max_num_nodes as combo_kernel_max_num_nodes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_peak_memory_increase_gb as combo_kernel_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_peak_memory_pct_threshold as combo_kernel_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import compile_worker_mode as compile_worker_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import compile_worker_wait_timeout as compile_worker_wait_timeout  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import compile_worker_watchdog_interval_seconds as compile_worker_watchdog_interval_seconds  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import cudagraph_policy as cudagraph_policy  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import decide_compile_worker_mode as decide_compile_worker_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import decompose_shard_dim_alltoall as decompose_shard_dim_alltoall  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import dedup_reduce_scatters as dedup_reduce_scatters  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import delay_realize_cheap_outputs as delay_realize_cheap_outputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import do_not_emit_runtime_assertions as do_not_emit_runtime_assertions  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import effective_provenance_tracking_level as effective_provenance_tracking_level  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import emulate_precision_casts_on_saved_tensors as emulate_precision_casts_on_saved_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import epilogue_fusion_user_defined_triton_kernel as epilogue_fusion_user_defined_triton_kernel  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import epilogue_fusion_with_atomic_add as epilogue_fusion_with_atomic_add  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import flydsl_enable_autotuning as flydsl_enable_autotuning  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import force_disable_cudagraph_TESTING_ONLY as force_disable_cudagraph_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import force_same_precision as force_same_precision  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import fusion_memory_timeline_peak_memory_increase_gb as fusion_memory_timeline_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import fusion_memory_timeline_peak_memory_pct_threshold as fusion_memory_timeline_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import incremental_autotune as incremental_autotune  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import keep_addmm_fused_for_half_dtypes as keep_addmm_fused_for_half_dtypes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import keep_static_cubin_raw as keep_static_cubin_raw  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import lite_mode_default as lite_mode_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import loop_reindexing_after_fusion as loop_reindexing_after_fusion  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import max_autotune_conv_bwd_input_backends as max_autotune_conv_bwd_input_backends  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import max_autotune_conv_bwd_weight_backends as max_autotune_conv_bwd_weight_backends  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import max_complex_pointwise_cat_inputs as max_complex_pointwise_cat_inputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import max_template_fusion_benchmarked_choices as max_template_fusion_benchmarked_choices  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import min_overlap_ratio as min_overlap_ratio  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import mtia as mtia  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import numerics as numerics  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import nvgemm_pdl as nvgemm_pdl  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import nvgemm_supplement_configs as nvgemm_supplement_configs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import nvgemm_swap_ab as nvgemm_swap_ab  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_force as partitioned_scatter_force  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_memory_budget as partitioned_scatter_memory_budget  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_min_contention_ratio as partitioned_scatter_min_contention_ratio  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_min_index_size as partitioned_scatter_min_index_size  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_non_model_floor_bytes as partitioned_scatter_non_model_floor_bytes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import pre_grad_pass_timing as pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import realize_cpu_acc_reads_threshold as realize_cpu_acc_reads_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import realize_cpu_opcount_threshold as realize_cpu_opcount_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import realize_opusers_threshold as realize_opusers_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import reorder_for_locality_in_training as reorder_for_locality_in_training  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import strict_output_strides as strict_output_strides  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import strict_signed_zero as strict_signed_zero  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import tlx_mode_default as tlx_mode_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import tlx_mode_from_env as tlx_mode_from_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import unsafe_skip_scalar_range_asserts as unsafe_skip_scalar_range_asserts  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import use_fast_triton_launcher as use_fast_triton_launcher  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import use_launch_metadata_schema as use_launch_metadata_schema  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import use_rand4x as use_rand4x  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import use_torch_profiler_benchmarker as use_torch_profiler_benchmarker  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import var_std_reduction_dedup as var_std_reduction_dedup  # type: ignore[attr-defined,unused-ignore]

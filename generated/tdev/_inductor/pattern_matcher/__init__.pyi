@@ -55,38 +55,21 @@ from torch._inductor.pattern_matcher import (
     Transformer as Transformer,
     TypeIs as TypeIs,
     TypeVar as TypeVar,
-    _GraphMutationTracker as _GraphMutationTracker,
-    _MutationRegionRefresh as _MutationRegionRefresh,
     _PassDictsType as _PassDictsType,
     _SimpleSpec as _SimpleSpec,
     _TargetArgsExpr as _TargetArgsExpr,
     _TargetExpr as _TargetExpr,
     _TargetExprVarArgs as _TargetExprVarArgs,
-    _TraceArgInfo as _TraceArgInfo,
     _args as _args,
-    _contains_mutation_op as _contains_mutation_op,
-    _count_mutation_ops_until as _count_mutation_ops_until,
-    _debug_nodes_cache as _debug_nodes_cache,
-    _debug_nodes_env_value_cache as _debug_nodes_env_value_cache,
     _get_attr as _get_attr,
-    _get_match_node_value as _get_match_node_value,
     _known_precompiled_patterns as _known_precompiled_patterns,
     _mutation_op_re as _mutation_op_re,
-    _mutation_region_refresh as _mutation_region_refresh,
     _not_implemented as _not_implemented,
-    _refresh_mutation_region_ids as _refresh_mutation_region_ids,
-    _replacement_changes_mutation_regions as _replacement_changes_mutation_regions,
     _return_true as _return_true,
     _seen_patterns as _seen_patterns,
     _serialize_pattern as _serialize_pattern,
     _serialized_patterns as _serialized_patterns,
-    _should_debug_node as _should_debug_node,
-    _trace_arg_info as _trace_arg_info,
-    _trace_args_for_initial_trace as _trace_args_for_initial_trace,
-    _track_graph_mutation_ops as _track_graph_mutation_ops,
     _transfer_meta as _transfer_meta,
-    _unflatten_match_kwargs as _unflatten_match_kwargs,
-    _unique_argname as _unique_argname,
     _wrap_bound_method as _wrap_bound_method,
     abstractmethod as abstractmethod,
     annotations as annotations,
@@ -153,3 +136,44 @@ from torch._inductor.pattern_matcher import (
     typing as typing,
     unset_fake_temporarily as unset_fake_temporarily,
 )
+from torch._inductor.pattern_matcher import CanonicalDims as CanonicalDims  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import GetAttr as GetAttr  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import ShapeEnv as ShapeEnv  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _AUTO_FUNCTIONALIZED as _AUTO_FUNCTIONALIZED  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _GraphMutationTracker as _GraphMutationTracker  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _MutationRegionRefresh as _MutationRegionRefresh  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _NodeMeta as _NodeMeta  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _PrecompiledPattern as _PrecompiledPattern  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _SpecificPatternCache as _SpecificPatternCache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _TraceArgInfo as _TraceArgInfo  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _canonical_kwarg as _canonical_kwarg  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _common_custom_context as _common_custom_context  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _constant_values_equal as _constant_values_equal  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _contains_mutation_op as _contains_mutation_op  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _count_mutation_ops_until as _count_mutation_ops_until  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _debug_nodes_cache as _debug_nodes_cache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _debug_nodes_env_value_cache as _debug_nodes_env_value_cache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _get_fake_tensor_constant as _get_fake_tensor_constant  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _get_match_node_value as _get_match_node_value  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _has_undeclared_non_default_kwarg as _has_undeclared_non_default_kwarg  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _int_list_elem_type as _int_list_elem_type  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _merge_custom_context as _merge_custom_context  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _mutation_region_refresh as _mutation_region_refresh  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _python_constant_repr as _python_constant_repr  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _refresh_mutation_region_ids as _refresh_mutation_region_ids  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _replacement_changes_mutation_regions as _replacement_changes_mutation_regions  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _schema_defaults as _schema_defaults  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _should_debug_node as _should_debug_node  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _tensor_constant_repr as _tensor_constant_repr  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _tensor_values_equal as _tensor_values_equal  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _trace_arg_info as _trace_arg_info  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _trace_args_for_initial_trace as _trace_args_for_initial_trace  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _track_graph_mutation_ops as _track_graph_mutation_ops  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _unflatten_match_kwargs as _unflatten_match_kwargs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _unique_argname as _unique_argname  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import canonicalize_dim as canonicalize_dim  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import math as math  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import maybe_get_fake_constant as maybe_get_fake_constant  # type: ignore[attr-defined,unused-ignore]

@@ -5,7 +5,6 @@ from torch._inductor.utils import (
     ALIGNMENT as ALIGNMENT,
     ALIGN_BYTES as ALIGN_BYTES,
     Any as Any,
-    AotOnlyBuffer as AotOnlyBuffer,
     BaseSchedulerNode as BaseSchedulerNode,
     BoxedBool as BoxedBool,
     Buffer as Buffer,
@@ -26,7 +25,6 @@ from torch._inductor.utils import (
     Dep as Dep,
     DeviceProperties as DeviceProperties,
     DeviceType as DeviceType,
-    DualIndentedBuffer as DualIndentedBuffer,
     ELEMENTWISE_TYPE_PROMOTION_KIND as ELEMENTWISE_TYPE_PROMOTION_KIND,
     EventList as EventList,
     ExternKernel as ExternKernel,
@@ -43,7 +41,6 @@ from torch._inductor.utils import (
     GraphModule as GraphModule,
     GraphPartitionMap as GraphPartitionMap,
     GraphTransformObserver as GraphTransformObserver,
-    GuardOnDataDependentSymNode as GuardOnDataDependentSymNode,
     IRNode as IRNode,
     Identity as Identity,
     IndentedBuffer as IndentedBuffer,
@@ -56,11 +53,9 @@ from torch._inductor.utils import (
     LineContext as LineContext,
     Literal as Literal,
     Mapping as Mapping,
-    Max as Max,
     ModularIndexing as ModularIndexing,
     MutableMapping as MutableMapping,
     MutableSet as MutableSet,
-    NamedTuple as NamedTuple,
     Node as Node,
     OPTIMUS_EXCLUDE_POST_GRAD as OPTIMUS_EXCLUDE_POST_GRAD,
     OpDtypeRule as OpDtypeRule,
@@ -79,11 +74,9 @@ from torch._inductor.utils import (
     ScalingType as ScalingType,
     SchedulerBuffer as SchedulerBuffer,
     ScopedDict as ScopedDict,
-    Self as Self,
     Sequence as Sequence,
     ShapeEnv as ShapeEnv,
     ShapeProp as ShapeProp,
-    StringIO as StringIO,
     SymBool as SymBool,
     SymFloat as SymFloat,
     SymInt as SymInt,
@@ -103,17 +96,13 @@ from torch._inductor.utils import (
     VarRanges as VarRanges,
     WorkspaceArg as WorkspaceArg,
     XPU_KERNEL_FORMAT as XPU_KERNEL_FORMAT,
-    _DO_BENCH_PROFILE_EVENT_NAME as _DO_BENCH_PROFILE_EVENT_NAME,
     _IS_WINDOWS as _IS_WINDOWS,
     _IntLike as _IntLike,
     _T as _T,
     _TMA_SUPPORTED_DTYPES as _TMA_SUPPORTED_DTYPES,
     _align as _align,
-    _descriptor_shape_fits_in_int32 as _descriptor_shape_fits_in_int32,
     _do_bench_using_profiling as _do_bench_using_profiling,
-    _ensure_fp4_dtype_registered as _ensure_fp4_dtype_registered,
     _fx_node_is_input_dependent_cudagraph_unsafe as _fx_node_is_input_dependent_cudagraph_unsafe,
-    _get_do_bench_profile_result as _get_do_bench_profile_result,
     _infer_scale_swizzle_impl as _infer_scale_swizzle_impl,
     _is_aligned as _is_aligned,
     _needs_inductor_compile as _needs_inductor_compile,
@@ -121,17 +110,13 @@ from torch._inductor.utils import (
     _rocm_native_device_arch_name as _rocm_native_device_arch_name,
     _round_up as _round_up,
     _set_env as _set_env,
-    _sympy_subs as _sympy_subs,
     _torch_triton_mapping as _torch_triton_mapping,
-    _triton_supported_fp8_dtypes as _triton_supported_fp8_dtypes,
     _triton_type_mapping as _triton_type_mapping,
     _triton_type_re as _triton_type_re,
     _type_of as _type_of,
     _unstable_customized_partition_wrapper as _unstable_customized_partition_wrapper,
     _use_autotune_backend as _use_autotune_backend,
     _use_conv_autotune_backend as _use_conv_autotune_backend,
-    _use_conv_bwd_input_autotune_backend as _use_conv_bwd_input_autotune_backend,
-    _use_conv_bwd_weight_autotune_backend as _use_conv_bwd_weight_autotune_backend,
     _use_cutlass_for_op as _use_cutlass_for_op,
     _use_template_for_cpu as _use_template_for_cpu,
     _use_template_for_gpu as _use_template_for_gpu,
@@ -175,12 +160,10 @@ from torch._inductor.utils import (
     datasheet_tops as datasheet_tops,
     datetime as datetime,
     decode_device as decode_device,
-    decompose_index as decompose_index,
     detect_fake_mode as detect_fake_mode,
     determine_aoti_mmap_flags as determine_aoti_mmap_flags,
     developer_warning as developer_warning,
     device_need_guard as device_need_guard,
-    device_supports_fp64 as device_supports_fp64,
     do_bench_using_profiling as do_bench_using_profiling,
     dominated_nodes as dominated_nodes,
     dtype_abbrs as dtype_abbrs,
@@ -193,7 +176,6 @@ from torch._inductor.utils import (
     expr_fits_within_32bit as expr_fits_within_32bit,
     find_recursive_deps_of_node as find_recursive_deps_of_node,
     find_recursive_users_of_node as find_recursive_users_of_node,
-    flatten_index as flatten_index,
     fp8_bench as fp8_bench,
     free_symbols as free_symbols,
     free_unbacked_symbols as free_unbacked_symbols,
@@ -201,7 +183,6 @@ from torch._inductor.utils import (
     fresh_inductor_cache as fresh_inductor_cache,
     functools as functools,
     gather_origins as gather_origins,
-    gc as gc,
     gen_gm_and_inputs as gen_gm_and_inputs,
     generate_assert as generate_assert,
     get_all_devices as get_all_devices,
@@ -211,7 +192,6 @@ from torch._inductor.utils import (
     get_cloned_parameter_buffer_name as get_cloned_parameter_buffer_name,
     get_code as get_code,
     get_current_backend as get_current_backend,
-    get_default_kpack as get_default_kpack,
     get_device_tflops as get_device_tflops,
     get_donated_idxs as get_donated_idxs,
     get_dtype_size as get_dtype_size,
@@ -229,14 +209,12 @@ from torch._inductor.utils import (
     get_max_numwarps as get_max_numwarps,
     get_num_sms as get_num_sms,
     get_op_names as get_op_names,
-    get_static_bw_input_idxs as get_static_bw_input_idxs,
     get_sympy_Expr_dtype as get_sympy_Expr_dtype,
     get_tma_workspace_arg as get_tma_workspace_arg,
     get_triton_attrs_descriptor_version as get_triton_attrs_descriptor_version,
     get_triton_code as get_triton_code,
     has_free_symbols as has_free_symbols,
     has_torchvision_roi_align as has_torchvision_roi_align,
-    has_triton_package as has_triton_package,
     importlib as importlib,
     infer_scale_swizzle as infer_scale_swizzle,
     infer_scale_swizzle_ir as infer_scale_swizzle_ir,
@@ -258,7 +236,6 @@ from torch._inductor.utils import (
     is_mkldnn_fp16_supported as is_mkldnn_fp16_supported,
     is_multi_outputs_template as is_multi_outputs_template,
     is_nonfreeable_buffers as is_nonfreeable_buffers,
-    is_nvidia_sm100_or_later as is_nvidia_sm100_or_later,
     is_ones as is_ones,
     is_output_of_multi_outputs_template as is_output_of_multi_outputs_template,
     is_pointwise_use as is_pointwise_use,
@@ -266,7 +243,6 @@ from torch._inductor.utils import (
     is_same_mkldnn_tensor as is_same_mkldnn_tensor,
     is_same_tensor as is_same_tensor,
     is_symbolic as is_symbolic,
-    is_triton_fp8_dtype_supported as is_triton_fp8_dtype_supported,
     is_using_cudagraph_partition as is_using_cudagraph_partition,
     is_valid_aoti_model_name as is_valid_aoti_model_name,
     is_view as is_view,
@@ -279,9 +255,7 @@ from torch._inductor.utils import (
     log as log,
     logging as logging,
     lru_cache as lru_cache,
-    make_codegen_buffer as make_codegen_buffer,
     make_symbol as make_symbol,
-    math as math,
     maybe_aoti_standalone_config as maybe_aoti_standalone_config,
     maybe_get_suppress_shape_guards_ctx as maybe_get_suppress_shape_guards_ctx,
     maybe_profile as maybe_profile,
@@ -301,7 +275,6 @@ from torch._inductor.utils import (
     platform as platform,
     precompute_method as precompute_method,
     precompute_methods as precompute_methods,
-    prefix_is_pointwise as prefix_is_pointwise,
     prefix_is_reduction as prefix_is_reduction,
     print_performance as print_performance,
     python_subprocess_env as python_subprocess_env,
@@ -341,7 +314,6 @@ from torch._inductor.utils import (
     tabulate_2d as tabulate_2d,
     tempfile as tempfile,
     tensor_is_aligned as tensor_is_aligned,
-    textwrap as textwrap,
     time as time,
     timed as timed,
     tlx_only_cuda_options as tlx_only_cuda_options,
@@ -355,7 +327,6 @@ from torch._inductor.utils import (
     tuple_sorted as tuple_sorted,
     unique as unique,
     unittest as unittest,
-    unload_xpu_triton_pyds as unload_xpu_triton_pyds,
     upcast_compute_type as upcast_compute_type,
     use_aten_gemm_kernels as use_aten_gemm_kernels,
     use_blackwell_cutedsl_grouped_mm as use_blackwell_cutedsl_grouped_mm,
@@ -377,3 +348,95 @@ from torch._inductor.utils import (
     using_b200 as using_b200,
     zip_dicts as zip_dicts,
 )
+from torch._inductor.utils import AbstractSet as AbstractSet  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import AotOnlyBuffer as AotOnlyBuffer  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import ConstexprReprChildren as ConstexprReprChildren  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import DualIndentedBuffer as DualIndentedBuffer  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import FOLDED_SCALED_MM_OUTPUT_SCALE as FOLDED_SCALED_MM_OUTPUT_SCALE  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import GuardOnDataDependentSymNode as GuardOnDataDependentSymNode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import ImportableConstexprType as ImportableConstexprType  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import Max as Max  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import NamedTuple as NamedTuple  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import Self as Self  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import StringIO as StringIO  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import TDMGuardMode as TDMGuardMode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import TRITON_FLOAT8_DTYPES as TRITON_FLOAT8_DTYPES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _DO_BENCH_PROFILE_EVENT_NAME as _DO_BENCH_PROFILE_EVENT_NAME  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES as _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TDM_MIN_INNERMOST_REQUEST_BYTES as _TDM_MIN_INNERMOST_REQUEST_BYTES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TDM_OPERAND_ALIGNMENT_BYTES as _TDM_OPERAND_ALIGNMENT_BYTES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TDM_SUPPORTED_DTYPES as _TDM_SUPPORTED_DTYPES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TRITON_CONSTEXPR_RESERVED_NAMES as _TRITON_CONSTEXPR_RESERVED_NAMES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _bytes_aligned as _bytes_aligned  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _collect_importable_constexpr_types as _collect_importable_constexpr_types  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _constexpr_type_repr_prefix as _constexpr_type_repr_prefix  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _current_accelerator_device as _current_accelerator_device  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _descriptor_shape_fits_in_int32 as _descriptor_shape_fits_in_int32  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _descriptor_shapes_fit_in_int32 as _descriptor_shapes_fit_in_int32  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _device_is_available as _device_is_available  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _ensure_fp4_dtype_registered as _ensure_fp4_dtype_registered  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _get_device_dram_gbps as _get_device_dram_gbps  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _get_device_info_key as _get_device_info_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _get_device_tflops as _get_device_tflops  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _get_do_bench_profile_result as _get_do_bench_profile_result  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _gfx1250_device_prereqs as _gfx1250_device_prereqs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _gpu_types as _gpu_types  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _guard_tdm_operand_layout as _guard_tdm_operand_layout  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _is_only_autotune_backend as _is_only_autotune_backend  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _overloadpacket_str as _overloadpacket_str  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _prefers_swizzle_32_8 as _prefers_swizzle_32_8  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _prefers_swizzle_32_8_cached as _prefers_swizzle_32_8_cached  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _rocm_version_at_least as _rocm_version_at_least  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _rocm_version_tuple as _rocm_version_tuple  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _sympy_subs as _sympy_subs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tdm_operand_compatible as _tdm_operand_compatible  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tdm_operand_policy_violation as _tdm_operand_policy_violation  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tdm_operands_compatible as _tdm_operands_compatible  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tdm_row_major_from_strides as _tdm_row_major_from_strides  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tlx_registry as _tlx_registry  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tlx_registry_options as _tlx_registry_options  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tma_descriptor_max_offset_fits_in_int32 as _tma_descriptor_max_offset_fits_in_int32  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _triton_supported_fp8_dtypes as _triton_supported_fp8_dtypes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _use_conv_bwd_input_autotune_backend as _use_conv_bwd_input_autotune_backend  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _use_conv_bwd_weight_autotune_backend as _use_conv_bwd_weight_autotune_backend  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import apply_subprocess_env as apply_subprocess_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import commit_tdm_operand_layout as commit_tdm_operand_layout  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import copy as copy  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import datasheet_dram_bw_gbs as datasheet_dram_bw_gbs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import decompose_index as decompose_index  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import device_supports_fp64 as device_supports_fp64  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import flatten_index as flatten_index  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import fp32_matmul_precision_key as fp32_matmul_precision_key  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import fx_node_crosses_devices as fx_node_crosses_devices  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import gc as gc  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import get_constexpr_repr_children as get_constexpr_repr_children  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import get_default_kpack as get_default_kpack  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import get_device_dram_gbps as get_device_dram_gbps  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import get_importable_constexpr_types as get_importable_constexpr_types  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import get_static_bw_input_idxs as get_static_bw_input_idxs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import has_free_threaded_python as has_free_threaded_python  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import has_triton_package as has_triton_package  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import hashlib as hashlib  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import is_bf16x9_matmul as is_bf16x9_matmul  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import is_gfx1250_arch as is_gfx1250_arch  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import is_nvidia_sm100_or_later as is_nvidia_sm100_or_later  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import is_triton_fp8_dtype_supported as is_triton_fp8_dtype_supported  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import make_codegen_buffer as make_codegen_buffer  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import math as math  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import patch_subprocess_env as patch_subprocess_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import prefix_is_pointwise as prefix_is_pointwise  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import rocm_gfx_arch as rocm_gfx_arch  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import should_use_thread_workers as should_use_thread_workers  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import tdm_descriptor_row_major as tdm_descriptor_row_major  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import textwrap as textwrap  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import tlx_only_hip_options as tlx_only_hip_options  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import tma_inner_dim as tma_inner_dim  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import unload_xpu_triton_pyds as unload_xpu_triton_pyds  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import use_flex_tdm_descriptor as use_flex_tdm_descriptor  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import use_flydsl_gemm_template as use_flydsl_gemm_template  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import use_gfx1250_descriptor_codegen as use_gfx1250_descriptor_codegen  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import use_triton_tdm_template as use_triton_tdm_template  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import using_rocm_rdna3 as using_rocm_rdna3  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import warnings as warnings  # type: ignore[attr-defined,unused-ignore]

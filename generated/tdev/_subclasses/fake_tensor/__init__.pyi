@@ -15,7 +15,6 @@ from torch._subclasses.fake_tensor import (
     FakeTensor as FakeTensor,
     FakeTensorConfig as FakeTensorConfig,
     FakeTensorConverter as FakeTensorConverter,
-    FakeTensorDeviceMismatchError as FakeTensorDeviceMismatchError,
     FakeTensorMode as FakeTensorMode,
     FakeTensorTLS as FakeTensorTLS,
     Generator as Generator,
@@ -29,7 +28,6 @@ from torch._subclasses.fake_tensor import (
     MetadataMismatchError as MetadataMismatchError,
     MissingOpProfile as MissingOpProfile,
     OpOverload as OpOverload,
-    OpaqueBase as OpaqueBase,
     PyTree as PyTree,
     RECURSION_COUNT as RECURSION_COUNT,
     ReferenceType as ReferenceType,
@@ -50,14 +48,11 @@ from torch._subclasses.fake_tensor import (
     TensorMetadata as TensorMetadata,
     TorchDispatchMode as TorchDispatchMode,
     TorchFunctionMode as TorchFunctionMode,
-    TraceableWrapperSubclass as TraceableWrapperSubclass,
     TracebackType as TracebackType,
     TreeSpec as TreeSpec,
     TypeGuard as TypeGuard,
     TypeVar as TypeVar,
-    TypedDict as TypedDict,
     Union as Union,
-    Unpack as Unpack,
     UnsupportedFakeTensorException as UnsupportedFakeTensorException,
     UnsupportedMutationAliasingException as UnsupportedMutationAliasingException,
     UnsupportedOperatorException as UnsupportedOperatorException,
@@ -70,8 +65,6 @@ from torch._subclasses.fake_tensor import (
     _DispatchCacheEntryOutputInfo as _DispatchCacheEntryOutputInfo,
     _DispatchCacheKey as _DispatchCacheKey,
     _DispatchCacheValidEntry as _DispatchCacheValidEntry,
-    _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS as _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS,
-    _FakeTensorConstructorIgnoredState as _FakeTensorConstructorIgnoredState,
     _MetadataIntLike as _MetadataIntLike,
     _PySymInputStub as _PySymInputStub,
     _StoragePointer as _StoragePointer,
@@ -81,9 +74,7 @@ from torch._subclasses.fake_tensor import (
     _device_handler as _device_handler,
     _device_not_kwarg_ops as _device_not_kwarg_ops,
     _infer_fake_from_real_tensor as _infer_fake_from_real_tensor,
-    _is_indexed_device_type as _is_indexed_device_type,
     _is_plain_tensor as _is_plain_tensor,
-    _is_privateuse1_backend_available as _is_privateuse1_backend_available,
     _is_tensor_constructor as _is_tensor_constructor,
     _like_tensor_constructors as _like_tensor_constructors,
     _set_cache_key as _set_cache_key,
@@ -154,3 +145,23 @@ from torch._subclasses.fake_tensor import (
     unset_fake_temporarily as unset_fake_temporarily,
     weakref as weakref,
 )
+from torch._subclasses.fake_tensor import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError as FakeTensorDeviceMismatchError  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import OpaqueType as OpaqueType  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import TypedDict as TypedDict  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import Unpack as Unpack  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS as _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _FakeTensorConstructorIgnoredState as _FakeTensorConstructorIgnoredState  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _MKLDNN_DISPATCH_KEY as _MKLDNN_DISPATCH_KEY  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _dispatch_keys_has_mkldnn as _dispatch_keys_has_mkldnn  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _is_indexed_device_type as _is_indexed_device_type  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _pin_device_index as _pin_device_index  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import maybe_get_fake_constant as maybe_get_fake_constant  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import maybe_get_fake_device as maybe_get_fake_device  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import maybe_get_real_tensor as maybe_get_real_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import maybe_to_dense_mkldnn as maybe_to_dense_mkldnn  # type: ignore[attr-defined,unused-ignore]

@@ -14,3 +14,5 @@ from torch.amp.grad_scaler import (
     defaultdict as defaultdict,
     overload as overload,
 )
+from torch.amp.grad_scaler import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.amp.grad_scaler import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -162,6 +162,8 @@ from torch.ao.quantization import (
     swap_module as swap_module,
     weight_observer_range_neg_127_to_127 as weight_observer_range_neg_127_to_127,
 )
+from torch.ao.quantization import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.ao.quantization import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

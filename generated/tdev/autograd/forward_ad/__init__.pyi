@@ -16,3 +16,4 @@ from torch.autograd.forward_ad import (
     make_dual as make_dual,
     unpack_dual as unpack_dual,
 )
+from torch.autograd.forward_ad import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

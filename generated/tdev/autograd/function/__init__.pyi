@@ -23,7 +23,6 @@ from torch.autograd.function import (
     _SingleLevelFunction as _SingleLevelFunction,
     _T as _T,
     _functions as _functions,
-    _functorch as _functorch,
     _is_setup_context_defined as _is_setup_context_defined,
     _iter_None_tensors as _iter_None_tensors,
     _iter_filter as _iter_filter,
@@ -38,3 +37,7 @@ from torch.autograd.function import (
     deprecated as deprecated,
     once_differentiable as once_differentiable,
 )
+from torch.autograd.function import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.function import _bind_default_args as _bind_default_args  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.function import _call_custom_function_call as _call_custom_function_call  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.function import _functorch as _functorch  # type: ignore[attr-defined,unused-ignore]

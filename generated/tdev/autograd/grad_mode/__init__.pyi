@@ -11,9 +11,10 @@ from torch.autograd.grad_mode import (
     _force_original_view_tracking as _force_original_view_tracking,
     _unsafe_preserve_version_counter as _unsafe_preserve_version_counter,
     enable_grad as enable_grad,
-    enforce_grad_layout_policy as enforce_grad_layout_policy,
     inference_mode as inference_mode,
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
     set_multithreading_enabled as set_multithreading_enabled,
 )
+from torch.autograd.grad_mode import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.grad_mode import enforce_grad_layout_policy as enforce_grad_layout_policy  # type: ignore[attr-defined,unused-ignore]

@@ -81,3 +81,5 @@ from torch.autograd.gradcheck import (
     product as product,
     vmap as vmap,
 )
+from torch.autograd.gradcheck import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.gradcheck import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -43,10 +43,12 @@ from torch.autograd.graph import (
     get_gradient_edge as get_gradient_edge,
     increment_version as increment_version,
     log as log,
-    region_activation_memory_budget as region_activation_memory_budget,
     register_multi_grad_hook as register_multi_grad_hook,
     save_on_cpu as save_on_cpu,
     saved_tensors_hooks as saved_tensors_hooks,
-    set_override_stale_capture_stream as set_override_stale_capture_stream,
     set_warn_on_accumulate_grad_stream_mismatch as set_warn_on_accumulate_grad_stream_mismatch,
 )
+from torch.autograd.graph import node_creation_hook as node_creation_hook  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.graph import queue_callback as queue_callback  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.graph import region_activation_memory_budget as region_activation_memory_budget  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.graph import set_override_stale_capture_stream as set_override_stale_capture_stream  # type: ignore[attr-defined,unused-ignore]

@@ -3,10 +3,8 @@
 
 from torch.autograd.profiler_util import (
     Any as Any,
-    Callable as Callable,
     DeviceType as DeviceType,
     EventList as EventList,
-    EventMetadata as EventMetadata,
     FormattedTimesMixin as FormattedTimesMixin,
     FunctionEvent as FunctionEvent,
     FunctionEventAvg as FunctionEventAvg,
@@ -14,12 +12,9 @@ from torch.autograd.profiler_util import (
     Kernel as Kernel,
     MEMORY_EVENT_NAME as MEMORY_EVENT_NAME,
     MemRecordsAcc as MemRecordsAcc,
-    NamedTuple as NamedTuple,
     OUT_OF_MEMORY_EVENT_NAME as OUT_OF_MEMORY_EVENT_NAME,
     StringTable as StringTable,
-    _EVENT_METADATA_KEYS as _EVENT_METADATA_KEYS,
     _attr_formatter as _attr_formatter,
-    _build_metadata as _build_metadata,
     _build_table as _build_table,
     _canonicalize_profiler_events as _canonicalize_profiler_events,
     _filter_name as _filter_name,
@@ -28,10 +23,17 @@ from torch.autograd.profiler_util import (
     _format_time as _format_time,
     _format_time_share as _format_time_share,
     _rewrite_name as _rewrite_name,
-    _to_bool as _to_bool,
-    _to_str as _to_str,
     attrgetter as attrgetter,
     defaultdict as defaultdict,
     deprecated as deprecated,
     namedtuple as namedtuple,
 )
+from torch.autograd.profiler_util import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import EventMetadata as EventMetadata  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import NamedTuple as NamedTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import _EVENT_METADATA_KEYS as _EVENT_METADATA_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import _build_metadata as _build_metadata  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import _to_bool as _to_bool  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import _to_int_list as _to_int_list  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler_util import _to_str as _to_str  # type: ignore[attr-defined,unused-ignore]

@@ -19,6 +19,7 @@ from tdev_core.mirror import adoption as _adoption
 cufft_plan_cache = _fft_plans.cufft_plan_cache
 
 
+# Torch 2.13 and newer.
 def blas_workspace_size(size: None | int = None, backend: Any = None) -> int:
     """Mirror of ``torch.backends.cuda.blas_workspace_size``.
 
@@ -45,6 +46,7 @@ def can_use_cudnn_attention(params: Any, debug: bool = False) -> bool:
     return False  # cuDNN runs on CUDA only; a torch with CUDA compiled in would ask the driver, and raise where there is none
 
 
+# Torch 2.13 and newer.
 def cublas_workspace_size(size: None | int = None) -> int:
     """Mirror of ``torch.backends.cuda.cublas_workspace_size``.
 
@@ -58,6 +60,7 @@ def cublas_workspace_size(size: None | int = None) -> int:
     return _backends.cublas_workspace_size(size)
 
 
+# Torch 2.13 and newer.
 def cublaslt_workspace_size(size: None | int = None) -> int:
     """Mirror of ``torch.backends.cuda.cublaslt_workspace_size``.
 
@@ -149,5 +152,12 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own; empty caches that keep the capacity they are given",
         ),
     },
-    generated_from="2.13.0",
+    partial={
+        "Union": "2.11 and older",
+        "blas_workspace_size": "2.13 and newer",
+        "cublas_workspace_size": "2.13 and newer",
+        "cublaslt_workspace_size": "2.13 and newer",
+        "is_ck_sdpa_available": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

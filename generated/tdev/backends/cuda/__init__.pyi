@@ -27,27 +27,28 @@ from torch.backends.cuda import (
     enable_mem_efficient_sdp as enable_mem_efficient_sdp,
     flash_sdp_enabled as flash_sdp_enabled,
     fp16_bf16_reduction_math_sdp_allowed as fp16_bf16_reduction_math_sdp_allowed,
-    is_ck_sdpa_available as is_ck_sdpa_available,
     is_flash_attention_available as is_flash_attention_available,
     math_sdp_enabled as math_sdp_enabled,
     matmul as matmul,
     mem_efficient_sdp_enabled as mem_efficient_sdp_enabled,
     preferred_rocm_fa_library as preferred_rocm_fa_library,
 )
+from torch.backends.cuda import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.backends.cuda import is_ck_sdpa_available as is_ck_sdpa_available  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.backends.cuda import (
-        blas_workspace_size as blas_workspace_size,
         can_use_cudnn_attention as can_use_cudnn_attention,
-        cublas_workspace_size as cublas_workspace_size,
-        cublaslt_workspace_size as cublaslt_workspace_size,
         is_built as is_built,
         preferred_blas_library as preferred_blas_library,
         preferred_linalg_library as preferred_linalg_library,
         sdp_kernel as sdp_kernel,
     )
+    from torch.backends.cuda import blas_workspace_size as blas_workspace_size  # type: ignore[attr-defined,unused-ignore]
+    from torch.backends.cuda import cublas_workspace_size as cublas_workspace_size  # type: ignore[attr-defined,unused-ignore]
+    from torch.backends.cuda import cublaslt_workspace_size as cublaslt_workspace_size  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.backends.cuda as _theirs
 

@@ -18,7 +18,6 @@ from torch.backends.cudnn import (
     benchmark as benchmark,
     benchmark_limit as benchmark_limit,
     contextmanager as contextmanager,
-    depthwise_kernel as depthwise_kernel,
     deterministic as deterministic,
     enabled as enabled,
     flags as flags,
@@ -28,6 +27,7 @@ from torch.backends.cudnn import (
     set_flags as set_flags,
     version as version,
 )
+from torch.backends.cudnn import depthwise_kernel as depthwise_kernel  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if MYPY:  # which finds submodules through the mirror as through torch: once a program imports them

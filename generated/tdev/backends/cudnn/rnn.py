@@ -42,5 +42,5 @@ _adoption.adopt(
         "init_dropout_state",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

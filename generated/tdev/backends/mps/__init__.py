@@ -96,5 +96,5 @@ _adoption.adopt(
         "is_macos_or_newer",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

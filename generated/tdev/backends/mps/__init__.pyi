@@ -9,6 +9,8 @@ from torch.backends.mps import (
     is_available as is_available,
     is_built as is_built,
 )
+from torch.backends.mps import _init as _init  # type: ignore[attr-defined,unused-ignore]
+from torch.backends.mps import _lib as _lib  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

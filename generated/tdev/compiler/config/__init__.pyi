@@ -22,3 +22,5 @@ from torch.compiler.config import (
     verbose as verbose,
     wrap_top_frame as wrap_top_frame,
 )
+from torch.compiler.config import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler.config import compile_on_one_rank as compile_on_one_rank  # type: ignore[attr-defined,unused-ignore]

@@ -31,5 +31,5 @@ _adoption.adopt(
         "amp_definitely_not_available",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -19,15 +19,10 @@ from torch.distributed._functional_collectives import (
     _all_reduce_meta as _all_reduce_meta,
     _all_to_all_single_meta as _all_to_all_single_meta,
     _are_we_tracing as _are_we_tracing,
-    _batch_p2p_ops_meta as _batch_p2p_ops_meta,
     _broadcast__meta as _broadcast__meta,
     _broadcast_meta as _broadcast_meta,
-    _chunk_or_narrow_cat as _chunk_or_narrow_cat,
     _expand_group as _expand_group,
-    _group_or_group_name as _group_or_group_name,
-    _irecv_meta as _irecv_meta,
     _is_view_op as _is_view_op,
-    _isend_meta as _isend_meta,
     _make_all_gather_out_tensor as _make_all_gather_out_tensor,
     _maybe_view_chunk_cat as _maybe_view_chunk_cat,
     _maybe_wrap_tensor as _maybe_wrap_tensor,
@@ -36,15 +31,6 @@ from torch.distributed._functional_collectives import (
     _reduce_scatter_tensor_meta as _reduce_scatter_tensor_meta,
     _reduce_scatter_tensor_native_meta as _reduce_scatter_tensor_native_meta,
     _reduce_scatter_tensor_out_native_meta as _reduce_scatter_tensor_out_native_meta,
-    _remapped_all_gather as _remapped_all_gather,
-    _remapped_all_to_all_single as _remapped_all_to_all_single,
-    _remapped_allgather as _remapped_allgather,
-    _remapped_allreduce as _remapped_allreduce,
-    _remapped_batch_p2p_ops as _remapped_batch_p2p_ops,
-    _remapped_irecv as _remapped_irecv,
-    _remapped_isend as _remapped_isend,
-    _remapped_reducescatter as _remapped_reducescatter,
-    _resolve_group as _resolve_group,
     _resolve_group_name as _resolve_group_name,
     _wait_tensor_meta as _wait_tensor_meta,
     _wrap_tensor_autograd as _wrap_tensor_autograd,
@@ -56,9 +42,6 @@ from torch.distributed._functional_collectives import (
     all_gather_into_tensor_coalesced_backward as all_gather_into_tensor_coalesced_backward,
     all_gather_into_tensor_coalesced_setup_context as all_gather_into_tensor_coalesced_setup_context,
     all_gather_into_tensor_setup_context as all_gather_into_tensor_setup_context,
-    all_gather_single as all_gather_single,
-    all_gather_single_autograd as all_gather_single_autograd,
-    all_gather_single_coalesced as all_gather_single_coalesced,
     all_gather_tensor as all_gather_tensor,
     all_gather_tensor_autograd as all_gather_tensor_autograd,
     all_gather_tensor_inplace as all_gather_tensor_inplace,
@@ -76,7 +59,6 @@ from torch.distributed._functional_collectives import (
     all_to_all_single_setup_context as all_to_all_single_setup_context,
     allow_inflight_collective_as_graph_input_ctx as allow_inflight_collective_as_graph_input_ctx,
     backend_impl as backend_impl,
-    batch_p2p_ops_inplace as batch_p2p_ops_inplace,
     broadcast as broadcast,
     c10d as c10d,
     cast as cast,
@@ -84,33 +66,21 @@ from torch.distributed._functional_collectives import (
     dist as dist,
     fun_col_impl as fun_col_impl,
     get_proxy_mode as get_proxy_mode,
-    irecv_inplace as irecv_inplace,
     is_torchdynamo_compiling as is_torchdynamo_compiling,
-    isend_inplace as isend_inplace,
     legacy_all_gather as legacy_all_gather,
     legacy_all_gather_base as legacy_all_gather_base,
     legacy_all_to_all_single as legacy_all_to_all_single,
     legacy_allgather as legacy_allgather,
-    legacy_allgather_single as legacy_allgather_single,
     legacy_allreduce as legacy_allreduce,
-    legacy_batch_p2p_ops as legacy_batch_p2p_ops,
-    legacy_irecv as legacy_irecv,
-    legacy_isend as legacy_isend,
     legacy_lib as legacy_lib,
     legacy_lib_impl as legacy_lib_impl,
     legacy_reduce_scatter_base as legacy_reduce_scatter_base,
     legacy_reducescatter as legacy_reducescatter,
-    legacy_reducescatter_single as legacy_reducescatter_single,
     lib_impl as lib_impl,
-    lib_impl_autograd as lib_impl_autograd,
-    math as math,
     my_module as my_module,
     op_name as op_name,
     ops_defs as ops_defs,
     permute_tensor as permute_tensor,
-    reduce_scatter_single as reduce_scatter_single,
-    reduce_scatter_single_autograd as reduce_scatter_single_autograd,
-    reduce_scatter_single_coalesced as reduce_scatter_single_coalesced,
     reduce_scatter_tensor as reduce_scatter_tensor,
     reduce_scatter_tensor_autograd as reduce_scatter_tensor_autograd,
     reduce_scatter_tensor_backward as reduce_scatter_tensor_backward,
@@ -125,6 +95,56 @@ from torch.distributed._functional_collectives import (
     tree_map_only as tree_map_only,
     wait_tensor as wait_tensor,
     wait_tensor_backward as wait_tensor_backward,
-    wait_tensor_setup_context as wait_tensor_setup_context,
     warnings as warnings,
 )
+from torch.distributed._functional_collectives import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import ReduceOp as ReduceOp  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _ASYNC_OP_REMAP_ERROR as _ASYNC_OP_REMAP_ERROR  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _FromTorchTensor as _FromTorchTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _LegacyToFunctionalCollectiveMode as _LegacyToFunctionalCollectiveMode  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _batch_p2p_ops_meta as _batch_p2p_ops_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _chunk_or_narrow_cat as _chunk_or_narrow_cat  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _group_or_group_name as _group_or_group_name  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _irecv_meta as _irecv_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _is_min_max as _is_min_max  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _is_reduceop_supported as _is_reduceop_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _isend_meta as _isend_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _maybe_wrap_tensors as _maybe_wrap_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _min_max_extremum_mask as _min_max_extremum_mask  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _raise_async_op_remap_error as _raise_async_op_remap_error  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _reduce_op_type as _reduce_op_type  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remap_traceable_collective as _remap_traceable_collective  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_all_gather as _remapped_all_gather  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_all_to_all_single as _remapped_all_to_all_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_allgather as _remapped_allgather  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_allreduce as _remapped_allreduce  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_batch_p2p_ops as _remapped_batch_p2p_ops  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_irecv as _remapped_irecv  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_isend as _remapped_isend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_reduce_scatter as _remapped_reduce_scatter  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_reducescatter as _remapped_reducescatter  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _resolve_group as _resolve_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _wait_tensors_meta as _wait_tensors_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import all_gather_single as all_gather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import all_gather_single_autograd as all_gather_single_autograd  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import all_gather_single_coalesced as all_gather_single_coalesced  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import batch_p2p_ops_inplace as batch_p2p_ops_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import irecv_inplace as irecv_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import isend_inplace as isend_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_allgather_single as legacy_allgather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_batch_p2p_ops as legacy_batch_p2p_ops  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_irecv as legacy_irecv  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_isend as legacy_isend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_reduce_scatter as legacy_reduce_scatter  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_reducescatter_single as legacy_reducescatter_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import lib_impl_autograd as lib_impl_autograd  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import math as math  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_inplace as reduce_scatter_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_single as reduce_scatter_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_single_autograd as reduce_scatter_single_autograd  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_single_coalesced as reduce_scatter_single_coalesced  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import wait_tensor_setup_context as wait_tensor_setup_context  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import wait_tensors as wait_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import wait_tensors_backward as wait_tensors_backward  # type: ignore[attr-defined,unused-ignore]

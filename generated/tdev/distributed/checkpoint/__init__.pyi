@@ -30,6 +30,9 @@ from torch.distributed.checkpoint import (
     save as save,
     save_state_dict as save_state_dict,
 )
+from torch.distributed.checkpoint import CheckpointableTensor as CheckpointableTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint import FsspecReader as FsspecReader  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint import FsspecWriter as FsspecWriter  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -37,6 +40,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.checkpoint import default_planner as default_planner
     from torch.distributed.checkpoint import filesystem as filesystem
     from torch.distributed.checkpoint import format_utils as format_utils
+    from torch.distributed.checkpoint import fsspec_filesystem as fsspec_filesystem  # type: ignore[attr-defined,unused-ignore]
     from torch.distributed.checkpoint import hf_storage as hf_storage
     from torch.distributed.checkpoint import logger as logger
     from torch.distributed.checkpoint import logging_handlers as logging_handlers
@@ -44,6 +48,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.checkpoint import optimizer as optimizer
     from torch.distributed.checkpoint import planner as planner
     from torch.distributed.checkpoint import planner_helpers as planner_helpers
+    from torch.distributed.checkpoint import protocol as protocol  # type: ignore[attr-defined,unused-ignore]
     from torch.distributed.checkpoint import quantized_hf_storage as quantized_hf_storage
     from torch.distributed.checkpoint import resharding as resharding
     from torch.distributed.checkpoint import staging as staging

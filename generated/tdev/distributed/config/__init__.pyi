@@ -17,3 +17,5 @@ from torch.distributed.config import (
     to_dict as to_dict,
     use_torchcomms as use_torchcomms,
 )
+from torch.distributed.config import pipeline_per_direction_p2p as pipeline_per_direction_p2p  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.config import pipeline_per_edge_p2p as pipeline_per_edge_p2p  # type: ignore[attr-defined,unused-ignore]

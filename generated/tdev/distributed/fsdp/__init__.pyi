@@ -5,7 +5,6 @@ from torch.distributed.fsdp import (
     BackwardPrefetch as BackwardPrefetch,
     CPUOffload as CPUOffload,
     CPUOffloadPolicy as CPUOffloadPolicy,
-    DataParallelMeshDims as DataParallelMeshDims,
     FSDPModule as FSDPModule,
     FlatParameter as FlatParameter,
     FullOptimStateDictConfig as FullOptimStateDictConfig,
@@ -29,6 +28,8 @@ from torch.distributed.fsdp import (
     register_fsdp_forward_method as register_fsdp_forward_method,
     share_comm_ctx as share_comm_ctx,
 )
+from torch.distributed.fsdp import DataParallelMeshDims as DataParallelMeshDims  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp import GradientReductionHandle as GradientReductionHandle  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -13,5 +13,8 @@ _adoption.adopt(
     __name__,
     "torch.distributed.nn",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "warnings": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

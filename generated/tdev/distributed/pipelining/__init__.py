@@ -16,5 +16,10 @@ _adoption.adopt(
         "build_stage": "tdev.distributed.pipelining.stage:build_stage",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "PipelineActivationLiveness": "2.15 and newer",
+        "PipelineStageInfo": "2.15 and newer",
+        "analyze_pipeline_activation_liveness": "2.15 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -16,6 +16,9 @@ from torch.distributed.pipelining import (
     pipe_split as pipe_split,
     pipeline as pipeline,
 )
+from torch.distributed.pipelining import PipelineActivationLiveness as PipelineActivationLiveness  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining import PipelineStageInfo as PipelineStageInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining import analyze_pipeline_activation_liveness as analyze_pipeline_activation_liveness  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -4,50 +4,72 @@
 from torch.distributed.pipelining.stage import (
     ABC as ABC,
     Any as Any,
-    Argument as Argument,
     Callable as Callable,
-    DTensor as DTensor,
     DistributedDataParallel as DistributedDataParallel,
     FSDPModule as FSDPModule,
-    FakeTensor as FakeTensor,
-    GetMeshCallback as GetMeshCallback,
-    InferenceMode as InferenceMode,
     PipeInfo as PipeInfo,
     PipelineStage as PipelineStage,
-    PipeliningMetadataError as PipeliningMetadataError,
-    ReplicateModule as ReplicateModule,
-    TensorMeta as TensorMeta,
-    _DTensorMeta as _DTensorMeta,
-    _MeshCache as _MeshCache,
     _PipelineStage as _PipelineStage,
     _PipelineStageBase as _PipelineStageBase,
     _RecvInfo as _RecvInfo,
-    _StageBackwardMeta as _StageBackwardMeta,
-    _StageForwardMeta as _StageForwardMeta,
-    _StageMeta as _StageMeta,
-    _TensorMeta as _TensorMeta,
-    _autograd_grad_for_inputs as _autograd_grad_for_inputs,
-    _derive_grad_metas as _derive_grad_metas,
     _make_tensor_from_meta as _make_tensor_from_meta,
     _normalize_model_output_as_tuple as _normalize_model_output_as_tuple,
     abstractmethod as abstractmethod,
     cast as cast,
-    extract_tensor_meta as extract_tensor_meta,
-    extract_tensor_metas as extract_tensor_metas,
     flatten_args as flatten_args,
-    fully_shard as fully_shard,
     logger as logger,
     map_aggregate as map_aggregate,
     map_debug_info as map_debug_info,
-    replicate as replicate,
     stage_backward as stage_backward,
     stage_backward_input as stage_backward_input,
     stage_backward_weight as stage_backward_weight,
-    to_local_if_dtensor as to_local_if_dtensor,
-    validate_and_normalize_to_tuple as validate_and_normalize_to_tuple,
-    validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence,
     validate_tensors_metadata as validate_tensors_metadata,
 )
+from torch.distributed.pipelining.stage import AbstractContextManager as AbstractContextManager  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import Argument as Argument  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import DTensor as DTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import FakeTensor as FakeTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import GetMeshCallback as GetMeshCallback  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import GradientEdge as GradientEdge  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import GradientReductionHandle as GradientReductionHandle  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import InferenceMode as InferenceMode  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import InputInfo as InputInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import OrderedDict as OrderedDict  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import PipelineStageInfo as PipelineStageInfo  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import PipeliningMetadataError as PipeliningMetadataError  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import RemovableHandle as RemovableHandle  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import ReplicateModule as ReplicateModule  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import TensorMeta as TensorMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _DTensorMeta as _DTensorMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _DirectedRankEdge as _DirectedRankEdge  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _ForwardChunkState as _ForwardChunkState  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _ForwardContextFactory as _ForwardContextFactory  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _MeshCache as _MeshCache  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _PP_DIRECTION_GROUP_CACHE as _PP_DIRECTION_GROUP_CACHE  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _RootArgPlaceholder as _RootArgPlaceholder  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _StageBackwardMeta as _StageBackwardMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _StageForwardMeta as _StageForwardMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _StageMeta as _StageMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _TensorMeta as _TensorMeta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _assign_recv_info_buffers as _assign_recv_info_buffers  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _autograd_grad_for_inputs as _autograd_grad_for_inputs  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _build_p2p_direction_groups as _build_p2p_direction_groups  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _clear_unlaunched_recv_infos as _clear_unlaunched_recv_infos  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _derive_grad_metas as _derive_grad_metas  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _ensure_recv_infos_drained as _ensure_recv_infos_drained  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _warn_if_eager_nccl as _warn_if_eager_nccl  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import dataclass as dataclass  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import extract_tensor_meta as extract_tensor_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import extract_tensor_metas as extract_tensor_metas  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import fully_shard as fully_shard  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import get_gradient_edge as get_gradient_edge  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import replicate as replicate  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import to_local_if_dtensor as to_local_if_dtensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import tree_map_only as tree_map_only  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import validate_and_normalize_to_tuple as validate_and_normalize_to_tuple  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

@@ -25,3 +25,4 @@ from torch.distributed.rendezvous import (
     urlparse as urlparse,
     urlunparse as urlunparse,
 )
+from torch.distributed.rendezvous import _agent_store_serves as _agent_store_serves  # type: ignore[attr-defined,unused-ignore]

@@ -32,3 +32,5 @@ from torch.distributed.run import (
     run as run,
     run_script_path as run_script_path,
 )
+from torch.distributed.run import _Action as _Action  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.run import _PrintCompletionAction as _PrintCompletionAction  # type: ignore[attr-defined,unused-ignore]

@@ -10,11 +10,9 @@ from torch.distributed.tensor import (
     Shard as Shard,
     _DTensorSpec as _DTensorSpec,
     _ShardOrderEntry as _ShardOrderEntry,
-    _StridedShard as _StridedShard,
     _TensorMeta as _TensorMeta,
     _api as _api,
     _collective_utils as _collective_utils,
-    _decompositions as _decompositions,
     _dispatch as _dispatch,
     _nonlinear_redux as _nonlinear_redux,
     _op_schema as _op_schema,
@@ -22,7 +20,6 @@ from torch.distributed.tensor import (
     _optim_foreach_supported_types as _optim_foreach_supported_types,
     _random as _random,
     _redistribute as _redistribute,
-    _register_dtensor_impl as _register_dtensor_impl,
     _sharding_prop as _sharding_prop,
     _tp_conv as _tp_conv,
     _util_foreach_supported_types as _util_foreach_supported_types,
@@ -36,6 +33,11 @@ from torch.distributed.tensor import (
     randn as randn,
     zeros as zeros,
 )
+from torch.distributed.tensor import _StridedShard as _StridedShard  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor import _decompositions as _decompositions  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor import _register_dtensor_impl as _register_dtensor_impl  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor import linspace as linspace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor import logspace as logspace  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor import _dtensor_spec as _dtensor_spec
 from tdev_core.mirror.checkers import MYPY
 

@@ -16,5 +16,5 @@ _adoption.adopt(
         "init_device_mesh": "tdev.distributed.device_mesh:init_device_mesh",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

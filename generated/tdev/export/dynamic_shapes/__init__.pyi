@@ -48,3 +48,12 @@ from torch.export.dynamic_shapes import (
     tree_map_with_path as tree_map_with_path,
     tree_structure as tree_structure,
 )
+from torch.export.dynamic_shapes import _DynamicShapesSpec as _DynamicShapesSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _MISSING as _MISSING  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _colliding_variadic_kwarg_names as _colliding_variadic_kwarg_names  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _combine_args_for_tracing as _combine_args_for_tracing  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _combine_args_from_signature as _combine_args_from_signature  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _normalize_dynamic_shapes as _normalize_dynamic_shapes  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _signature as _signature  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _var_keyword_param_name as _var_keyword_param_name  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _variadic_kwargs_info as _variadic_kwargs_info  # type: ignore[attr-defined,unused-ignore]

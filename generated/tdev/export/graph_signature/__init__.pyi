@@ -27,5 +27,7 @@ from torch.export.graph_signature import (
     auto as auto,
     get_opaque_type_name as get_opaque_type_name,
     is_fake as is_fake,
-    is_opaque_type as is_opaque_type,
 )
+from torch.export.graph_signature import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.export.graph_signature import is_custom_class as is_custom_class  # type: ignore[attr-defined,unused-ignore]
+from torch.export.graph_signature import is_opaque_type as is_opaque_type  # type: ignore[attr-defined,unused-ignore]

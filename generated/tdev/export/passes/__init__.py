@@ -39,5 +39,5 @@ _adoption.adopt(
         "move_to_device_pass",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

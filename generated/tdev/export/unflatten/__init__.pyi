@@ -59,8 +59,9 @@ from torch.export.unflatten import (
     deepcopy as deepcopy,
     defaultdict as defaultdict,
     is_fx_symbolic_tracing as is_fx_symbolic_tracing,
-    is_opaque_value as is_opaque_value,
     log as log,
     reorder_kwargs as reorder_kwargs,
     unflatten as unflatten,
 )
+from torch.export.unflatten import is_custom_class_obj as is_custom_class_obj  # type: ignore[attr-defined,unused-ignore]
+from torch.export.unflatten import is_opaque_value as is_opaque_value  # type: ignore[attr-defined,unused-ignore]

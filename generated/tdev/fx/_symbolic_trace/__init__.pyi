@@ -12,28 +12,21 @@ from torch.fx._symbolic_trace import (
     Graph as Graph,
     GraphModule as GraphModule,
     HAS_VARSTUFF as HAS_VARSTUFF,
-    Iterable as Iterable,
-    Iterator as Iterator,
     ModuleType as ModuleType,
     NamedTuple as NamedTuple,
     PH as PH,
     PHBase as PHBase,
     PHWithMeta as PHWithMeta,
-    ParamSpec as ParamSpec,
     ParameterProxy as ParameterProxy,
     Proxy as Proxy,
     ProxyableClassMeta as ProxyableClassMeta,
     Scope as Scope,
     ScopeContextManager as ScopeContextManager,
     ScriptObject as ScriptObject,
-    TracebackType as TracebackType,
     Tracer as Tracer,
     TracerBase as TracerBase,
     TypeAlias as TypeAlias,
-    TypeVar as TypeVar,
     _ConstantAttributeType as _ConstantAttributeType,
-    _F as _F,
-    _P as _P,
     _PatchedFn as _PatchedFn,
     _PatchedFnDel as _PatchedFnDel,
     _PatchedFnSetAttr as _PatchedFnSetAttr,
@@ -41,14 +34,12 @@ from torch.fx._symbolic_trace import (
     _Patcher as _Patcher,
     _PyTreeCodeGen as _PyTreeCodeGen,
     _PyTreeInfo as _PyTreeInfo,
-    _T as _T,
     _assert_is_none as _assert_is_none,
     _autowrap_check as _autowrap_check,
     _constant_attribute_types as _constant_attribute_types,
     _create_wrapped_func as _create_wrapped_func,
     _create_wrapped_method as _create_wrapped_method,
     _find_proxy as _find_proxy,
-    _is_fx_tracing_flag as _is_fx_tracing_flag,
     _make_graph_module as _make_graph_module,
     _maybe_revert_all_patches as _maybe_revert_all_patches,
     _new_patcher as _new_patcher,
@@ -73,17 +64,35 @@ from torch.fx._symbolic_trace import (
     is_fx_symbolic_tracing as is_fx_symbolic_tracing,
     is_fx_tracing as is_fx_tracing,
     is_fx_tracing_warning as is_fx_tracing_warning,
-    is_opaque_reference_type as is_opaque_reference_type,
-    is_opaque_type as is_opaque_type,
     log as log,
     logging as logging,
     map_aggregate as map_aggregate,
     math as math,
     os as os,
-    overload as overload,
     pytree as pytree,
     symbolic_trace as symbolic_trace,
     torch as torch,
     warnings as warnings,
     wrap as wrap,
 )
+from torch.fx._symbolic_trace import Iterable as Iterable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import TracebackType as TracebackType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _F as _F  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _get_is_fx_tracing as _get_is_fx_tracing  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _is_fx_tracing_context as _is_fx_tracing_context  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _is_fx_tracing_flag as _is_fx_tracing_flag  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _is_fx_tracing_tls as _is_fx_tracing_tls  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import _set_is_fx_tracing as _set_is_fx_tracing  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import is_custom_class as is_custom_class  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import is_opaque_reference_type as is_opaque_reference_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import is_opaque_symbolic_type as is_opaque_symbolic_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import is_opaque_type as is_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import overload as overload  # type: ignore[attr-defined,unused-ignore]
+from torch.fx._symbolic_trace import threading as threading  # type: ignore[attr-defined,unused-ignore]

@@ -2,8 +2,8 @@
 """Types of ``torch.fx.annotate``, seen through tdev: torch's own."""
 
 from torch.fx.annotate import (
-    Any as Any,
     Proxy as Proxy,
     annotate as annotate,
     compatibility as compatibility,
 )
+from torch.fx.annotate import Any as Any  # type: ignore[attr-defined,unused-ignore]

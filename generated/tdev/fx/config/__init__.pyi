@@ -3,6 +3,6 @@
 
 from torch.fx.config import (
     disable_progress as disable_progress,
-    do_not_emit_stack_traces as do_not_emit_stack_traces,
     verbose_progress as verbose_progress,
 )
+from torch.fx.config import do_not_emit_stack_traces as do_not_emit_stack_traces  # type: ignore[attr-defined,unused-ignore]

@@ -6,15 +6,16 @@ from torch.fx.experimental import (
     _config as _config,
     _constant_symnode as _constant_symnode,
     _dynamism as _dynamism,
-    _size_hinting as _size_hinting,
 )
+from torch.fx.experimental import _size_hinting as _size_hinting  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental import _spec_binding as _spec_binding  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.experimental import accelerator_partitioner as accelerator_partitioner
     from torch.fx.experimental import const_fold as const_fold
     from torch.fx.experimental import debug as debug
-    from torch.fx.experimental import dynamic_spec as dynamic_spec
+    from torch.fx.experimental import dynamic_spec as dynamic_spec  # type: ignore[attr-defined,unused-ignore]
     from torch.fx.experimental import graph_gradual_typechecker as graph_gradual_typechecker
     from torch.fx.experimental import merge_matmul as merge_matmul
     from torch.fx.experimental import meta_tracer as meta_tracer

@@ -6,7 +6,6 @@ from torch.fx.graph import (
     Argument as Argument,
     Callable as Callable,
     CodeGen as CodeGen,
-    Generator as Generator,
     Graph as Graph,
     Iterable as Iterable,
     Iterator as Iterator,
@@ -14,10 +13,8 @@ from torch.fx.graph import (
     NamedTuple as NamedTuple,
     Node as Node,
     PythonCode as PythonCode,
-    Sequence as Sequence,
     TYPE_CHECKING as TYPE_CHECKING,
     Target as Target,
-    TensorType as TensorType,
     TransformCodeFunc as TransformCodeFunc,
     _BoxedCodeGen as _BoxedCodeGen,
     _CustomBuiltin as _CustomBuiltin,
@@ -52,7 +49,6 @@ from torch.fx.graph import (
     _snake_case_sub as _snake_case_sub,
     _torch_but_not_dynamo as _torch_but_not_dynamo,
     _type_repr as _type_repr,
-    annotations as annotations,
     compatibility as compatibility,
     contextmanager as contextmanager,
     dataclass as dataclass,
@@ -61,10 +57,20 @@ from torch.fx.graph import (
     get_opaque_obj_repr as get_opaque_obj_repr,
     immutable_dict as immutable_dict,
     inplace_methods as inplace_methods,
-    is_opaque_value_type as is_opaque_value_type,
     log as log,
     magic_methods as magic_methods,
     map_arg as map_arg,
-    py_sym_types as py_sym_types,
     reflectable_magic_methods as reflectable_magic_methods,
 )
+from torch.fx.graph import Generator as Generator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import TensorType as TensorType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import TypeVarTuple as TypeVarTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import Unpack as Unpack  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import _InputArgs as _InputArgs  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import _device_annotation as _device_annotation  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import is_opaque_constant_type as is_opaque_constant_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import is_opaque_value_type as is_opaque_value_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph import py_sym_types as py_sym_types  # type: ignore[attr-defined,unused-ignore]

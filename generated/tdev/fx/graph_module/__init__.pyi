@@ -11,7 +11,6 @@ from torch.fx.graph_module import (
     PackageImporter as PackageImporter,
     Path as Path,
     PythonCode as PythonCode,
-    TYPE_CHECKING as TYPE_CHECKING,
     _BoxedCodeGen as _BoxedCodeGen,
     _CodeOnlyModule as _CodeOnlyModule,
     _EvalCacheLoader as _EvalCacheLoader,
@@ -37,12 +36,16 @@ from torch.fx.graph_module import (
     _method_from_src as _method_from_src,
     _override_sym_repr as _override_sym_repr,
     _print_readable as _print_readable,
-    _share_torchbind_and_process_group as _share_torchbind_and_process_group,
-    _share_torchbind_and_process_group_on_deepcopy as _share_torchbind_and_process_group_on_deepcopy,
-    annotations as annotations,
-    cast as cast,
     compatibility as compatibility,
     reduce_graph_module as reduce_graph_module,
     reduce_package_graph_module as reduce_package_graph_module,
     sys_importer as sys_importer,
 )
+from torch.fx.graph_module import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import _share_torchbind_and_process_group as _share_torchbind_and_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import _share_torchbind_and_process_group_on_deepcopy as _share_torchbind_and_process_group_on_deepcopy  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import cast as cast  # type: ignore[attr-defined,unused-ignore]

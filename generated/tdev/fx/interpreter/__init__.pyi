@@ -7,7 +7,6 @@ from torch.fx.interpreter import (
     Graph as Graph,
     GraphModule as GraphModule,
     Interpreter as Interpreter,
-    Iterator as Iterator,
     LazyString as LazyString,
     Node as Node,
     Proxy as Proxy,
@@ -24,3 +23,7 @@ from torch.fx.interpreter import (
     tqdm as tqdm,
     trace_structured as trace_structured,
 )
+from torch.fx.interpreter import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.interpreter import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.interpreter import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.interpreter import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -42,3 +42,4 @@ from torch.fx.node import (
     normalize_function as normalize_function,
     normalize_module as normalize_module,
 )
+from torch.fx.node import _device_annotation as _device_annotation  # type: ignore[attr-defined,unused-ignore]

@@ -5,7 +5,6 @@ from torch.fx.operator_schemas import (
     Any as Any,
     ArgsKwargsPair as ArgsKwargsPair,
     Callable as Callable,
-    Literal as Literal,
     NamedTuple as NamedTuple,
     OpOverload as OpOverload,
     OpOverloadPacket as OpOverloadPacket,
@@ -13,7 +12,6 @@ from torch.fx.operator_schemas import (
     _FakeGlobalNamespace as _FakeGlobalNamespace,
     _SCHEMA_TO_SIGNATURE_CACHE as _SCHEMA_TO_SIGNATURE_CACHE,
     _args_kwargs_to_normalized_args_kwargs as _args_kwargs_to_normalized_args_kwargs,
-    _fast_bind as _fast_bind,
     _manual_overrides as _manual_overrides,
     _nonzero_schemas as _nonzero_schemas,
     _normalize_function_or_error as _normalize_function_or_error,
@@ -29,6 +27,9 @@ from torch.fx.operator_schemas import (
     get_signature_for_torch_op as get_signature_for_torch_op,
     normalize_function as normalize_function,
     normalize_module as normalize_module,
-    overload as overload,
     type_matches as type_matches,
 )
+from torch.fx.operator_schemas import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.operator_schemas import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.operator_schemas import _fast_bind as _fast_bind  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.operator_schemas import overload as overload  # type: ignore[attr-defined,unused-ignore]

@@ -19,6 +19,7 @@ from tdev_core.mirror.checkers import MYPY
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
     from torch.fx.passes import annotate_getitem_nodes as annotate_getitem_nodes
     from tdev.fx.passes import backends as backends
+    from torch.fx.passes import canonicalize as canonicalize  # type: ignore[attr-defined,unused-ignore]
     from tdev.fx.passes import dialect as dialect
     from torch.fx.passes import fake_tensor_prop as fake_tensor_prop
     from torch.fx.passes import graph_transform_observer as graph_transform_observer

@@ -11,7 +11,6 @@ from torch.fx.proxy import (
     GraphAppendingTracer as GraphAppendingTracer,
     Iterator as Iterator,
     MetaProxy as MetaProxy,
-    Never as Never,
     Node as Node,
     OrderedDict as OrderedDict,
     ParameterProxy as ParameterProxy,
@@ -23,7 +22,6 @@ from torch.fx.proxy import (
     TracerBase as TracerBase,
     TypeVar as TypeVar,
     _COPY_META_FIELDS as _COPY_META_FIELDS,
-    _STACK_TRACE_ANCHORS as _STACK_TRACE_ANCHORS,
     _create_arg_bypass as _create_arg_bypass,
     _create_arg_dict as _create_arg_dict,
     _define_reflectable as _define_reflectable,
@@ -31,12 +29,10 @@ from torch.fx.proxy import (
     _get_seq_nr as _get_seq_nr,
     _is_arbitrary_callable as _is_arbitrary_callable,
     _no_nodes_error as _no_nodes_error,
-    _register_stack_trace_anchor as _register_stack_trace_anchor,
     _scope as _scope,
     annotation_log as annotation_log,
     assert_fn as assert_fn,
     base_types as base_types,
-    cast as cast,
     check_for_mutable_operation as check_for_mutable_operation,
     compatibility as compatibility,
     fields as fields,
@@ -44,10 +40,16 @@ from torch.fx.proxy import (
     immutable_dict as immutable_dict,
     immutable_list as immutable_list,
     is_dataclass as is_dataclass,
-    is_opaque_value_type as is_opaque_value_type,
     log as log,
     magic_methods as magic_methods,
     map_arg as map_arg,
     reflectable_magic_methods as reflectable_magic_methods,
     tree_map_ as tree_map_,
 )
+from torch.fx.proxy import Never as Never  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import _STACK_TRACE_ANCHORS as _STACK_TRACE_ANCHORS  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import _register_stack_trace_anchor as _register_stack_trace_anchor  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import is_opaque_constant_type as is_opaque_constant_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.proxy import is_opaque_value_type as is_opaque_value_type  # type: ignore[attr-defined,unused-ignore]

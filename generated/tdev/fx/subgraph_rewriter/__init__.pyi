@@ -19,3 +19,6 @@ from torch.fx.subgraph_rewriter import (
     replace_pattern_with_filters as replace_pattern_with_filters,
     symbolic_trace as symbolic_trace,
 )
+from torch.fx.subgraph_rewriter import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.subgraph_rewriter import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.subgraph_rewriter import map_arg as map_arg  # type: ignore[attr-defined,unused-ignore]

@@ -2,14 +2,14 @@
 """Types of ``torch.fx.tensor_type``, seen through tdev: torch's own."""
 
 from torch.fx.tensor_type import (
-    Any as Any,
     Dyn as Dyn,
-    TYPE_CHECKING as TYPE_CHECKING,
     TensorType as TensorType,
     Var as Var,
     _DynType as _DynType,
-    annotations as annotations,
     compatibility as compatibility,
     is_consistent as is_consistent,
     is_more_precise as is_more_precise,
 )
+from torch.fx.tensor_type import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.tensor_type import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.tensor_type import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -3,35 +3,21 @@
 
 from torch.fx.traceback import (
     Any as Any,
-    Callable as Callable,
     Enum as Enum,
     GRADIENT_ACC_SPECIAL_STACK as GRADIENT_ACC_SPECIAL_STACK,
     Graph as Graph,
     GraphModule as GraphModule,
-    Iterator as Iterator,
-    MEMORY_BUDGET_ANNOTATION_KEY as MEMORY_BUDGET_ANNOTATION_KEY,
     Node as Node,
     NodeSource as NodeSource,
     NodeSourceAction as NodeSourceAction,
     Optional as Optional,
-    ParamSpec as ParamSpec,
-    TypeVar as TypeVar,
     Union as Union,
     _FX_METADATA_REGISTRY as _FX_METADATA_REGISTRY,
-    _P as _P,
-    _R as _R,
     _get_custom_metadata as _get_custom_metadata,
-    _get_memory_budget_annotation as _get_memory_budget_annotation,
     _get_ordered_seq_nr_groups as _get_ordered_seq_nr_groups,
-    _get_regional_inductor_subgraph_name as _get_regional_inductor_subgraph_name,
     _is_preserving_node_seq_nr as _is_preserving_node_seq_nr,
-    _mark_autograd_backward as _mark_autograd_backward,
     _preserve_node_seq_nr as _preserve_node_seq_nr,
-    _regional_inductor_subgraph_name_tls as _regional_inductor_subgraph_name_tls,
     _register_fx_metadata as _register_fx_metadata,
-    _reset_autograd_backward as _reset_autograd_backward,
-    _set_autograd_backward as _set_autograd_backward,
-    _set_regional_inductor_subgraph_name as _set_regional_inductor_subgraph_name,
     _should_preserve_node_meta as _should_preserve_node_meta,
     annotate as annotate,
     annotate_fn as annotate_fn,
@@ -55,3 +41,18 @@ from torch.fx.traceback import (
     should_preserve_node_meta as should_preserve_node_meta,
     signpost_event as signpost_event,
 )
+from torch.fx.traceback import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import MEMORY_BUDGET_ANNOTATION_KEY as MEMORY_BUDGET_ANNOTATION_KEY  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _dynamo_region_activation_memory_budget as _dynamo_region_activation_memory_budget  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _get_memory_budget_annotation as _get_memory_budget_annotation  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _get_regional_inductor_subgraph_name as _get_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _mark_autograd_backward as _mark_autograd_backward  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _regional_inductor_subgraph_name_tls as _regional_inductor_subgraph_name_tls  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _reset_autograd_backward as _reset_autograd_backward  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _set_autograd_backward as _set_autograd_backward  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _set_regional_inductor_subgraph_name as _set_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]

@@ -37,5 +37,5 @@ _adoption.adopt(
         "validate_map_location",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

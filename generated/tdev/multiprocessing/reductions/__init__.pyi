@@ -18,7 +18,6 @@ from torch.multiprocessing.reductions import (
     rebuild_tensor as rebuild_tensor,
     rebuild_typed_storage as rebuild_typed_storage,
     rebuild_typed_storage_child as rebuild_typed_storage_child,
-    reduce_event as reduce_event,
     reduce_nested_tensor as reduce_nested_tensor,
     reduce_sparse_tensor as reduce_sparse_tensor,
     reduce_storage as reduce_storage,
@@ -29,3 +28,7 @@ from torch.multiprocessing.reductions import (
     shared_cache as shared_cache,
     storage_from_cache as storage_from_cache,
 )
+from torch.multiprocessing.reductions import _rebuild_event as _rebuild_event  # type: ignore[attr-defined,unused-ignore]
+from torch.multiprocessing.reductions import _reduce_event as _reduce_event  # type: ignore[attr-defined,unused-ignore]
+from torch.multiprocessing.reductions import check_serializing_named_tensor as check_serializing_named_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.multiprocessing.reductions import reduce_event as reduce_event  # type: ignore[attr-defined,unused-ignore]

@@ -5,7 +5,10 @@ from typing import Any as _Any
 from torch.nested._internal import (
     nested_int as nested_int,
 )
-from torch.nested._internal import nested_tensor as nested_tensor
+from tdev_core.mirror.checkers import MYPY
+
+if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
+    from torch.nested._internal import nested_tensor as nested_tensor
 
 # Most of what is below this package has no stub; a program finds it all the same.
 def __getattr__(name: str) -> _Any: ...

@@ -27,6 +27,10 @@ from torch.nn.attention import (
     restore_flash_attention_impl as restore_flash_attention_impl,
     warn as warn,
 )
+from torch.nn.attention import ContextVar as ContextVar  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention import _is_sdp_priority_order_active as _is_sdp_priority_order_active  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention import _sdpa_kernel_uses_priority as _sdpa_kernel_uses_priority  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention import _utils as _utils  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

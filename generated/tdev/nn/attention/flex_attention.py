@@ -15,50 +15,80 @@ from tdev_core.attention import flex as _flex
 from tdev_core.backend import Backend as _Backend
 from tdev_core.devices import translate as _translate
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
 
 if TYPE_CHECKING:
     import torch.nn.attention.flex_attention
 
-_adoption.load("torch.nn.attention.flex_attention", "2.13.0")
+_adoption.load("torch.nn.attention.flex_attention", "2.11 to 2.15")
 
 
-def create_block_mask(
-    mask_mod: Any,
-    B: int | None,
-    H: int | None,
-    Q_LEN: int,
-    KV_LEN: int,
-    device: Any = None,
-    BLOCK_SIZE: (
-        int | tuple[int, int]
-    ) = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
-    _compile: Any = False,
-    separate_full_blocks: bool = True,
-    compute_dq_write_order: bool = False,
-    dq_kv_order: bool = True,
-) -> Any:
-    """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.
+if _torch_release >= (2, 13):
 
-    This function creates a block mask tuple from a mask_mod function.
+    def create_block_mask(
+        mask_mod: Any,
+        B: int | None,
+        H: int | None,
+        Q_LEN: int,
+        KV_LEN: int,
+        device: Any = None,
+        BLOCK_SIZE: (
+            int | tuple[int, int]
+        ) = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
+        _compile: Any = False,
+        separate_full_blocks: bool = True,
+        compute_dq_write_order: bool = False,
+        dq_kv_order: bool = True,
+    ) -> Any:
+        """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.
 
-    Backends:
-        cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
-            runs
-    """
-    device = _translate(device)
-    return torch.nn.attention.flex_attention.create_block_mask(
-        mask_mod,
-        B,
-        H,
-        Q_LEN,
-        KV_LEN,
-        device,
-        BLOCK_SIZE,
-        _compile,
-        separate_full_blocks,
-        compute_dq_write_order,
-        dq_kv_order,
-    )
+        This function creates a block mask tuple from a mask_mod function.
+
+        Backends:
+            cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+                runs
+        """
+        device = _translate(device)
+        return torch.nn.attention.flex_attention.create_block_mask(
+            mask_mod,
+            B,
+            H,
+            Q_LEN,
+            KV_LEN,
+            device,
+            BLOCK_SIZE,
+            _compile,
+            separate_full_blocks,
+            compute_dq_write_order,
+            dq_kv_order,
+        )
+
+else:
+
+    def create_block_mask(
+        mask_mod: Any,
+        B: int | None,
+        H: int | None,
+        Q_LEN: int,
+        KV_LEN: int,
+        device: Any = None,
+        BLOCK_SIZE: (
+            int | tuple[int, int]
+        ) = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
+        _compile: Any = False,
+    ) -> Any:
+        """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.
+
+        This function creates a block mask tuple from a mask_mod function.
+
+        Backends:
+            cuda, mps, mlx, sim, cpu: device arguments are translated, then torch's own function
+                runs
+        """
+        device = _translate(device)
+        return torch.nn.attention.flex_attention.create_block_mask(
+            mask_mod, B, H, Q_LEN, KV_LEN, device, BLOCK_SIZE, _compile
+        )
 
 
 def create_mask(
@@ -123,5 +153,13 @@ _adoption.adopt(
         "flex_attention",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "DeviceLikeType": "2.11 and older",
+        "TreeSpec": "2.12 and newer",
+        "has_free_unbacked_symbols": "2.14 and newer",
+        "tree_flatten": "2.12 and newer",
+        "tree_unflatten": "2.12 and newer",
+        "types": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

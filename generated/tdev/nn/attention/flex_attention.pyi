@@ -12,73 +12,82 @@ from torch.nn.attention.flex_attention import (
     GetAttrKey as GetAttrKey,
     Literal as Literal,
     NamedTuple as NamedTuple,
-    Never as Never,
     NotRequired as NotRequired,
-    Self as Self,
     Tensor as Tensor,
-    TreeSpec as TreeSpec,
     TypeAlias as TypeAlias,
-    TypeVar as TypeVar,
     TypedDict as TypedDict,
     _Backend as _Backend,
-    _CallableLeaf as _CallableLeaf,
-    _CallableMetadata as _CallableMetadata,
     _DEFAULT_SPARSE_BLOCK_SIZE as _DEFAULT_SPARSE_BLOCK_SIZE,
-    _EMPTY_CLOSURE_SPEC as _EMPTY_CLOSURE_SPEC,
-    _EXTRACTED_LEAF as _EXTRACTED_LEAF,
-    _ExtractedLeaf as _ExtractedLeaf,
     _FLEX_ATTENTION_DISABLE_COMPILE_DEBUG as _FLEX_ATTENTION_DISABLE_COMPILE_DEBUG,
-    _KernelOptionsWithInternals as _KernelOptionsWithInternals,
     _LARGE_SPARSE_BLOCK_SIZE as _LARGE_SPARSE_BLOCK_SIZE,
     _MaskModWrapper as _MaskModWrapper,
     _ModificationType as _ModificationType,
-    _PlainFunction as _PlainFunction,
-    _R as _R,
-    _StrippedClosure as _StrippedClosure,
-    _StrippedPartial as _StrippedPartial,
     _WARNINGS_SHOWN as _WARNINGS_SHOWN,
     _adjust_num_blocks_and_indices as _adjust_num_blocks_and_indices,
     _apply_kernel_options as _apply_kernel_options,
     _broadcast_to_dim as _broadcast_to_dim,
-    _callable_entry_eq as _callable_entry_eq,
-    _callable_entry_hash as _callable_entry_hash,
-    _compute_dq_write_order_from_block_mask as _compute_dq_write_order_from_block_mask,
     _convert_block_mask_to_mask as _convert_block_mask_to_mask,
     _convert_mask_to_block_mask as _convert_mask_to_block_mask,
     _create_empty_block_mask as _create_empty_block_mask,
     _create_sparse_block_from_block_mask as _create_sparse_block_from_block_mask,
     _dense_to_ordered as _dense_to_ordered,
     _enforce_mem_layouts as _enforce_mem_layouts,
-    _extract_callable_leaves as _extract_callable_leaves,
-    _extract_callable_pytree as _extract_callable_pytree,
     _get_mod_type as _get_mod_type,
     _identity as _identity,
     _mask_mod_signature as _mask_mod_signature,
     _ordered_to_dense as _ordered_to_dense,
-    _reconstruct_closure_fn as _reconstruct_closure_fn,
     _round_up_to_multiple as _round_up_to_multiple,
     _score_mod_signature as _score_mod_signature,
     _sliced_mask_mod_error as _sliced_mask_mod_error,
     _transpose_ordered as _transpose_ordered,
     _validate_device as _validate_device,
     _validate_embed_dim as _validate_embed_dim,
-    _validate_no_nested_tensors as _validate_no_nested_tensors,
     _validate_sdpa_input as _validate_sdpa_input,
     _vmap_for_bhqkv as _vmap_for_bhqkv,
     _warn_once as _warn_once,
     and_masks as and_masks,
-    annotations as annotations,
-    cast as cast,
-    deprecated as deprecated,
     flex_attention_hop as flex_attention_hop,
     noop_mask as noop_mask,
     or_masks as or_masks,
-    overload as overload,
     setup_compilation_env as setup_compilation_env,
-    tree_flatten as tree_flatten,
     tree_map_only as tree_map_only,
-    tree_unflatten as tree_unflatten,
 )
+from torch.nn.attention.flex_attention import DeviceLikeType as DeviceLikeType  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import Never as Never  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import Self as Self  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import TreeSpec as TreeSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_LARGE_ERROR as _BLOCK_MASK_TOO_LARGE_ERROR  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_SMALL_ERROR as _BLOCK_MASK_TOO_SMALL_ERROR  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _CallableLeaf as _CallableLeaf  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _CallableMetadata as _CallableMetadata  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _EMPTY_CLOSURE_SPEC as _EMPTY_CLOSURE_SPEC  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _EXTRACTED_LEAF as _EXTRACTED_LEAF  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _ExtractedLeaf as _ExtractedLeaf  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _FunctionLeaf as _FunctionLeaf  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _KernelOptionsWithInternals as _KernelOptionsWithInternals  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _PlainFunction as _PlainFunction  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _StrippedClosure as _StrippedClosure  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _StrippedPartial as _StrippedPartial  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _callable_entry_eq as _callable_entry_eq  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _callable_entry_hash as _callable_entry_hash  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _cdiv as _cdiv  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _closure_contents as _closure_contents  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _compute_dq_write_order_from_block_mask as _compute_dq_write_order_from_block_mask  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _extract_callable_leaves as _extract_callable_leaves  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _extract_callable_pytree as _extract_callable_pytree  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _extract_closure_pytree as _extract_closure_pytree  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _reconstruct_closure_fn as _reconstruct_closure_fn  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _validate_block_mask_shape as _validate_block_mask_shape  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _validate_no_nested_tensors as _validate_no_nested_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import has_free_unbacked_symbols as has_free_unbacked_symbols  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import overload as overload  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import tree_flatten as tree_flatten  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import tree_unflatten as tree_unflatten  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

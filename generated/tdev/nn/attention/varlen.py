@@ -14,51 +14,90 @@ import torch
 from tdev_core.attention import varlen as _varlen
 from tdev_core.backend import Backend as _Backend
 from tdev_core.mirror import adoption as _adoption
+from tdev_core.release import torch_release as _torch_release
+
+if _torch_release >= (2, 12):
+
+    def varlen_attn(
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        cu_seq_q: torch.Tensor,
+        cu_seq_k: torch.Tensor | None,
+        max_q: int,
+        max_k: int,
+        *,
+        return_aux: Any = None,
+        scale: float | None = None,
+        window_size: tuple[int, int] = (-1, -1),
+        enable_gqa: bool = False,
+        seqused_k: torch.Tensor | None = None,
+        block_table: torch.Tensor | None = None,
+        num_splits: int | None = None,
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        """Mirror of ``torch.nn.attention.varlen.varlen_attn``.
+
+        Compute variable-length attention using Flash Attention.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; one sequence after the other
+        """
+        return _varlen.varlen_attn(
+            query,
+            key,
+            value,
+            cu_seq_q,
+            cu_seq_k,
+            max_q,
+            max_k,
+            return_aux=return_aux,
+            scale=scale,
+            window_size=window_size,
+            enable_gqa=enable_gqa,
+            seqused_k=seqused_k,
+            block_table=block_table,
+            num_splits=num_splits,
+        )
+
+else:
+
+    def varlen_attn(
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        cu_seq_q: torch.Tensor,
+        cu_seq_k: torch.Tensor,
+        max_q: int,
+        max_k: int,
+        *,
+        return_aux: Any = None,
+        scale: float | None = None,
+        window_size: tuple[int, int] = (-1, -1),
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        """Mirror of ``torch.nn.attention.varlen.varlen_attn``.
+
+        Compute variable-length attention using Flash Attention.
+
+        Backends:
+            cuda: torch's own
+            mps, mlx, sim, cpu: tdev's own; one sequence after the other
+        """
+        return _varlen.varlen_attn(
+            query,
+            key,
+            value,
+            cu_seq_q,
+            cu_seq_k,
+            max_q,
+            max_k,
+            return_aux=return_aux,
+            scale=scale,
+            window_size=window_size,
+        )
 
 
-def varlen_attn(
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    cu_seq_q: torch.Tensor,
-    cu_seq_k: torch.Tensor | None,
-    max_q: int,
-    max_k: int,
-    *,
-    return_aux: Any = None,
-    scale: float | None = None,
-    window_size: tuple[int, int] = (-1, -1),
-    enable_gqa: bool = False,
-    seqused_k: torch.Tensor | None = None,
-    block_table: torch.Tensor | None = None,
-    num_splits: int | None = None,
-) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-    """Mirror of ``torch.nn.attention.varlen.varlen_attn``.
-
-    Compute variable-length attention using Flash Attention.
-
-    Backends:
-        cuda: torch's own
-        mps, mlx, sim, cpu: tdev's own; one sequence after the other
-    """
-    return _varlen.varlen_attn(
-        query,
-        key,
-        value,
-        cu_seq_q,
-        cu_seq_k,
-        max_q,
-        max_k,
-        return_aux=return_aux,
-        scale=scale,
-        window_size=window_size,
-        enable_gqa=enable_gqa,
-        seqused_k=seqused_k,
-        block_table=block_table,
-        num_splits=num_splits,
-    )
-
-
+# Torch 2.12 and newer.
 def varlen_attn_out(
     out: torch.Tensor,
     query: torch.Tensor,
@@ -79,7 +118,7 @@ def varlen_attn_out(
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Mirror of ``torch.nn.attention.varlen.varlen_attn_out``.
 
-    Compute variable-length attention using Flash Attention with a pre-allocated output tensor.
+    Compute variable-length attention with a pre-allocated output tensor.
 
     Backends:
         cuda: torch's own
@@ -112,5 +151,10 @@ _adoption.adopt(
         "varlen_attn_out",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "SDPBackend": "2.15 and newer",
+        "flop_registry": "2.12 and newer",
+        "varlen_attn_out": "2.12 and newer",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -12,24 +12,40 @@ from torch.nn.attention.varlen import (
     _varlen_attn as _varlen_attn,
     _varlen_attn_backward as _varlen_attn_backward,
     _varlen_attn_backward_fake as _varlen_attn_backward_fake,
-    _varlen_attn_backward_flop as _varlen_attn_backward_flop,
     _varlen_attn_fake as _varlen_attn_fake,
-    _varlen_attn_forward_flop as _varlen_attn_forward_flop,
-    _varlen_attn_out as _varlen_attn_out,
-    _varlen_attn_out_fake as _varlen_attn_out_fake,
-    _varlen_attn_out_flop as _varlen_attn_out_flop,
-    flop_registry as flop_registry,
     log as log,
     lru_cache as lru_cache,
 )
+from torch.nn.attention.varlen import SDPBackend as SDPBackend  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _CUDNN_ATTENTION_BACKEND as _CUDNN_ATTENTION_BACKEND  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _FLASH_ATTENTION_BACKEND as _FLASH_ATTENTION_BACKEND  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _can_use_cudnn as _can_use_cudnn  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_decode_disabled as _cudnn_decode_disabled  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_rejection_reasons as _cudnn_rejection_reasons  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_supports_head_dims as _cudnn_supports_head_dims  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_version as _cudnn_version  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_version_and_major_capability as _cudnn_version_and_major_capability  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _empty_with_matching_layout as _empty_with_matching_layout  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _get_sdp_priority_order as _get_sdp_priority_order  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _is_sdp_priority_order_active as _is_sdp_priority_order_active  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _select_backend as _select_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _validate_scale as _validate_scale  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _varlen_attn_backward_flop as _varlen_attn_backward_flop  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _varlen_attn_forward_flop as _varlen_attn_forward_flop  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _varlen_attn_out as _varlen_attn_out  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _varlen_attn_out_fake as _varlen_attn_out_fake  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _varlen_attn_out_flop as _varlen_attn_out_flop  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import flop_registry as flop_registry  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
     from torch.nn.attention.varlen import (
         varlen_attn as varlen_attn,
-        varlen_attn_out as varlen_attn_out,
     )
+    from torch.nn.attention.varlen import varlen_attn_out as varlen_attn_out  # type: ignore[attr-defined,unused-ignore]
 else:
     import torch.nn.attention.varlen as _theirs
 

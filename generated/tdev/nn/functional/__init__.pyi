@@ -77,7 +77,6 @@ from torch.nn.functional import (
     leaky_relu as leaky_relu,
     leaky_relu_ as leaky_relu_,
     linear as linear,
-    linear_cross_entropy as linear_cross_entropy,
     local_response_norm as local_response_norm,
     log_softmax as log_softmax,
     lp_pool1d as lp_pool1d,
@@ -139,3 +138,6 @@ from torch.nn.functional import (
     upsample_bilinear as upsample_bilinear,
     upsample_nearest as upsample_nearest,
 )
+from torch.nn.functional import linear_cross_entropy as linear_cross_entropy  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.functional import scaled_addmm as scaled_addmm  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.functional import scaled_addmm_ as scaled_addmm_  # type: ignore[attr-defined,unused-ignore]

@@ -90,8 +90,6 @@ from torch.nn.modules import (
     LazyLinear as LazyLinear,
     LeakyReLU as LeakyReLU,
     Linear as Linear,
-    LinearCrossEntropyLoss as LinearCrossEntropyLoss,
-    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
     LocalResponseNorm as LocalResponseNorm,
     LogSigmoid as LogSigmoid,
     LogSoftmax as LogSoftmax,
@@ -167,6 +165,8 @@ from torch.nn.modules import (
     ZeroPad3d as ZeroPad3d,
     _functions as _functions,
 )
+from torch.nn.modules import LinearCrossEntropyLoss as LinearCrossEntropyLoss  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.modules import LinearCrossEntropyOptions as LinearCrossEntropyOptions  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them
@@ -183,8 +183,8 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.nn.modules import instancenorm as instancenorm
     from torch.nn.modules import lazy as lazy
     from torch.nn.modules import linear as linear
-    from torch.nn.modules import linear_cross_entropy as linear_cross_entropy
-    from torch.nn.modules import linear_cross_entropy_options as linear_cross_entropy_options
+    from torch.nn.modules import linear_cross_entropy as linear_cross_entropy  # type: ignore[attr-defined,unused-ignore]
+    from torch.nn.modules import linear_cross_entropy_options as linear_cross_entropy_options  # type: ignore[attr-defined,unused-ignore]
     from torch.nn.modules import loss as loss
     from torch.nn.modules import module as module
     from torch.nn.modules import normalization as normalization

@@ -50,3 +50,4 @@ from torch.nn.modules.module import (
     register_module_module_registration_hook as register_module_module_registration_hook,
     register_module_parameter_registration_hook as register_module_parameter_registration_hook,
 )
+from torch.nn.modules.module import memory_format as memory_format  # type: ignore[attr-defined,unused-ignore]

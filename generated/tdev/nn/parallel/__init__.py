@@ -20,5 +20,5 @@ _adoption.adopt(
         "scatter": "tdev.nn.parallel.scatter_gather:scatter",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

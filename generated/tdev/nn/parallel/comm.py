@@ -100,5 +100,5 @@ _adoption.adopt(
         "scatter",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

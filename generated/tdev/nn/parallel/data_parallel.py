@@ -47,5 +47,5 @@ _adoption.adopt(
         "replicate": "tdev.nn.parallel.replicate:replicate",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -16,5 +16,5 @@ _adoption.adopt(
         "gather": "tdev.nn.parallel.scatter_gather:gather",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -17,13 +17,10 @@ from torch.nn.parallel.distributed import (
     ReduceOp as ReduceOp,
     TYPE_CHECKING as TYPE_CHECKING,
     Variable as Variable,
-    _BucketCapacityConfig as _BucketCapacityConfig,
     _BufferCommHook as _BufferCommHook,
     _BufferCommHookLocation as _BufferCommHookLocation,
     _DDPJoinHook as _DDPJoinHook,
     _DDPSink as _DDPSink,
-    _DEFAULT_BUCKET_CAP_MB as _DEFAULT_BUCKET_CAP_MB,
-    _MB_TO_BYTES as _MB_TO_BYTES,
     _MixedPrecision as _MixedPrecision,
     _alloc_storage as _alloc_storage,
     _cast_buffers as _cast_buffers,
@@ -52,6 +49,9 @@ from torch.nn.parallel.distributed import (
     tree_flatten as tree_flatten,
     tree_unflatten as tree_unflatten,
 )
+from torch.nn.parallel.distributed import _BucketCapacityConfig as _BucketCapacityConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.parallel.distributed import _DEFAULT_BUCKET_CAP_MB as _DEFAULT_BUCKET_CAP_MB  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.parallel.distributed import _MB_TO_BYTES as _MB_TO_BYTES  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

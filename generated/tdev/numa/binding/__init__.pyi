@@ -21,12 +21,9 @@ from torch.numa.binding import (
     _get_allowed_logical_cpu_indices_for_numa_node as _get_allowed_logical_cpu_indices_for_numa_node,
     _get_arbitrary_allowed_cpu_index_for_numa_node as _get_arbitrary_allowed_cpu_index_for_numa_node,
     _get_cpu_indices_for_numa_node_MAYBE_NOT_ALLOWED as _get_cpu_indices_for_numa_node_MAYBE_NOT_ALLOWED,
-    _get_gpu_count as _get_gpu_count,
-    _get_gpu_indices_for_numa_node as _get_gpu_indices_for_numa_node,
     _get_logical_cpu_indices_sharing_same_physical_core_as as _get_logical_cpu_indices_sharing_same_physical_core_as,
     _get_logical_cpus_sharing_same_max_level_cache_as as _get_logical_cpus_sharing_same_max_level_cache_as,
     _get_logical_cpus_to_bind_to as _get_logical_cpus_to_bind_to,
-    _get_numa_node_index_for_gpu_index as _get_numa_node_index_for_gpu_index,
     _get_numa_node_indices_for_socket_index as _get_numa_node_indices_for_socket_index,
     _get_ranges_str_from_ints as _get_ranges_str_from_ints,
     _get_set_of_int_from_ranges_str as _get_set_of_int_from_ranges_str,
@@ -50,3 +47,9 @@ from torch.numa.binding import (
     signpost_event as signpost_event,
     wraps as wraps,
 )
+from torch.numa.binding import _get_device_count as _get_device_count  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_device_indices_for_numa_node as _get_device_indices_for_numa_node  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_gpu_count as _get_gpu_count  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_gpu_indices_for_numa_node as _get_gpu_indices_for_numa_node  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_numa_node_index_for_device_index as _get_numa_node_index_for_device_index  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_numa_node_index_for_gpu_index as _get_numa_node_index_for_gpu_index  # type: ignore[attr-defined,unused-ignore]

@@ -24,3 +24,4 @@ from torch.optim.adadelta import (
     adadelta as adadelta,
     cast as cast,
 )
+from torch.optim.adadelta import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -3,7 +3,6 @@
 
 from torch.optim.adagrad import (
     Adagrad as Adagrad,
-    DeviceDict as DeviceDict,
     Optimizer as Optimizer,
     ParamsT as ParamsT,
     Tensor as Tensor,
@@ -25,3 +24,5 @@ from torch.optim.adagrad import (
     adagrad as adagrad,
     cast as cast,
 )
+from torch.optim.adagrad import DeviceDict as DeviceDict  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.adagrad import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

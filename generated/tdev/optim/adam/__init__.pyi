@@ -30,3 +30,4 @@ from torch.optim.adam import (
     adam as adam,
     cast as cast,
 )
+from torch.optim.adam import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -24,3 +24,4 @@ from torch.optim.adamax import (
     adamax as adamax,
     cast as cast,
 )
+from torch.optim.adamax import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

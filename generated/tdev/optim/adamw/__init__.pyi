@@ -15,3 +15,5 @@ from torch.optim.adamw import (
     adam as adam,
     adamw as adamw,
 )
+from torch.optim.adamw import StateDict as StateDict  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.adamw import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -24,3 +24,4 @@ from torch.optim.asgd import (
     asgd as asgd,
     cast as cast,
 )
+from torch.optim.asgd import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

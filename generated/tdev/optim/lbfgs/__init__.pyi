@@ -10,3 +10,4 @@ from torch.optim.lbfgs import (
     _strong_wolfe as _strong_wolfe,
     _to_scalar as _to_scalar,
 )
+from torch.optim.lbfgs import _maximize_doc as _maximize_doc  # type: ignore[attr-defined,unused-ignore]

@@ -25,3 +25,4 @@ from torch.optim.nadam import (
     cast as cast,
     nadam as nadam,
 )
+from torch.optim.nadam import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -9,7 +9,6 @@ from torch.optim.optimizer import (
     DeviceDtypeDict as DeviceDtypeDict,
     GlobalOptimizerPostHook as GlobalOptimizerPostHook,
     GlobalOptimizerPreHook as GlobalOptimizerPreHook,
-    Hashable as Hashable,
     Indices as Indices,
     Iterable as Iterable,
     Kwargs as Kwargs,
@@ -55,9 +54,11 @@ from torch.optim.optimizer import (
     chain as chain,
     deepcopy as deepcopy,
     defaultdict as defaultdict,
-    deprecated as deprecated,
     overload as overload,
     register_optimizer_step_post_hook as register_optimizer_step_post_hook,
     register_optimizer_step_pre_hook as register_optimizer_step_pre_hook,
     required as required,
 )
+from torch.optim.optimizer import Hashable as Hashable  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.optimizer import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]
+from torch.optim.optimizer import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]

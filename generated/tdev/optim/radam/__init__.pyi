@@ -24,3 +24,4 @@ from torch.optim.radam import (
     cast as cast,
     radam as radam,
 )
+from torch.optim.radam import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -23,3 +23,4 @@ from torch.optim.rmsprop import (
     cast as cast,
     rmsprop as rmsprop,
 )
+from torch.optim.rmsprop import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

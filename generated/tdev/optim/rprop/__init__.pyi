@@ -23,3 +23,4 @@ from torch.optim.rprop import (
     cast as cast,
     rprop as rprop,
 )
+from torch.optim.rprop import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

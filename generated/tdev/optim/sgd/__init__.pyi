@@ -22,3 +22,4 @@ from torch.optim.sgd import (
     cast as cast,
     sgd as sgd,
 )
+from torch.optim.sgd import _functional_api_doc as _functional_api_doc  # type: ignore[attr-defined,unused-ignore]

@@ -5,5 +5,6 @@ from torch.package.glob_group import (
     GlobGroup as GlobGroup,
     GlobPattern as GlobPattern,
     Iterable as Iterable,
-    annotations as annotations,
 )
+from torch.package.glob_group import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.package.glob_group import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -12,7 +12,6 @@ from torch.profiler.profiler import (
     ProfilerAction as ProfilerAction,
     ProfilerActivity as ProfilerActivity,
     Self as Self,
-    TYPE_CHECKING as TYPE_CHECKING,
     _ExperimentalConfig as _ExperimentalConfig,
     _ITraceObserver as _ITraceObserver,
     _KinetoProfile as _KinetoProfile,
@@ -23,13 +22,9 @@ from torch.profiler.profiler import (
     _disable_execution_trace_observer as _disable_execution_trace_observer,
     _enable_execution_trace_observer as _enable_execution_trace_observer,
     _get_privateuse1_backend_name as _get_privateuse1_backend_name,
-    _parse_activities as _parse_activities,
-    _parse_custom_profiler_config as _parse_custom_profiler_config,
     _remove_execution_trace_observer as _remove_execution_trace_observer,
-    _unreachable_transition as _unreachable_transition,
     _warn_once as _warn_once,
     abstractmethod as abstractmethod,
-    annotations as annotations,
     deprecated as deprecated,
     is_fbcode as is_fbcode,
     kineto_available as kineto_available,
@@ -41,3 +36,20 @@ from torch.profiler.profiler import (
     tensorboard_trace_handler as tensorboard_trace_handler,
     warn as warn,
 )
+from torch.profiler.profiler import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import CuspyConfig as CuspyConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import Iterable as Iterable  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import PerformanceMetricsConfig as PerformanceMetricsConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import ProfilerActivityConfig as ProfilerActivityConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _ProfilerConfigT as _ProfilerConfigT  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _ProfilerExtensionConfig as _ProfilerExtensionConfig  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _get_profiler_extensions as _get_profiler_extensions  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _parse_activities as _parse_activities  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _parse_custom_profiler_config as _parse_custom_profiler_config  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import _unreachable_transition as _unreachable_transition  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import dataclass as dataclass  # type: ignore[attr-defined,unused-ignore]
+from torch.profiler.profiler import field as field  # type: ignore[attr-defined,unused-ignore]

@@ -26,5 +26,5 @@ _adoption.adopt(
         "nuttall": "tdev.signal.windows.windows:nuttall",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

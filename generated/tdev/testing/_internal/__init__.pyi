@@ -3,9 +3,9 @@
 
 from typing import Any as _Any
 from torch.testing._internal import (
-    common_dtype as common_dtype,
     logging_tensor as logging_tensor,
 )
+from torch.testing._internal import common_dtype as common_dtype  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

@@ -15,3 +15,4 @@ from torch.utils._device import (
     set_device as set_device,
     torch as torch,
 )
+from torch.utils._device import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

@@ -5,15 +5,12 @@ from torch.utils._python_dispatch import (
     AliasInfo as AliasInfo,
     BaseTorchDispatchMode as BaseTorchDispatchMode,
     DispatchKey as DispatchKey,
-    Mapping as Mapping,
-    OpaqueBase as OpaqueBase,
     Protocol as Protocol,
     SchemaInfo as SchemaInfo,
     Sequence as Sequence,
     TYPE_CHECKING as TYPE_CHECKING,
     TensorWithFlatten as TensorWithFlatten,
     TorchDispatchMode as TorchDispatchMode,
-    TraceableWrapperSubclass as TraceableWrapperSubclass,
     TypeIs as TypeIs,
     _correct_storage_aliasing as _correct_storage_aliasing,
     _detect_infra_mode as _detect_infra_mode,
@@ -23,7 +20,6 @@ from torch.utils._python_dispatch import (
     _get_current_dispatch_mode_stack as _get_current_dispatch_mode_stack,
     _get_dispatch_stack_at as _get_dispatch_stack_at,
     _get_write_alias as _get_write_alias,
-    _has_traceable_wrapper_subclass_protocol as _has_traceable_wrapper_subclass_protocol,
     _is_in_any_mode_without_ignore_compile_internals as _is_in_any_mode_without_ignore_compile_internals,
     _is_in_non_infra_torch_dispatch_mode as _is_in_non_infra_torch_dispatch_mode,
     _is_in_torch_dispatch_mode as _is_in_torch_dispatch_mode,
@@ -55,3 +51,8 @@ from torch.utils._python_dispatch import (
     transform_subclass as transform_subclass,
     warnings as warnings,
 )
+from torch.utils._python_dispatch import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._python_dispatch import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._python_dispatch import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._python_dispatch import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._python_dispatch import _has_traceable_wrapper_subclass_protocol as _has_traceable_wrapper_subclass_protocol  # type: ignore[attr-defined,unused-ignore]

@@ -14,9 +14,7 @@ from torch.utils._pytree import (
     Enum as Enum,
     EnumEncoder as EnumEncoder,
     Final as Final,
-    FlattenFn as FlattenFn,
     FlattenFunc as FlattenFunc,
-    FlattenWithKeysFn as FlattenWithKeysFn,
     FlattenWithKeysFunc as FlattenWithKeysFunc,
     Fn as Fn,
     Fn2 as Fn2,
@@ -65,7 +63,6 @@ from torch.utils._pytree import (
     TypeIs as TypeIs,
     TypeVar as TypeVar,
     U as U,
-    UnflattenFn as UnflattenFn,
     UnflattenFunc as UnflattenFunc,
     _LEAF_SPEC as _LEAF_SPEC,
     _NODE_REGISTRY_LOCK as _NODE_REGISTRY_LOCK,
@@ -75,7 +72,6 @@ from torch.utils._pytree import (
     _T_co as _T_co,
     _TorchVersion as _TorchVersion,
     _TreeSpecSchema as _TreeSpecSchema,
-    _asterisk as _asterisk,
     _broadcast_to_and_flatten as _broadcast_to_and_flatten,
     _cxx_pytree_dynamo_traceable as _cxx_pytree_dynamo_traceable,
     _cxx_pytree_exists as _cxx_pytree_exists,
@@ -144,8 +140,6 @@ from torch.utils._pytree import (
     json as json,
     key_get as key_get,
     keystr as keystr,
-    log as log,
-    logging as logging,
     map_only as map_only,
     namedtuple as namedtuple,
     overload as overload,
@@ -183,3 +177,11 @@ from torch.utils._pytree import (
     types as types,
     warnings as warnings,
 )
+from torch.utils._pytree import FlattenFn as FlattenFn  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import FlattenWithKeysFn as FlattenWithKeysFn  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import UnflattenFn as UnflattenFn  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import _DummyLeaf as _DummyLeaf  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import _asterisk as _asterisk  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import log as log  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._pytree import logging as logging  # type: ignore[attr-defined,unused-ignore]

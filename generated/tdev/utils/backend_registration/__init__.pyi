@@ -14,12 +14,12 @@ from torch.utils.backend_registration import (
     _get_privateuse1_backend_name as _get_privateuse1_backend_name,
     _normalization_device as _normalization_device,
     _privateuse1_backend_name as _privateuse1_backend_name,
-    _rename_device_type as _rename_device_type,
     _rename_privateuse1_backend as _rename_privateuse1_backend,
-    _rename_profiler_activity as _rename_profiler_activity,
     _setup_privateuseone_for_python_backend as _setup_privateuseone_for_python_backend,
     generate_methods_for_privateuse1_backend as generate_methods_for_privateuse1_backend,
     handle_torch_function as handle_torch_function,
     has_torch_function_unary as has_torch_function_unary,
     rename_privateuse1_backend as rename_privateuse1_backend,
 )
+from torch.utils.backend_registration import _rename_device_type as _rename_device_type  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.backend_registration import _rename_profiler_activity as _rename_profiler_activity  # type: ignore[attr-defined,unused-ignore]

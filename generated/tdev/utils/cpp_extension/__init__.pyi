@@ -4,6 +4,7 @@
 from torch.utils.cpp_extension import (
     ABI_INCOMPATIBILITY_WARNING as ABI_INCOMPATIBILITY_WARNING,
     BUILT_FROM_SOURCE_VERSION_PATTERN as BUILT_FROM_SOURCE_VERSION_PATTERN,
+    BuildExtension as BuildExtension,
     CLIB_EXT as CLIB_EXT,
     CLIB_PREFIX as CLIB_PREFIX,
     COMMON_HIPCC_FLAGS as COMMON_HIPCC_FLAGS,
@@ -21,7 +22,6 @@ from torch.utils.cpp_extension import (
     CppExtension as CppExtension,
     EXEC_EXT as EXEC_EXT,
     ExtensionVersioner as ExtensionVersioner,
-    FileBaton as FileBaton,
     HIP_HOME as HIP_HOME,
     IS_HIP_EXTENSION as IS_HIP_EXTENSION,
     IS_LINUX as IS_LINUX,
@@ -42,19 +42,13 @@ from torch.utils.cpp_extension import (
     SYCL_HOME as SYCL_HOME,
     SyclExtension as SyclExtension,
     TORCH_LIB_PATH as TORCH_LIB_PATH,
-    TYPE_CHECKING as TYPE_CHECKING,
     TorchVersion as TorchVersion,
     Version as Version,
     VersionMap as VersionMap,
     VersionRange as VersionRange,
     WINDOWS_CUDA_HOME as WINDOWS_CUDA_HOME,
     WRONG_COMPILER_WARNING as WRONG_COMPILER_WARNING,
-    _BUILD_EXTENSION_BASE_INITIALIZED as _BUILD_EXTENSION_BASE_INITIALIZED,
-    _BUILD_EXTENSION_CLASS as _BUILD_EXTENSION_CLASS,
-    _BUILD_EXTENSION_LOCK as _BUILD_EXTENSION_LOCK,
     _COMMON_SYCL_FLAGS as _COMMON_SYCL_FLAGS,
-    _HERE as _HERE,
-    _LazyBuildExt as _LazyBuildExt,
     _SYCL_DLINK_FLAGS as _SYCL_DLINK_FLAGS,
     _TORCH_PATH as _TORCH_PATH,
     _accepted_compilers_for_platform as _accepted_compilers_for_platform,
@@ -66,7 +60,6 @@ from torch.utils.cpp_extension import (
     _find_rocm_home as _find_rocm_home,
     _find_sycl_home as _find_sycl_home,
     _get_build_directory as _get_build_directory,
-    _get_build_extension as _get_build_extension,
     _get_cuda_arch_flags as _get_cuda_arch_flags,
     _get_exec_path as _get_exec_path,
     _get_hipcc_path as _get_hipcc_path,
@@ -90,9 +83,6 @@ from torch.utils.cpp_extension import (
     _prepare_ldflags as _prepare_ldflags,
     _run_ninja_build as _run_ninja_build,
     _set_hipcc_runtime_lib as _set_hipcc_runtime_lib,
-    _shell_join as _shell_join,
-    _windows_quote as _windows_quote,
-    _wrap_compiler as _wrap_compiler,
     _wrap_sycl_host_flags as _wrap_sycl_host_flags,
     _write_ninja_file as _write_ninja_file,
     _write_ninja_file_and_build_library as _write_ninja_file_and_build_library,
@@ -114,3 +104,20 @@ from torch.utils.cpp_extension import (
     remove_extension_h_precompiler_headers as remove_extension_h_precompiler_headers,
     verify_ninja_availability as verify_ninja_availability,
 )
+from torch.utils.cpp_extension import FileBaton as FileBaton  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import FileLock as FileLock  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import HIP_VERSION as HIP_VERSION  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _BUILD_EXTENSION_BASE_INITIALIZED as _BUILD_EXTENSION_BASE_INITIALIZED  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _BUILD_EXTENSION_CLASS as _BUILD_EXTENSION_CLASS  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _BUILD_EXTENSION_LOCK as _BUILD_EXTENSION_LOCK  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _HERE as _HERE  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _LazyBuildExt as _LazyBuildExt  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _derive_rocm_version as _derive_rocm_version  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _get_build_extension as _get_build_extension  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _shell_join as _shell_join  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _windows_cuda_lib_dir as _windows_cuda_lib_dir  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _windows_quote as _windows_quote  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _wrap_compiler as _wrap_compiler  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import build_ext as build_ext  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import get_file_path as get_file_path  # type: ignore[attr-defined,unused-ignore]

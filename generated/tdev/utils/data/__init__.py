@@ -13,5 +13,5 @@ _adoption.adopt(
     __name__,
     "torch.utils.data",
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

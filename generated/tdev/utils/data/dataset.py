@@ -17,5 +17,5 @@ _adoption.adopt(
         "randperm": "tdev:randperm",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

@@ -21,13 +21,9 @@ from torch.utils.flop_counter import (
     _flash_attention_forward_flop as _flash_attention_forward_flop,
     _offsets_to_lengths as _offsets_to_lengths,
     _pytreeify_preserve_structure as _pytreeify_preserve_structure,
-    _register_flex_attention_flops as _register_flex_attention_flops,
     _scaled_mm_flop as _scaled_mm_flop,
     _unpack_efficient_attention_nested_shapes as _unpack_efficient_attention_nested_shapes,
     _unpack_flash_attention_nested_shapes as _unpack_flash_attention_nested_shapes,
-    _varlen_attn_backward_flop as _varlen_attn_backward_flop,
-    _varlen_attn_forward_flop as _varlen_attn_forward_flop,
-    _varlen_attn_out_flop as _varlen_attn_out_flop,
     addmm_flop as addmm_flop,
     baddbmm_flop as baddbmm_flop,
     bmm_flop as bmm_flop,
@@ -56,3 +52,8 @@ from torch.utils.flop_counter import (
     tree_unflatten as tree_unflatten,
     wraps as wraps,
 )
+from torch.utils.flop_counter import Counter as Counter  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.flop_counter import _register_flex_attention_flops as _register_flex_attention_flops  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.flop_counter import _varlen_attn_backward_flop as _varlen_attn_backward_flop  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.flop_counter import _varlen_attn_forward_flop as _varlen_attn_forward_flop  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.flop_counter import _varlen_attn_out_flop as _varlen_attn_out_flop  # type: ignore[attr-defined,unused-ignore]

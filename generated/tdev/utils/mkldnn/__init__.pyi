@@ -2,12 +2,13 @@
 """Types of ``torch.utils.mkldnn``, seen through tdev: torch's own."""
 
 from torch.utils.mkldnn import (
-    MkldnnBatchNorm as MkldnnBatchNorm,
-    MkldnnConv1d as MkldnnConv1d,
-    MkldnnConv2d as MkldnnConv2d,
-    MkldnnConv3d as MkldnnConv3d,
-    MkldnnLinear as MkldnnLinear,
-    MkldnnPrelu as MkldnnPrelu,
-    _MkldnnConvNd as _MkldnnConvNd,
     to_mkldnn as to_mkldnn,
 )
+from torch.utils.mkldnn import MkldnnBatchNorm as MkldnnBatchNorm  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import MkldnnConv1d as MkldnnConv1d  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import MkldnnConv2d as MkldnnConv2d  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import MkldnnConv3d as MkldnnConv3d  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import MkldnnLinear as MkldnnLinear  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import MkldnnPrelu as MkldnnPrelu  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import _MkldnnConvNd as _MkldnnConvNd  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.mkldnn import _get_mkldnn_classes as _get_mkldnn_classes  # type: ignore[attr-defined,unused-ignore]

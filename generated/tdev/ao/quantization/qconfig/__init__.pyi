@@ -79,3 +79,4 @@ from torch.ao.quantization.qconfig import (
     qconfig_equals as qconfig_equals,
     weight_observer_range_neg_127_to_127 as weight_observer_range_neg_127_to_127,
 )
+from torch.ao.quantization.qconfig import Union as Union  # type: ignore[attr-defined,unused-ignore]

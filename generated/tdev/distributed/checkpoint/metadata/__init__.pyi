@@ -19,3 +19,5 @@ from torch.distributed.checkpoint.metadata import (
     dataclass as dataclass,
     field as field,
 )
+from torch.distributed.checkpoint.metadata import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.metadata import cast as cast  # type: ignore[attr-defined,unused-ignore]

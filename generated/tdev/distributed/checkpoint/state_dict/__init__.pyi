@@ -13,7 +13,6 @@ from torch.distributed.checkpoint.state_dict import (
     FullOptimStateDictConfig as FullOptimStateDictConfig,
     FullStateDictConfig as FullStateDictConfig,
     Generator as Generator,
-    HYBRID_SHARDING_STRATEGIES as HYBRID_SHARDING_STRATEGIES,
     Iterable as Iterable,
     ListDictValueType as ListDictValueType,
     OptimStateDictConfig as OptimStateDictConfig,
@@ -41,7 +40,6 @@ from torch.distributed.checkpoint.state_dict import (
     _gather_state_dict as _gather_state_dict,
     _gc_context as _gc_context,
     _get_fqns as _get_fqns,
-    _get_fsdp_process_group as _get_fsdp_process_group,
     _get_model_state_dict as _get_model_state_dict,
     _get_module_fsdp_state_if_fully_sharded_module as _get_module_fsdp_state_if_fully_sharded_module,
     _get_optim_state_dict as _get_optim_state_dict,
@@ -75,3 +73,6 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict as set_state_dict,
     tree_map_only as tree_map_only,
 )
+from torch.distributed.checkpoint.state_dict import HYBRID_SHARDING_STRATEGIES as HYBRID_SHARDING_STRATEGIES  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.state_dict import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.state_dict import _get_fsdp_process_group as _get_fsdp_process_group  # type: ignore[attr-defined,unused-ignore]

@@ -14,5 +14,5 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.distributed.elastic.utils import distributed as distributed
     from torch.distributed.elastic.utils import log_level as log_level
     from torch.distributed.elastic.utils import logging as logging
-    from torch.distributed.elastic.utils import process_state as process_state
+    from torch.distributed.elastic.utils import process_state as process_state  # type: ignore[attr-defined,unused-ignore]
     from torch.distributed.elastic.utils import store as store

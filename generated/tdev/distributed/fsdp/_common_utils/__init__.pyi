@@ -16,7 +16,6 @@ from torch.distributed.fsdp._common_utils import (
     Generator as Generator,
     HandleTrainingState as HandleTrainingState,
     Iterable as Iterable,
-    Iterator as Iterator,
     OptimStateDictConfig as OptimStateDictConfig,
     Optional as Optional,
     ShardingStrategy as ShardingStrategy,
@@ -27,14 +26,12 @@ from torch.distributed.fsdp._common_utils import (
     _CHECKPOINT_PREFIX as _CHECKPOINT_PREFIX,
     _FSDPDeviceHandle as _FSDPDeviceHandle,
     _FSDPState as _FSDPState,
-    _MAX_TRAVERSE_DEPTH as _MAX_TRAVERSE_DEPTH,
     _MODULE_TO_INP_DTYPE as _MODULE_TO_INP_DTYPE,
     _State as _State,
     _UninitializedDeviceHandle as _UninitializedDeviceHandle,
     _apply_to_modules as _apply_to_modules,
     _apply_to_tensors as _apply_to_tensors,
     _assert_in_training_states as _assert_in_training_states,
-    _collect_grad_tensors as _collect_grad_tensors,
     _get_handle_fqns_from_root as _get_handle_fqns_from_root,
     _get_module_fsdp_state as _get_module_fsdp_state,
     _get_module_fsdp_state_if_fully_sharded_module as _get_module_fsdp_state_if_fully_sharded_module,
@@ -45,20 +42,16 @@ from torch.distributed.fsdp._common_utils import (
     _has_fsdp_params as _has_fsdp_params,
     _is_composable as _is_composable,
     _is_fsdp_flattened as _is_fsdp_flattened,
-    _is_namedtuple as _is_namedtuple,
     _log_post_backward_hook as _log_post_backward_hook,
     _module_handle as _module_handle,
     _named_parameters_with_duplicates as _named_parameters_with_duplicates,
     _no_dispatch_record_stream as _no_dispatch_record_stream,
     _override_module_mixed_precision as _override_module_mixed_precision,
-    _replace_grad_tensors as _replace_grad_tensors,
     _set_fsdp_flattened as _set_fsdp_flattened,
     auto as auto,
     cast as cast,
     chain as chain,
     clean_tensor_name as clean_tensor_name,
-    collect_grad_tensors as collect_grad_tensors,
-    dataclasses as dataclasses,
     dist as dist,
     flat_param_file as flat_param_file,
     logging as logging,
@@ -66,9 +59,16 @@ from torch.distributed.fsdp._common_utils import (
     no_dispatch as no_dispatch,
     no_type_check as no_type_check,
     partial as partial,
-    replace_grad_tensors as replace_grad_tensors,
     torch as torch,
     traceback as traceback,
     warnings as warnings,
     weakref as weakref,
 )
+from torch.distributed.fsdp._common_utils import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import _MAX_TRAVERSE_DEPTH as _MAX_TRAVERSE_DEPTH  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import _collect_grad_tensors as _collect_grad_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import _is_namedtuple as _is_namedtuple  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import _replace_grad_tensors as _replace_grad_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import collect_grad_tensors as collect_grad_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import dataclasses as dataclasses  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.fsdp._common_utils import replace_grad_tensors as replace_grad_tensors  # type: ignore[attr-defined,unused-ignore]

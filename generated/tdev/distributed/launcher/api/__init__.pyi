@@ -6,26 +6,26 @@ from torch.distributed.launcher.api import (
     Callable as Callable,
     ChildFailedError as ChildFailedError,
     DefaultLogsSpecs as DefaultLogsSpecs,
-    HealthCheckServer as HealthCheckServer,
     LaunchConfig as LaunchConfig,
     LocalElasticAgent as LocalElasticAgent,
     LogsSpecs as LogsSpecs,
     NumaOptions as NumaOptions,
     RendezvousParameters as RendezvousParameters,
     SignalException as SignalException,
-    TORCHELASTIC_HEALTH_CHECK_PORT as TORCHELASTIC_HEALTH_CHECK_PORT,
     WorkerSpec as WorkerSpec,
-    _AliveCallbackProxy as _AliveCallbackProxy,
     _get_addr_and_port as _get_addr_and_port,
     _get_entrypoint_name as _get_entrypoint_name,
-    create_healthcheck_server as create_healthcheck_server,
     dataclass as dataclass,
     elastic_launch as elastic_launch,
     field as field,
     get_default_numa_options as get_default_numa_options,
     get_logger as get_logger,
-    justknobs_check as justknobs_check,
     launch_agent as launch_agent,
     logger as logger,
     parse_rendezvous_endpoint as parse_rendezvous_endpoint,
 )
+from torch.distributed.launcher.api import HealthCheckServer as HealthCheckServer  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.launcher.api import TORCHELASTIC_HEALTH_CHECK_PORT as TORCHELASTIC_HEALTH_CHECK_PORT  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.launcher.api import _AliveCallbackProxy as _AliveCallbackProxy  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.launcher.api import create_healthcheck_server as create_healthcheck_server  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.launcher.api import justknobs_check as justknobs_check  # type: ignore[attr-defined,unused-ignore]

@@ -16,5 +16,8 @@ _adoption.adopt(
         "device": "tdev:device",
     },
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    partial={
+        "Union": "2.11 and older",
+    },
+    generated_from="2.11 to 2.15",
 )

@@ -34,3 +34,4 @@ from torch.distributed.nn.api.remote_module import (
     device as device,
     dtype as dtype,
 )
+from torch.distributed.nn.api.remote_module import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -15,8 +15,6 @@ from torch.distributed.nn.functional import (
     _Reduce_Scatter as _Reduce_Scatter,
     _Scatter as _Scatter,
     _all_gather_base as _all_gather_base,
-    _deprecated as _deprecated,
-    _not_supported_under_compile as _not_supported_under_compile,
     all_gather as all_gather,
     all_reduce as all_reduce,
     all_to_all as all_to_all,
@@ -28,3 +26,5 @@ from torch.distributed.nn.functional import (
     reduce_scatter as reduce_scatter,
     scatter as scatter,
 )
+from torch.distributed.nn.functional import _deprecated as _deprecated  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.nn.functional import _not_supported_under_compile as _not_supported_under_compile  # type: ignore[attr-defined,unused-ignore]

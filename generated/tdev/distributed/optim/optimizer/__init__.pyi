@@ -7,14 +7,17 @@ from torch.distributed.optim.optimizer import (
     RRef as RRef,
     Tensor as Tensor,
     _LocalOptimizer as _LocalOptimizer,
-    _ScriptLocalOptimizer as _ScriptLocalOptimizer,
-    _ScriptLocalOptimizerInterface as _ScriptLocalOptimizerInterface,
     _local_optimizer_step as _local_optimizer_step,
     _new_local_optimizer as _new_local_optimizer,
-    _new_script_local_optimizer as _new_script_local_optimizer,
-    _script_local_optimizer_step as _script_local_optimizer_step,
     _wait_for_all as _wait_for_all,
     defaultdict as defaultdict,
     functional_optim_map as functional_optim_map,
     logger as logger,
 )
+from torch.distributed.optim.optimizer import _FunctionalLocalOptimizer as _FunctionalLocalOptimizer  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _ScriptLocalOptimizer as _ScriptLocalOptimizer  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _ScriptLocalOptimizerInterface as _ScriptLocalOptimizerInterface  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _functional_local_optimizer_step as _functional_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _new_functional_local_optimizer as _new_functional_local_optimizer  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _new_script_local_optimizer as _new_script_local_optimizer  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _script_local_optimizer_step as _script_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]

@@ -5,7 +5,6 @@ from torch.distributed.pipelining.microbatch import (
     Any as Any,
     BlockMask as BlockMask,
     DEFAULT_CHUNK_DIM as DEFAULT_CHUNK_DIM,
-    DTensor as DTensor,
     Sequence as Sequence,
     TensorChunkSpec as TensorChunkSpec,
     _CustomReducer as _CustomReducer,
@@ -15,7 +14,6 @@ from torch.distributed.pipelining.microbatch import (
     _shard_dict_of_args as _shard_dict_of_args,
     _split_block_mask as _split_block_mask,
     _split_tensor as _split_tensor,
-    cast as cast,
     logger as logger,
     map_aggregate as map_aggregate,
     merge_chunks as merge_chunks,
@@ -25,3 +23,6 @@ from torch.distributed.pipelining.microbatch import (
     tree_map as tree_map,
     tree_unflatten as tree_unflatten,
 )
+from torch.distributed.pipelining.microbatch import DTensor as DTensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.microbatch import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.microbatch import local_map as local_map  # type: ignore[attr-defined,unused-ignore]

@@ -4,12 +4,10 @@
 from torch.distributed.rpc.api import (
     AllGatherStates as AllGatherStates,
     Any as Any,
-    Callable as Callable,
     DEFAULT_SHUTDOWN_TIMEOUT as DEFAULT_SHUTDOWN_TIMEOUT,
     Future as Future,
     Generic as Generic,
     GenericWithOneTypeVar as GenericWithOneTypeVar,
-    ParamSpec as ParamSpec,
     PyRRef as PyRRef,
     PythonUDF as PythonUDF,
     RPCExecMode as RPCExecMode,
@@ -21,8 +19,6 @@ from torch.distributed.rpc.api import (
     UNSET_RPC_TIMEOUT as UNSET_RPC_TIMEOUT,
     WorkerInfo as WorkerInfo,
     _ALL_WORKER_NAMES as _ALL_WORKER_NAMES,
-    _P as _P,
-    _R as _R,
     _all_gather as _all_gather,
     _all_gather_dict_lock as _all_gather_dict_lock,
     _all_gather_sequence_id as _all_gather_sequence_id,
@@ -73,3 +69,7 @@ from torch.distributed.rpc.api import (
     rpc_sync as rpc_sync,
     shutdown as shutdown,
 )
+from torch.distributed.rpc.api import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.rpc.api import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.rpc.api import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.rpc.api import _R as _R  # type: ignore[attr-defined,unused-ignore]

@@ -10,3 +10,4 @@ from torch.distributed.rpc.options import (
     _to_device_list as _to_device_list,
     _to_device_map as _to_device_map,
 )
+from torch.distributed.rpc.options import Union as Union  # type: ignore[attr-defined,unused-ignore]

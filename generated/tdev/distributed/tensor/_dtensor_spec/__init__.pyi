@@ -15,15 +15,15 @@ from torch.distributed.tensor._dtensor_spec import (
     TensorMeta as TensorMeta,
     _MaskPartial as _MaskPartial,
     _StridedShard as _StridedShard,
-    _StridedShardNotDecodableError as _StridedShardNotDecodableError,
-    _is_shard_like as _is_shard_like,
     _stringify_shape as _stringify_shape,
     cast as cast,
     dataclass as dataclass,
     defaultdict as defaultdict,
     dtype_abbrs as dtype_abbrs,
-    hashlib as hashlib,
     itertools as itertools,
     math as math,
     torch as torch,
 )
+from torch.distributed.tensor._dtensor_spec import _StridedShardNotDecodableError as _StridedShardNotDecodableError  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor._dtensor_spec import _is_shard_like as _is_shard_like  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor._dtensor_spec import hashlib as hashlib  # type: ignore[attr-defined,unused-ignore]

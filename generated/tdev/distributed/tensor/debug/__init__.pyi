@@ -8,6 +8,6 @@ from torch.distributed.tensor.debug import (
     _clear_sharding_prop_cache as _clear_sharding_prop_cache,
     _get_fast_path_sharding_prop_cache_stats as _get_fast_path_sharding_prop_cache_stats,
     _get_python_sharding_prop_cache_info as _get_python_sharding_prop_cache_info,
-    _reinit_dispatch_logger as _reinit_dispatch_logger,
     visualize_sharding as visualize_sharding,
 )
+from torch.distributed.tensor.debug import _reinit_dispatch_logger as _reinit_dispatch_logger  # type: ignore[attr-defined,unused-ignore]

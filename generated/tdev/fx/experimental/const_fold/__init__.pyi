@@ -2,7 +2,6 @@
 """Types of ``torch.fx.experimental.const_fold``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.const_fold import (
-    Any as Any,
     Callable as Callable,
     FoldedGraphModule as FoldedGraphModule,
     _inline_module as _inline_module,
@@ -11,3 +10,6 @@ from torch.fx.experimental.const_fold import (
     split_const_subgraphs as split_const_subgraphs,
     split_module as split_module,
 )
+from torch.fx.experimental.const_fold import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.const_fold import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.const_fold import Union as Union  # type: ignore[attr-defined,unused-ignore]

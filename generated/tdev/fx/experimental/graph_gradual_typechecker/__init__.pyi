@@ -2,7 +2,6 @@
 """Types of ``torch.fx.experimental.graph_gradual_typechecker``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.graph_gradual_typechecker import (
-    Any as Any,
     BatchNorm2d as BatchNorm2d,
     Callable as Callable,
     Conv2d as Conv2d,
@@ -55,3 +54,4 @@ from torch.fx.experimental.graph_gradual_typechecker import (
     reshape_inference_rule as reshape_inference_rule,
     transpose_inference_rule as transpose_inference_rule,
 )
+from torch.fx.experimental.graph_gradual_typechecker import Any as Any  # type: ignore[attr-defined,unused-ignore]

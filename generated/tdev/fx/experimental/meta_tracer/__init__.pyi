@@ -8,10 +8,6 @@ from torch.fx.experimental.meta_tracer import (
     MetaDeviceAttribute as MetaDeviceAttribute,
     MetaProxy as MetaProxy,
     MetaTracer as MetaTracer,
-    Node as Node,
-    Proxy as Proxy,
-    TypeVar as TypeVar,
-    _C as _C,
     embedding_override as embedding_override,
     functional_relu_override as functional_relu_override,
     gen_constructor_wrapper as gen_constructor_wrapper,
@@ -24,3 +20,9 @@ from torch.fx.experimental.meta_tracer import (
     torch_relu_override as torch_relu_override,
     torch_where_override as torch_where_override,
 )
+from torch.fx.experimental.meta_tracer import Node as Node  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.meta_tracer import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.meta_tracer import Proxy as Proxy  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.meta_tracer import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.meta_tracer import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.meta_tracer import _C as _C  # type: ignore[attr-defined,unused-ignore]

@@ -17,3 +17,4 @@ from torch.fx.experimental.normalize import (
     normalize_function as normalize_function,
     normalize_module as normalize_module,
 )
+from torch.fx.experimental.normalize import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

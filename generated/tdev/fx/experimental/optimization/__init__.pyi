@@ -4,7 +4,6 @@
 from torch.fx.experimental.optimization import (
     Any as Any,
     Argument as Argument,
-    Callable as Callable,
     Enum as Enum,
     Iterable as Iterable,
     MklSubgraph as MklSubgraph,
@@ -20,7 +19,6 @@ from torch.fx.experimental.optimization import (
     fuse_linear_bn_eval as fuse_linear_bn_eval,
     gen_mkl_autotuner as gen_mkl_autotuner,
     matches_module_pattern as matches_module_pattern,
-    mkldnn_map as mkldnn_map,
     mkldnn_supported as mkldnn_supported,
     mkldnn_supported_unknown as mkldnn_supported_unknown,
     modules_to_mkldnn as modules_to_mkldnn,
@@ -30,3 +28,6 @@ from torch.fx.experimental.optimization import (
     reset_modules as reset_modules,
     use_mkl_length as use_mkl_length,
 )
+from torch.fx.experimental.optimization import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.optimization import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.optimization import mkldnn_map as mkldnn_map  # type: ignore[attr-defined,unused-ignore]

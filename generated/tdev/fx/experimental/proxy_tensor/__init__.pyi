@@ -18,12 +18,9 @@ from torch.fx.experimental.proxy_tensor import (
     GraphModule as GraphModule,
     HANDLED_TYPES as HANDLED_TYPES,
     HigherOrderOperator as HigherOrderOperator,
-    Literal as Literal,
     Mapping as Mapping,
     Module as Module,
     ORIGINAL_ATEN as ORIGINAL_ATEN,
-    OpOverload as OpOverload,
-    OpaqueBase as OpaqueBase,
     OrderedDict as OrderedDict,
     ParamSpec as ParamSpec,
     PreDispatchTorchFunctionMode as PreDispatchTorchFunctionMode,
@@ -46,7 +43,6 @@ from torch.fx.experimental.proxy_tensor import (
     TorchDispatchMode as TorchDispatchMode,
     TorchFunctionMetadataMode as TorchFunctionMetadataMode,
     TorchFunctionMode as TorchFunctionMode,
-    TraceableWrapperSubclass as TraceableWrapperSubclass,
     Tracer as Tracer,
     TypeAlias as TypeAlias,
     TypeVar as TypeVar,
@@ -81,7 +77,6 @@ from torch.fx.experimental.proxy_tensor import (
     _SelectiveDecomposeInterpreter as _SelectiveDecomposeInterpreter,
     _SymNodeDict as _SymNodeDict,
     _SympyExprTrackerValue as _SympyExprTrackerValue,
-    _TracingMode as _TracingMode,
     _Ts as _Ts,
     _WeakHashRef as _WeakHashRef,
     _assign_attr as _assign_attr,
@@ -93,20 +88,15 @@ from torch.fx.experimental.proxy_tensor import (
     _extract_tensor_metadata as _extract_tensor_metadata,
     _fetch_proxies_and_all_constant_flag as _fetch_proxies_and_all_constant_flag,
     _get_proxies as _get_proxies,
-    _init_proxy_trackers as _init_proxy_trackers,
     _is_proxy_tensor_update_tensor_tracker_disabled as _is_proxy_tensor_update_tensor_tracker_disabled,
-    _jvp_predispatch_functions as _jvp_predispatch_functions,
     _make_temp_remove_mode_context_manager as _make_temp_remove_mode_context_manager,
     _maybe_record_pointwise_barrier as _maybe_record_pointwise_barrier,
-    _nary_sym_max as _nary_sym_max,
-    _nary_sym_min as _nary_sym_min,
     _proxy_tensor_disable_update_tensor_tracker as _proxy_tensor_disable_update_tensor_tracker,
     _push_mode as _push_mode,
     _pytree_subclasses_that_lose_info as _pytree_subclasses_that_lose_info,
     _set_make_fx_tracer as _set_make_fx_tracer,
     _set_unbacked_bindings as _set_unbacked_bindings,
     _should_save_eager_input_vals as _should_save_eager_input_vals,
-    _side_effectful_functions as _side_effectful_functions,
     _side_effectful_need_to_be_preserved_pre_dispatch as _side_effectful_need_to_be_preserved_pre_dispatch,
     _sym_register as _sym_register,
     _sympy_handlers as _sympy_handlers,
@@ -134,14 +124,10 @@ from torch.fx.experimental.proxy_tensor import (
     get_plain_tensors as get_plain_tensors,
     get_proxy_mode as get_proxy_mode,
     get_proxy_slot as get_proxy_slot,
-    get_reconstruct_fn as get_reconstruct_fn,
     get_torch_dispatch_modes as get_torch_dispatch_modes,
     handle_sym_dispatch as handle_sym_dispatch,
     has_proxy_slot as has_proxy_slot,
     is_fake as is_fake,
-    is_opaque_reference_type as is_opaque_reference_type,
-    is_opaque_value as is_opaque_value,
-    is_opaque_value_type as is_opaque_value_type,
     is_sparse_any as is_sparse_any,
     is_sym_node as is_sym_node,
     log as log,
@@ -160,7 +146,6 @@ from torch.fx.experimental.proxy_tensor import (
     set_meta as set_meta,
     set_original_aten_op as set_original_aten_op,
     set_proxy_slot as set_proxy_slot,
-    should_hoist as should_hoist,
     snapshot_fake as snapshot_fake,
     thunkify as thunkify,
     trace_structured as trace_structured,
@@ -170,3 +155,48 @@ from torch.fx.experimental.proxy_tensor import (
     wrap_key as wrap_key,
     wrapper_and_args_for_make_fx as wrapper_and_args_for_make_fx,
 )
+from torch.fx.experimental.proxy_tensor import CURRENT_DECOMPOSITION_TABLE as CURRENT_DECOMPOSITION_TABLE  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import IntVar as IntVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import LeafSpec as LeafSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import OpOverload as OpOverload  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import OpaqueType as OpaqueType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import ParamsSpec as ParamsSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import ShapesSpec as ShapesSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import TensorSpec as TensorSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _ModuleStackTracerForGraphModuleDeserialization as _ModuleStackTracerForGraphModuleDeserialization  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _TracingMode as _TracingMode  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coerce_to_shapes_spec as _coerce_to_shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_check_current_accelerator as _coor_check_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_accelerator as _coor_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device as _coor_current_device  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device_fake as _coor_current_device_fake  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device_impl as _coor_current_device_impl  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device_index_fake as _coor_current_device_index_fake  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device_index_impl as _coor_current_device_index_impl  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_device_index_is_current as _coor_device_index_is_current  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_enabled as _coor_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_match_current_accelerator as _coor_match_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_traced_current_accelerator as _coor_traced_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _current_device_edge as _current_device_edge  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _init_proxy_trackers as _init_proxy_trackers  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _jvp_predispatch_functions as _jvp_predispatch_functions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _nary_sym_max as _nary_sym_max  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _nary_sym_min as _nary_sym_min  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _side_effectful_functions as _side_effectful_functions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import cast as cast  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import get_reconstruct_fn as get_reconstruct_fn  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_custom_class_obj as is_custom_class_obj  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_opaque_constant_type as is_opaque_constant_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_opaque_reference_type as is_opaque_reference_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_opaque_symbolic_type as is_opaque_symbolic_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_opaque_value as is_opaque_value  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import is_opaque_value_type as is_opaque_value_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import maybe_get_fake_mode as maybe_get_fake_mode  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import null_ctx_type as null_ctx_type  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import should_hoist as should_hoist  # type: ignore[attr-defined,unused-ignore]

@@ -6,14 +6,8 @@ from torch.fx.experimental.recording import (
     FakeTensorMeta as FakeTensorMeta,
     NEST as NEST,
     NotEqualError as NotEqualError,
-    ParamSpec as ParamSpec,
     ShapeEnvEvent as ShapeEnvEvent,
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVar as TypeVar,
-    _P as _P,
-    _R as _R,
     _extract_shape_env_and_assert_equal as _extract_shape_env_and_assert_equal,
-    annotations as annotations,
     dataclass as dataclass,
     log as log,
     record_shapeenv_event as record_shapeenv_event,
@@ -21,3 +15,12 @@ from torch.fx.experimental.recording import (
     shape_env_check_state_equal as shape_env_check_state_equal,
     trace_shape_events_log as trace_shape_events_log,
 )
+from torch.fx.experimental.recording import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.recording import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

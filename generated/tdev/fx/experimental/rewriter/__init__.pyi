@@ -13,3 +13,5 @@ from torch.fx.experimental.rewriter import (
     cast as cast,
     normalize_source_lines as normalize_source_lines,
 )
+from torch.fx.experimental.rewriter import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.rewriter import Union as Union  # type: ignore[attr-defined,unused-ignore]

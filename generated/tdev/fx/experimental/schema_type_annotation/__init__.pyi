@@ -4,11 +4,14 @@
 from torch.fx.experimental.schema_type_annotation import (
     AnnotateTypesWithSchema as AnnotateTypesWithSchema,
     Any as Any,
-    Argument as Argument,
-    GraphModule as GraphModule,
-    Proxy as Proxy,
-    Target as Target,
     Transformer as Transformer,
     _torchscript_type_to_python_type as _torchscript_type_to_python_type,
     boolean_dispatched as boolean_dispatched,
 )
+from torch.fx.experimental.schema_type_annotation import Argument as Argument  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import GraphModule as GraphModule  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import Proxy as Proxy  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import Target as Target  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.schema_type_annotation import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

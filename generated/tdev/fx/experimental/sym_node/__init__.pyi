@@ -2,7 +2,6 @@
 """Types of ``torch.fx.experimental.sym_node``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.sym_node import (
-    Any as Any,
     DynamicInt as DynamicInt,
     HintType as HintType,
     METHOD_TO_OPERATOR as METHOD_TO_OPERATOR,
@@ -69,7 +68,6 @@ from torch.fx.experimental.sym_node import (
     method_to_operator as method_to_operator,
     only_bool_magic_methods as only_bool_magic_methods,
     only_float_magic_methods as only_float_magic_methods,
-    overload as overload,
     priv_sym_name as priv_sym_name,
     reflectable_magic_methods as reflectable_magic_methods,
     sizes_strides_methods as sizes_strides_methods,
@@ -93,3 +91,9 @@ from torch.fx.experimental.sym_node import (
     update_wrapper as update_wrapper,
     wrap_node as wrap_node,
 )
+from torch.fx.experimental.sym_node import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.sym_node import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.sym_node import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.sym_node import _coerce_hint as _coerce_hint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.sym_node import _sympy_xor as _sympy_xor  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.sym_node import overload as overload  # type: ignore[attr-defined,unused-ignore]

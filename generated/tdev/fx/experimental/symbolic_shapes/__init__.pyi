@@ -2,7 +2,6 @@
 """Types of ``torch.fx.experimental.symbolic_shapes``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.symbolic_shapes import (
-    AggressiveGuardFreeMode as AggressiveGuardFreeMode,
     Any as Any,
     Application as Application,
     BoolLike as BoolLike,
@@ -50,7 +49,6 @@ from torch.fx.experimental.symbolic_shapes import (
     Mod as Mod,
     NamedTuple as NamedTuple,
     NoReturn as NoReturn,
-    OpaqueBase as OpaqueBase,
     OrderedSet as OrderedSet,
     ParamSpec as ParamSpec,
     PendingUnbackedSymbolNotFound as PendingUnbackedSymbolNotFound,
@@ -107,7 +105,6 @@ from torch.fx.experimental.symbolic_shapes import (
     _GeneratorContextManager as _GeneratorContextManager,
     _P1 as _P1,
     _PythonMsgPrinter as _PythonMsgPrinter,
-    _ShapeEnvGuardError as _ShapeEnvGuardError,
     _ShapeGuardCppPrinter as _ShapeGuardCppPrinter,
     _ShapeGuardPrinter as _ShapeGuardPrinter,
     _ShapeGuardsHelper as _ShapeGuardsHelper,
@@ -122,7 +119,6 @@ from torch.fx.experimental.symbolic_shapes import (
     _canonicalize_bool_expr_impl as _canonicalize_bool_expr_impl,
     _constrain_range_for_size as _constrain_range_for_size,
     _eval_is_non_overlapping_and_dense as _eval_is_non_overlapping_and_dense,
-    _eval_is_non_overlapping_and_dense_flat as _eval_is_non_overlapping_and_dense_flat,
     _expandsums as _expandsums,
     _fast_expand as _fast_expand,
     _find_user_code_frame as _find_user_code_frame,
@@ -130,11 +126,7 @@ from torch.fx.experimental.symbolic_shapes import (
     _free_unbacked_symbols_with_path as _free_unbacked_symbols_with_path,
     _get_placeholder_expr as _get_placeholder_expr,
     _guard_or as _guard_or,
-    _guarding_hint_or_throw_base as _guarding_hint_or_throw_base,
     _has_uninterpretable_sympy_function as _has_uninterpretable_sympy_function,
-    _ignore_fresh_unbacked_symbols_set as _ignore_fresh_unbacked_symbols_set,
-    _ignore_fresh_unbacked_symbols_tls as _ignore_fresh_unbacked_symbols_tls,
-    _ignore_fresh_unbacked_symbols_tls_context as _ignore_fresh_unbacked_symbols_tls_context,
     _is_dim_dynamic as _is_dim_dynamic,
     _is_int as _is_int,
     _is_supported_equivalence as _is_supported_equivalence,
@@ -143,14 +135,12 @@ from torch.fx.experimental.symbolic_shapes import (
     _lru_cache as _lru_cache,
     _maybe_evaluate_static_worker as _maybe_evaluate_static_worker,
     _nested_int_aware_sort as _nested_int_aware_sort,
-    _optimization_hint_base as _optimization_hint_base,
     _reduce_to_lowest_terms as _reduce_to_lowest_terms,
     _remove_effect_token_unbacked_bindings as _remove_effect_token_unbacked_bindings,
     _static_eval_sym_bool as _static_eval_sym_bool,
     _suggest_fixes_for_data_dependent_error_non_strict as _suggest_fixes_for_data_dependent_error_non_strict,
     _suggest_torch_checks as _suggest_torch_checks,
     _suppress_guards as _suppress_guards,
-    _sym_node_hint_disproves as _sym_node_hint_disproves,
     _sympy_cast_symbool_to_symint_guardless as _sympy_cast_symbool_to_symint_guardless,
     _sympy_from_args as _sympy_from_args,
     annotations as annotations,
@@ -189,10 +179,8 @@ from torch.fx.experimental.symbolic_shapes import (
     guard_or_true as guard_or_true,
     guard_scalar as guard_scalar,
     guard_size_oblivious as guard_size_oblivious,
-    guarding_hint_or_throw as guarding_hint_or_throw,
     has_free_symbols as has_free_symbols,
     has_free_unbacked_symbols as has_free_unbacked_symbols,
-    has_guarding_hint as has_guarding_hint,
     has_static_value as has_static_value,
     has_symbolic_sizes_strides as has_symbolic_sizes_strides,
     int_oo as int_oo,
@@ -201,9 +189,7 @@ from torch.fx.experimental.symbolic_shapes import (
     is_concrete_bool as is_concrete_bool,
     is_concrete_float as is_concrete_float,
     is_concrete_int as is_concrete_int,
-    is_gradtrackingtensor as is_gradtrackingtensor,
     is_nested_int as is_nested_int,
-    is_opaque_value as is_opaque_value,
     is_sparse_any as is_sparse_any,
     is_symbol_binding_fx_node as is_symbol_binding_fx_node,
     is_symbolic as is_symbolic,
@@ -212,8 +198,6 @@ from torch.fx.experimental.symbolic_shapes import (
     log_lru_cache_stats as log_lru_cache_stats,
     lru_cache as lru_cache,
     make_symbol as make_symbol,
-    optimization_hint as optimization_hint,
-    prefix_str as prefix_str,
     py_sym_types as py_sym_types,
     rebind_unbacked as rebind_unbacked,
     record_shapeenv_event as record_shapeenv_event,
@@ -232,3 +216,40 @@ from torch.fx.experimental.symbolic_shapes import (
     try_solve as try_solve,
     uninteresting_files as uninteresting_files,
 )
+from torch.fx.experimental.symbolic_shapes import AggressiveGuardFreeMode as AggressiveGuardFreeMode  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import Min as Min  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import Relational as Relational  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _NO_HINT as _NO_HINT  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _SHAPE_ENV_SYMBOL_PREFIXES as _SHAPE_ENV_SYMBOL_PREFIXES  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _ShapeEnvGuardError as _ShapeEnvGuardError  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _SymExprLocals as _SymExprLocals  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _SymSafeMinMaxPrinter as _SymSafeMinMaxPrinter  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _drain_shape_spec_pending_assumptions as _drain_shape_spec_pending_assumptions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _emit_pending_spec_assumption as _emit_pending_spec_assumption  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _eval_is_non_overlapping_and_dense_flat as _eval_is_non_overlapping_and_dense_flat  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _finalize_spec_wiring as _finalize_spec_wiring  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _guarding_hint_or_throw_base as _guarding_hint_or_throw_base  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_set as _ignore_fresh_unbacked_symbols_set  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls as _ignore_fresh_unbacked_symbols_tls  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls_context as _ignore_fresh_unbacked_symbols_tls_context  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _looks_like_shape_symbol as _looks_like_shape_symbol  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _optimization_hint_base as _optimization_hint_base  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _sym_node_hint_disproves as _sym_node_hint_disproves  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _symbolic_context_from_shapes_spec as _symbolic_context_from_shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _wire_spec_assumptions as _wire_spec_assumptions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _wire_spec_slot as _wire_spec_slot  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _wire_tensor_spec_dims as _wire_tensor_spec_dims  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import guarding_hint_or_throw as guarding_hint_or_throw  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import has_guarding_hint as has_guarding_hint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import has_hint as has_hint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import hint_int as hint_int  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import is_custom_class_obj as is_custom_class_obj  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import is_gradtrackingtensor as is_gradtrackingtensor  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import is_opaque_value as is_opaque_value  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import optimization_hint as optimization_hint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import prefix_str as prefix_str  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import size_hint as size_hint  # type: ignore[attr-defined,unused-ignore]

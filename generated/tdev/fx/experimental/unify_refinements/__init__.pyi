@@ -2,8 +2,6 @@
 """Types of ``torch.fx.experimental.unify_refinements``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.unify_refinements import (
-    Any as Any,
-    Equality as Equality,
     Refine as Refine,
     TensorType as TensorType,
     Var as Var,
@@ -16,3 +14,5 @@ from torch.fx.experimental.unify_refinements import (
     unify as unify,
     unify_eq as unify_eq,
 )
+from torch.fx.experimental.unify_refinements import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unify_refinements import Equality as Equality  # type: ignore[attr-defined,unused-ignore]

@@ -6,13 +6,10 @@ from torch.fx.experimental.validator import (
     Argument as Argument,
     BisectValidationException as BisectValidationException,
     Callable as Callable,
-    TYPE_CHECKING as TYPE_CHECKING,
     Target as Target,
     TorchDynamoException as TorchDynamoException,
-    TypeVar as TypeVar,
     ValidationException as ValidationException,
     _HAS_Z3 as _HAS_Z3,
-    _R as _R,
     _Z3Ops as _Z3Ops,
     _assert_z3_installed_if_tv_set as _assert_z3_installed_if_tv_set,
     _bitwise_op as _bitwise_op,
@@ -20,8 +17,13 @@ from torch.fx.experimental.validator import (
     dataclass as dataclass,
     dynamo_timed as dynamo_timed,
     log as log,
-    overload as overload,
     sympy_interp as sympy_interp,
     translation_validation_enabled as translation_validation_enabled,
     translation_validation_timeout as translation_validation_timeout,
 )
+from torch.fx.experimental.validator import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.validator import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.validator import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.validator import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.validator import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.validator import overload as overload  # type: ignore[attr-defined,unused-ignore]

@@ -2,7 +2,6 @@
 """Types of ``torch.fx.passes.fake_tensor_prop``, seen through tdev: torch's own."""
 
 from torch.fx.passes.fake_tensor_prop import (
-    Any as Any,
     FakeTensor as FakeTensor,
     FakeTensorMode as FakeTensorMode,
     FakeTensorProp as FakeTensorProp,
@@ -13,3 +12,6 @@ from torch.fx.passes.fake_tensor_prop import (
     py_sym_types as py_sym_types,
     snapshot_fake as snapshot_fake,
 )
+from torch.fx.passes.fake_tensor_prop import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.fake_tensor_prop import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.fake_tensor_prop import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]

@@ -19,3 +19,4 @@ from torch.fx.passes.graph_drawer import (
     normalize_function as normalize_function,
     pydot as pydot,
 )
+from torch.fx.passes.graph_drawer import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

@@ -8,7 +8,6 @@ from torch.fx.passes.graph_manipulation import (
     Node as Node,
     ShapeProp as ShapeProp,
     Target as Target,
-    TensorMetadata as TensorMetadata,
     compatibility as compatibility,
     get_size_of_all_nodes as get_size_of_all_nodes,
     get_size_of_node as get_size_of_node,
@@ -17,3 +16,6 @@ from torch.fx.passes.graph_manipulation import (
     replace_target_nodes_with as replace_target_nodes_with,
     size_bytes as size_bytes,
 )
+from torch.fx.passes.graph_manipulation import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.graph_manipulation import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.graph_manipulation import TensorMetadata as TensorMetadata  # type: ignore[attr-defined,unused-ignore]

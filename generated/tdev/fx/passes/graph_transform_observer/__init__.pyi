@@ -11,7 +11,8 @@ from torch.fx.passes.graph_transform_observer import (
     NodeSource as NodeSource,
     NodeSourceAction as NodeSourceAction,
     T as T,
-    TracebackType as TracebackType,
     TypeVar as TypeVar,
     compatibility as compatibility,
 )
+from torch.fx.passes.graph_transform_observer import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.graph_transform_observer import TracebackType as TracebackType  # type: ignore[attr-defined,unused-ignore]

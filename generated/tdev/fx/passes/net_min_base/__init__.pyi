@@ -24,3 +24,4 @@ from torch.fx.passes.net_min_base import (
     map_arg as map_arg,
     split_by_tags as split_by_tags,
 )
+from torch.fx.passes.net_min_base import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

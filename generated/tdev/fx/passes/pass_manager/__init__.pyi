@@ -2,15 +2,8 @@
 """Types of ``torch.fx.passes.pass_manager``, seen through tdev: torch's own."""
 
 from torch.fx.passes.pass_manager import (
-    Any as Any,
     Callable as Callable,
-    Concatenate as Concatenate,
-    ParamSpec as ParamSpec,
     PassManager as PassManager,
-    TypeVar as TypeVar,
-    _P as _P,
-    _R as _R,
-    _T as _T,
     _validate_pass_schedule_constraint as _validate_pass_schedule_constraint,
     inplace_wrapper as inplace_wrapper,
     log_hook as log_hook,
@@ -21,3 +14,11 @@ from torch.fx.passes.pass_manager import (
     unwrap as unwrap,
     wraps as wraps,
 )
+from torch.fx.passes.pass_manager import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import Concatenate as Concatenate  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.pass_manager import _T as _T  # type: ignore[attr-defined,unused-ignore]

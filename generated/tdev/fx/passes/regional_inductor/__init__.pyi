@@ -2,23 +2,24 @@
 """Types of ``torch.fx.passes.regional_inductor``, seen through tdev: torch's own."""
 
 from torch.fx.passes.regional_inductor import (
-    Any as Any,
-    Callable as Callable,
-    Iterator as Iterator,
-    Mapping as Mapping,
-    ParamSpec as ParamSpec,
-    TypeVar as TypeVar,
-    _P as _P,
-    _R as _R,
     _RegionCompiler as _RegionCompiler,
     _RegionScooper as _RegionScooper,
     _compile_inductor_marked_regions as _compile_inductor_marked_regions,
     _compile_submod as _compile_submod,
     _create_inductor_marked_regions as _create_inductor_marked_regions,
-    _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile,
     _dummy_wrapper as _dummy_wrapper,
     _needs_inductor_compile as _needs_inductor_compile,
     compatibility as compatibility,
     logger as logger,
     regional_inductor as regional_inductor,
 )
+from torch.fx.passes.regional_inductor import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import ParamSpec as ParamSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import _P as _P  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import _R as _R  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import _partition_by_supported_nodes as _partition_by_supported_nodes  # type: ignore[attr-defined,unused-ignore]

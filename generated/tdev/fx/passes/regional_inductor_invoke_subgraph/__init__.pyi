@@ -6,7 +6,6 @@ from torch.fx.passes.regional_inductor_invoke_subgraph import (
     CacheArtifactManager as CacheArtifactManager,
     _compile_invoke_subgraph_nodes_with_inductor as _compile_invoke_subgraph_nodes_with_inductor,
     _compile_submod as _compile_submod,
-    _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile,
     _dummy_wrapper as _dummy_wrapper,
     _needs_inductor_compile as _needs_inductor_compile,
     _recursive_compile_invoke_subgraph_nodes as _recursive_compile_invoke_subgraph_nodes,
@@ -15,3 +14,4 @@ from torch.fx.passes.regional_inductor_invoke_subgraph import (
     logger as logger,
     regional_inductor_invoke_subgraph as regional_inductor_invoke_subgraph,
 )
+from torch.fx.passes.regional_inductor_invoke_subgraph import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]

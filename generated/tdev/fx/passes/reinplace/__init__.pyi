@@ -23,3 +23,5 @@ from torch.fx.passes.reinplace import (
     reinplace as reinplace,
     tree_map_only as tree_map_only,
 )
+from torch.fx.passes.reinplace import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.reinplace import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]

@@ -3,7 +3,6 @@
 
 from torch.fx.passes.runtime_assert import (
     Any as Any,
-    Callable as Callable,
     GraphModule as GraphModule,
     Optional as Optional,
     ShapeEnv as ShapeEnv,
@@ -19,3 +18,4 @@ from torch.fx.passes.runtime_assert import (
     log as log,
     py_sym_types as py_sym_types,
 )
+from torch.fx.passes.runtime_assert import Callable as Callable  # type: ignore[attr-defined,unused-ignore]

@@ -15,3 +15,4 @@ from torch.fx.passes.shape_prop import (
     is_sparse_any as is_sparse_any,
     map_aggregate as map_aggregate,
 )
+from torch.fx.passes.shape_prop import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

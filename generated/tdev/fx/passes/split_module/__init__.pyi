@@ -9,18 +9,19 @@ from torch.fx.passes.split_module import (
     OrderedDict as OrderedDict,
     Partition as Partition,
     _LOGGER as _LOGGER,
-    _LazyGraphModule as _LazyGraphModule,
-    _build_stitching_graph as _build_stitching_graph,
-    _clone_nodes_into_partitions as _clone_nodes_into_partitions,
-    _decompose_size_nodes as _decompose_size_nodes,
-    _detect_dependencies as _detect_dependencies,
     _get_attr_from_qualname as _get_attr_from_qualname,
-    _make_graph_module as _make_graph_module,
-    _make_lite_graph_module as _make_lite_graph_module,
     compatibility as compatibility,
-    defaultdict as defaultdict,
     lazy_format_graph_code as lazy_format_graph_code,
     log as log,
     split_module as split_module,
-    split_module_simple as split_module_simple,
 )
+from torch.fx.passes.split_module import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _LazyGraphModule as _LazyGraphModule  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _build_stitching_graph as _build_stitching_graph  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _clone_nodes_into_partitions as _clone_nodes_into_partitions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _decompose_size_nodes as _decompose_size_nodes  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _detect_dependencies as _detect_dependencies  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _make_graph_module as _make_graph_module  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _make_lite_graph_module as _make_lite_graph_module  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import defaultdict as defaultdict  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import split_module_simple as split_module_simple  # type: ignore[attr-defined,unused-ignore]

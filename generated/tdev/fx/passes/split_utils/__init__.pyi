@@ -2,12 +2,10 @@
 """Types of ``torch.fx.passes.split_utils``, seen through tdev: torch's own."""
 
 from torch.fx.passes.split_utils import (
-    Any as Any,
     CALLABLE_NODE_OPS as CALLABLE_NODE_OPS,
     Component as Component,
     HolderModule as HolderModule,
     NodeList as NodeList,
-    TYPE_CHECKING as TYPE_CHECKING,
     compatibility as compatibility,
     dataclass as dataclass,
     field as field,
@@ -19,3 +17,7 @@ from torch.fx.passes.split_utils import (
     setattr_recursive as setattr_recursive,
     split_by_tags as split_by_tags,
 )
+from torch.fx.passes.split_utils import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_utils import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -5,7 +5,6 @@ from torch.fx.passes.splitter_base import (
     ALL_SUFFIX as ALL_SUFFIX,
     Any as Any,
     CALLABLE_NODE_OPS as CALLABLE_NODE_OPS,
-    Callable as Callable,
     DEFAULT_ALLOW_NON_TENSOR as DEFAULT_ALLOW_NON_TENSOR,
     DEFAULT_MIN_ACC_MODULE_SIZE as DEFAULT_MIN_ACC_MODULE_SIZE,
     DEFAULT_SKIP_FUSION as DEFAULT_SKIP_FUSION,
@@ -17,7 +16,6 @@ from torch.fx.passes.splitter_base import (
     FxNetAccFusionsFinder as FxNetAccFusionsFinder,
     FxNetAccNodesFinder as FxNetAccNodesFinder,
     FxNetSplitterInternalError as FxNetSplitterInternalError,
-    IO as IO,
     Iterable as Iterable,
     Literal as Literal,
     NODES_SUFFIX as NODES_SUFFIX,
@@ -48,3 +46,6 @@ from torch.fx.passes.splitter_base import (
     split_by_tags as split_by_tags,
     trace_structured as trace_structured,
 )
+from torch.fx.passes.splitter_base import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.splitter_base import IO as IO  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.splitter_base import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

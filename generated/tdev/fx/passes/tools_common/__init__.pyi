@@ -20,3 +20,5 @@ from torch.fx.passes.tools_common import (
     legalize_graph as legalize_graph,
     stable_topological_sort as stable_topological_sort,
 )
+from torch.fx.passes.tools_common import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.tools_common import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -11,7 +11,6 @@ from torch.nested._internal.nested_tensor import (
     WeakTensorKeyDictionary as WeakTensorKeyDictionary,
     _dummy_instance as _dummy_instance,
     _get_sdpa_extreme_seqlen as _get_sdpa_extreme_seqlen,
-    _jagged_numel as _jagged_numel,
     _load_val_from_tensor as _load_val_from_tensor,
     _nt_view_dummy as _nt_view_dummy,
     _rebuild_njt as _rebuild_njt,
@@ -19,14 +18,15 @@ from torch.nested._internal.nested_tensor import (
     _tensor_id_counter as _tensor_id_counter,
     _tensor_symint_registry as _tensor_symint_registry,
     buffer_from_jagged as buffer_from_jagged,
-    canonicalize_dim as canonicalize_dim,
     get_tensor_symint as get_tensor_symint,
     is_expandable_to as is_expandable_to,
     jagged_from_list as jagged_from_list,
     jagged_from_tensor_and_lengths as jagged_from_tensor_and_lengths,
-    math as math,
     nested_from_padded as nested_from_padded,
     nested_view_from_values_offsets as nested_view_from_values_offsets,
     nested_view_from_values_offsets_lengths as nested_view_from_values_offsets_lengths,
     torch as torch,
 )
+from torch.nested._internal.nested_tensor import _jagged_numel as _jagged_numel  # type: ignore[attr-defined,unused-ignore]
+from torch.nested._internal.nested_tensor import canonicalize_dim as canonicalize_dim  # type: ignore[attr-defined,unused-ignore]
+from torch.nested._internal.nested_tensor import math as math  # type: ignore[attr-defined,unused-ignore]

@@ -35,3 +35,4 @@ from torch.nn.modules.conv import (
     deprecated as deprecated,
     reproducibility_notes as reproducibility_notes,
 )
+from torch.nn.modules.conv import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

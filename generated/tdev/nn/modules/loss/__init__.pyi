@@ -13,9 +13,6 @@ from torch.nn.modules.loss import (
     HuberLoss as HuberLoss,
     KLDivLoss as KLDivLoss,
     L1Loss as L1Loss,
-    Linear as Linear,
-    LinearCrossEntropyLoss as LinearCrossEntropyLoss,
-    LinearCrossEntropyOptions as LinearCrossEntropyOptions,
     MSELoss as MSELoss,
     MarginRankingLoss as MarginRankingLoss,
     Module as Module,
@@ -36,3 +33,6 @@ from torch.nn.modules.loss import (
     _WeightedLoss as _WeightedLoss,
     deprecated as deprecated,
 )
+from torch.nn.modules.loss import Linear as Linear  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.modules.loss import LinearCrossEntropyLoss as LinearCrossEntropyLoss  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.modules.loss import LinearCrossEntropyOptions as LinearCrossEntropyOptions  # type: ignore[attr-defined,unused-ignore]

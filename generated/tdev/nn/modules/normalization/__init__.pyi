@@ -14,3 +14,4 @@ from torch.nn.modules.normalization import (
     _cross_map_lrn2d as _cross_map_lrn2d,
     _shape_t as _shape_t,
 )
+from torch.nn.modules.normalization import Union as Union  # type: ignore[attr-defined,unused-ignore]

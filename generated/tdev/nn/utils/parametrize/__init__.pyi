@@ -5,7 +5,6 @@ from torch.nn.utils.parametrize import (
     Module as Module,
     ModuleDict as ModuleDict,
     ModuleList as ModuleList,
-    OpaqueBase as OpaqueBase,
     Parameter as Parameter,
     ParametrizationList as ParametrizationList,
     Sequence as Sequence,
@@ -20,7 +19,6 @@ from torch.nn.utils.parametrize import (
     contextmanager as contextmanager,
     deepcopy as deepcopy,
     get_swap_module_params_on_conversion as get_swap_module_params_on_conversion,
-    is_opaque_reference_type as is_opaque_reference_type,
     is_parametrized as is_parametrized,
     is_traceable_wrapper_subclass as is_traceable_wrapper_subclass,
     register_parametrization as register_parametrization,
@@ -28,3 +26,7 @@ from torch.nn.utils.parametrize import (
     transfer_parametrizations_and_params as transfer_parametrizations_and_params,
     type_before_parametrizations as type_before_parametrizations,
 )
+from torch.nn.utils.parametrize import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.utils.parametrize import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.utils.parametrize import is_opaque_reference_type as is_opaque_reference_type  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.utils.parametrize import is_opaque_symbolic_type as is_opaque_symbolic_type  # type: ignore[attr-defined,unused-ignore]

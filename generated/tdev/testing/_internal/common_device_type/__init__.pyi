@@ -8,7 +8,6 @@ from torch.testing._internal.common_device_type import (
     CUDATestBase as CUDATestBase,
     Callable as Callable,
     ClassVar as ClassVar,
-    Collection as Collection,
     DeviceTypeTestBase as DeviceTypeTestBase,
     E4M3_MAX_POS as E4M3_MAX_POS,
     E5M2_MAX_POS as E5M2_MAX_POS,
@@ -19,7 +18,6 @@ from torch.testing._internal.common_device_type import (
     IS_FBCODE as IS_FBCODE,
     IS_FLEX_ATTENTION_CPU_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_CPU_PLATFORM_SUPPORTED,
     IS_FLEX_ATTENTION_CUDA_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_CUDA_PLATFORM_SUPPORTED,
-    IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED,
     IS_FLEX_ATTENTION_XPU_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_XPU_PLATFORM_SUPPORTED,
     IS_MACOS as IS_MACOS,
     IS_REMOTE_GPU as IS_REMOTE_GPU,
@@ -39,7 +37,6 @@ from torch.testing._internal.common_device_type import (
     ParamSpec as ParamSpec,
     PrivateUse1TestBase as PrivateUse1TestBase,
     Sequence as Sequence,
-    SkipSpec as SkipSpec,
     TEST_CUSPARSE_GENERIC as TEST_CUSPARSE_GENERIC,
     TEST_HIPSPARSE_GENERIC as TEST_HIPSPARSE_GENERIC,
     TEST_HPU as TEST_HPU,
@@ -65,7 +62,6 @@ from torch.testing._internal.common_device_type import (
     _get_torch_hipblaslt_version as _get_torch_hipblaslt_version,
     _get_torch_rocm_version as _get_torch_rocm_version,
     _has_sufficient_memory as _has_sufficient_memory,
-    _is_privateuse1_backend_available as _is_privateuse1_backend_available,
     _serialize_sample as _serialize_sample,
     _update_param_kwargs as _update_param_kwargs,
     clear_tracked_input as clear_tracked_input,
@@ -110,11 +106,8 @@ from torch.testing._internal.common_device_type import (
     instantiate_device_type_tests as instantiate_device_type_tests,
     largeTensorTest as largeTensorTest,
     lazy_ts_backend_init as lazy_ts_backend_init,
-    log as log,
-    logging as logging,
     mod as mod,
     namedtuple as namedtuple,
-    onlyAccelerator as onlyAccelerator,
     onlyCPU as onlyCPU,
     onlyCUDA as onlyCUDA,
     onlyCUDAAndPRIVATEUSE1 as onlyCUDAAndPRIVATEUSE1,
@@ -131,7 +124,6 @@ from torch.testing._internal.common_device_type import (
     precisionOverride as precisionOverride,
     psutil as psutil,
     runpy as runpy,
-    skip as skip,
     skipCPUIf as skipCPUIf,
     skipCPUIfNoFFT as skipCPUIfNoFFT,
     skipCPUIfNoLapack as skipCPUIfNoLapack,
@@ -143,12 +135,10 @@ from torch.testing._internal.common_device_type import (
     skipCUDAIfMiopen as skipCUDAIfMiopen,
     skipCUDAIfNoCudnn as skipCUDAIfNoCudnn,
     skipCUDAIfNoCusolver as skipCUDAIfNoCusolver,
-    skipCUDAIfNoCusolverROCMIfNoMagma as skipCUDAIfNoCusolverROCMIfNoMagma,
     skipCUDAIfNoCusparseGeneric as skipCUDAIfNoCusparseGeneric,
     skipCUDAIfNoHipsparseGeneric as skipCUDAIfNoHipsparseGeneric,
     skipCUDAIfNoMagma as skipCUDAIfNoMagma,
     skipCUDAIfNoMagmaAndNoCusolver as skipCUDAIfNoMagmaAndNoCusolver,
-    skipCUDAIfNoMagmaAndNoLinalgsolver as skipCUDAIfNoMagmaAndNoLinalgsolver,
     skipCUDAIfNoMiopen as skipCUDAIfNoMiopen,
     skipCUDAIfNoSparseGeneric as skipCUDAIfNoSparseGeneric,
     skipCUDAIfNotMiopenSuggestNHWC as skipCUDAIfNotMiopenSuggestNHWC,
@@ -170,7 +160,6 @@ from torch.testing._internal.common_device_type import (
     skipMPSIf as skipMPSIf,
     skipMeta as skipMeta,
     skipMetaIf as skipMetaIf,
-    skipOps as skipOps,
     skipPRIVATEUSE1 as skipPRIVATEUSE1,
     skipPRIVATEUSE1If as skipPRIVATEUSE1If,
     skipXLA as skipXLA,
@@ -184,5 +173,32 @@ from torch.testing._internal.common_device_type import (
     torch as torch,
     unittest as unittest,
     wraps as wraps,
-    xfail as xfail,
 )
+from torch.testing._internal.common_device_type import Capability as Capability  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import Collection as Collection  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import SkipSpec as SkipSpec  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _available_cpu_memory as _available_cpu_memory  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _cgroup_available_memory as _cgroup_available_memory  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _get_device_type_normalizer as _get_device_type_normalizer  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _parse_size as _parse_size  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _test_device as _test_device  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import expectedFailureIfRocm as expectedFailureIfRocm  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import expectedFailureMPSPre27 as expectedFailureMPSPre27  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import largeMPSBufferTest as largeMPSBufferTest  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import log as log  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import logging as logging  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import onlyAccelerator as onlyAccelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import override as override  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import requires_capabilities as requires_capabilities  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import skip as skip  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import skipCUDAIfNoCusolverROCMIfNoMagma as skipCUDAIfNoCusolverROCMIfNoMagma  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import skipCUDAIfNoMagmaAndNoLinalgsolver as skipCUDAIfNoMagmaAndNoLinalgsolver  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import skipOps as skipOps  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import validate_test_name as validate_test_name  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import xfail as xfail  # type: ignore[attr-defined,unused-ignore]

@@ -4,7 +4,6 @@
 from torch.testing._internal.common_distributed import (
     ACCELERATOR_DIST_BACKENDS as ACCELERATOR_DIST_BACKENDS,
     Any as Any,
-    C10dTorchCommsTestBase as C10dTorchCommsTestBase,
     Callable as Callable,
     DDP_RANK_DEVICES as DDP_RANK_DEVICES,
     DEFAULT_WORLD_SIZE as DEFAULT_WORLD_SIZE,
@@ -35,16 +34,9 @@ from torch.testing._internal.common_distributed import (
     TEST_XPU as TEST_XPU,
     TIMEOUT_DEFAULT as TIMEOUT_DEFAULT,
     TIMEOUT_OVERRIDE as TIMEOUT_OVERRIDE,
-    TORCHCOMM_HAS_GLOO as TORCHCOMM_HAS_GLOO,
-    TORCHCOMM_HAS_NCCL as TORCHCOMM_HAS_NCCL,
-    TORCHCOMM_HAS_NCCLX as TORCHCOMM_HAS_NCCLX,
-    TORCHCOMM_HAS_RCCL as TORCHCOMM_HAS_RCCL,
-    TORCHCOMM_HAS_RCCLX as TORCHCOMM_HAS_RCCLX,
-    TORCHCOMM_HAS_XCCL as TORCHCOMM_HAS_XCCL,
     TestCase as TestCase,
     TestSkip as TestSkip,
     _SymmetricMemory as _SymmetricMemory,
-    _TORCHCOMM_AVAILABLE as _TORCHCOMM_AVAILABLE,
     _dynamo_dist_per_rank_init as _dynamo_dist_per_rank_init,
     _install_threaded_pg as _install_threaded_pg,
     _maybe_handle_skip_if_lt_x_gpu as _maybe_handle_skip_if_lt_x_gpu,
@@ -78,7 +70,6 @@ from torch.testing._internal.common_distributed import (
     operator as operator,
     os as os,
     partial as partial,
-    patch as patch,
     queue as queue,
     reduce as reduce,
     require_n_gpus_for_nccl_backend as require_n_gpus_for_nccl_backend,
@@ -92,10 +83,8 @@ from torch.testing._internal.common_distributed import (
     requires_nccl_version as requires_nccl_version,
     requires_ucc as requires_ucc,
     requires_world_size as requires_world_size,
-    retrieve_result_from_completion_queue as retrieve_result_from_completion_queue,
     retry_on_connect_failures as retry_on_connect_failures,
     run_subtests as run_subtests,
-    setup_torchcomms_pg as setup_torchcomms_pg,
     simple_sparse_reduce_tests as simple_sparse_reduce_tests,
     skip_but_pass_in_sandcastle as skip_but_pass_in_sandcastle,
     skip_but_pass_in_sandcastle_if as skip_but_pass_in_sandcastle_if,
@@ -117,7 +106,6 @@ from torch.testing._internal.common_distributed import (
     timedelta as timedelta,
     tmp_dir as tmp_dir,
     torch as torch,
-    torchcomms as torchcomms,
     tp_transports as tp_transports,
     trace_log as trace_log,
     traceback as traceback,
@@ -128,3 +116,21 @@ from torch.testing._internal.common_distributed import (
     with_nccl_blocking_wait as with_nccl_blocking_wait,
     wraps as wraps,
 )
+from torch.testing._internal.common_distributed import C10dTorchCommsTestBase as C10dTorchCommsTestBase  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_GLOO as TORCHCOMM_HAS_GLOO  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_NCCL as TORCHCOMM_HAS_NCCL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_NCCLX as TORCHCOMM_HAS_NCCLX  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_RCCL as TORCHCOMM_HAS_RCCL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_RCCLX as TORCHCOMM_HAS_RCCLX  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import TORCHCOMM_HAS_XCCL as TORCHCOMM_HAS_XCCL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import _TORCHCOMM_AVAILABLE as _TORCHCOMM_AVAILABLE  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import _rocm_version_tuple as _rocm_version_tuple  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import core_dumps_disabled as core_dumps_disabled  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import patch as patch  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import requires_xccl as requires_xccl  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import retrieve_result_from_completion_queue as retrieve_result_from_completion_queue  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import setup_torchcomms_pg as setup_torchcomms_pg  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import skip_if_rocm_ver_atleast_multiprocess as skip_if_rocm_ver_atleast_multiprocess  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import torchcomms as torchcomms  # type: ignore[attr-defined,unused-ignore]

@@ -2,7 +2,6 @@
 """Types of ``torch.testing._internal.common_utils``, seen through tdev: torch's own."""
 
 from torch.testing._internal.common_utils import (
-    ACCELERATOR_TYPE as ACCELERATOR_TYPE,
     ADDRESS_IN_USE as ADDRESS_IN_USE,
     ALLOW_XPU_PROFILING_TEST as ALLOW_XPU_PROFILING_TEST,
     AlwaysWarnTypedStorageRemoval as AlwaysWarnTypedStorageRemoval,
@@ -31,9 +30,6 @@ from torch.testing._internal.common_utils import (
     IS_ARM64 as IS_ARM64,
     IS_AVX512_VNNI_SUPPORTED as IS_AVX512_VNNI_SUPPORTED,
     IS_CI as IS_CI,
-    IS_CPU_CAPABILITY_SVE as IS_CPU_CAPABILITY_SVE,
-    IS_CPU_CAPABILITY_SVE256 as IS_CPU_CAPABILITY_SVE256,
-    IS_CPU_EXT_SVE_SUPPORTED as IS_CPU_EXT_SVE_SUPPORTED,
     IS_FBCODE as IS_FBCODE,
     IS_FILESYSTEM_UTF8_ENCODING as IS_FILESYSTEM_UTF8_ENCODING,
     IS_JETSON as IS_JETSON,
@@ -48,7 +44,6 @@ from torch.testing._internal.common_utils import (
     Iterable as Iterable,
     Iterator as Iterator,
     LOG_SUFFIX as LOG_SUFFIX,
-    LazyDSLCheck as LazyDSLCheck,
     LazyVal as LazyVal,
     MACOS_VERSION as MACOS_VERSION,
     MI200_ARCH as MI200_ARCH,
@@ -68,7 +63,6 @@ from torch.testing._internal.common_utils import (
     NoTest as NoTest,
     NonePair as NonePair,
     NumberPair as NumberPair,
-    OPINFO_RESTRICT_TO_DSL as OPINFO_RESTRICT_TO_DSL,
     OPINFO_SAMPLE_INPUT_INDEX as OPINFO_SAMPLE_INPUT_INDEX,
     ObjectPair as ObjectPair,
     PRINT_REPRO_ON_FAILURE as PRINT_REPRO_ON_FAILURE,
@@ -100,10 +94,8 @@ from torch.testing._internal.common_utils import (
     TEST_CUDA as TEST_CUDA,
     TEST_CUDA_CUDSS as TEST_CUDA_CUDSS,
     TEST_CUDA_GRAPH as TEST_CUDA_GRAPH,
-    TEST_CUDA_GRAPH_CONDITIONAL_NODES as TEST_CUDA_GRAPH_CONDITIONAL_NODES,
     TEST_CUDA_MEM_LEAK_CHECK as TEST_CUDA_MEM_LEAK_CHECK,
     TEST_CUDA_PYTHON_BINDINGS as TEST_CUDA_PYTHON_BINDINGS,
-    TEST_CUTEDSL as TEST_CUTEDSL,
     TEST_DILL as TEST_DILL,
     TEST_DISCOVER as TEST_DISCOVER,
     TEST_FAIRSEQ as TEST_FAIRSEQ,
@@ -115,8 +107,6 @@ from torch.testing._internal.common_utils import (
     TEST_MULTIACCELERATOR as TEST_MULTIACCELERATOR,
     TEST_NUMBA as TEST_NUMBA,
     TEST_NUMPY as TEST_NUMPY,
-    TEST_NVMATH as TEST_NVMATH,
-    TEST_ONEDNN as TEST_ONEDNN,
     TEST_OPT_EINSUM as TEST_OPT_EINSUM,
     TEST_PRIVATEUSE1 as TEST_PRIVATEUSE1,
     TEST_PRIVATEUSE1_DEVICE_TYPE as TEST_PRIVATEUSE1_DEVICE_TYPE,
@@ -125,7 +115,6 @@ from torch.testing._internal.common_utils import (
     TEST_SKIP_CUDAGRAPH as TEST_SKIP_CUDAGRAPH,
     TEST_SKIP_FAST as TEST_SKIP_FAST,
     TEST_TRANSFORMERS as TEST_TRANSFORMERS,
-    TEST_TRITON_DSL as TEST_TRITON_DSL,
     TEST_WITHOUT_COMPILED_AUTOGRAD as TEST_WITHOUT_COMPILED_AUTOGRAD,
     TEST_WITH_AOT_EAGER as TEST_WITH_AOT_EAGER,
     TEST_WITH_ASAN as TEST_WITH_ASAN,
@@ -164,16 +153,11 @@ from torch.testing._internal.common_utils import (
     _assertGradAndGradgradChecks as _assertGradAndGradgradChecks,
     _check_module_exists as _check_module_exists,
     _cpu_sleep as _cpu_sleep,
-    _device_spec_from_test_call as _device_spec_from_test_call,
-    _dsl_checker as _dsl_checker,
     _generate_indices_prefer_all_rows as _generate_indices_prefer_all_rows,
     _get_test_report_path as _get_test_report_path,
-    _is_cpu_device_type as _is_cpu_device_type,
     _is_fbcode_default as _is_fbcode_default,
-    _is_privateuse1_backend_available as _is_privateuse1_backend_available,
     _print_test_names as _print_test_names,
     _test_function as _test_function,
-    _unwrap_dtensor_for_comparison as _unwrap_dtensor_for_comparison,
     allocator_option_enabled_fn as allocator_option_enabled_fn,
     argparse as argparse,
     bytes_to_scalar as bytes_to_scalar,
@@ -227,12 +211,9 @@ from torch.testing._internal.common_utils import (
     gcIfJetson as gcIfJetson,
     getRocmArchName as getRocmArchName,
     getRocmVersion as getRocmVersion,
-    get_all_dsls as get_all_dsls,
     get_all_dtypes as get_all_dtypes,
-    get_available_dsls as get_available_dsls,
     get_cycles_per_ms as get_cycles_per_ms,
     get_function_arglist as get_function_arglist,
-    get_gcc_major_version as get_gcc_major_version,
     get_pytest_test_cases as get_pytest_test_cases,
     get_report_path as get_report_path,
     get_tensors_from as get_tensors_from,
@@ -251,13 +232,11 @@ from torch.testing._internal.common_utils import (
     io as io,
     isRocmArchAnyOf as isRocmArchAnyOf,
     is_coalesced_indices as is_coalesced_indices,
-    is_dsl_available as is_dsl_available,
     is_iterable as is_iterable,
     is_iterable_of_tensors as is_iterable_of_tensors,
     is_navi3_arch as is_navi3_arch,
     iter_indices as iter_indices,
     json as json,
-    lazy_skip_if as lazy_skip_if,
     lint_test_case_extension as lint_test_case_extension,
     load_tests as load_tests,
     log as log,
@@ -322,16 +301,12 @@ from torch.testing._internal.common_utils import (
     reparametrize as reparametrize,
     requires_cuda as requires_cuda,
     requires_cuda_p2p_access as requires_cuda_p2p_access,
-    requires_mkl as requires_mkl,
-    requires_onednn as requires_onednn,
-    resolve_sandcastle_slow_tests_file as resolve_sandcastle_slow_tests_file,
     retry as retry,
     retry_on_connect_failures as retry_on_connect_failures,
     retry_shell as retry_shell,
     runOnRocm as runOnRocm,
     runOnRocmArch as runOnRocmArch,
     runWithoutCompiledAutograd as runWithoutCompiledAutograd,
-    run_concurrently as run_concurrently,
     run_tests as run_tests,
     running_script_path as running_script_path,
     sanitize_pytest_xml as sanitize_pytest_xml,
@@ -340,7 +315,6 @@ from torch.testing._internal.common_utils import (
     serialTest as serialTest,
     setBlasBackendsToDefaultFinally as setBlasBackendsToDefaultFinally,
     setLinalgBackendsToDefaultFinally as setLinalgBackendsToDefaultFinally,
-    setSdpaBackendsToDefaultFinally as setSdpaBackendsToDefaultFinally,
     set_cwd as set_cwd,
     set_default_dtype as set_default_dtype,
     set_default_tensor_type as set_default_tensor_type,
@@ -353,22 +327,16 @@ from torch.testing._internal.common_utils import (
     signal as signal,
     skipCUDAMemoryLeakCheckIf as skipCUDAMemoryLeakCheckIf,
     skipCUDANonDefaultStreamIf as skipCUDANonDefaultStreamIf,
-    skipIfCachingAllocatorDisabled as skipIfCachingAllocatorDisabled,
     skipIfCompiledWithoutNumpy as skipIfCompiledWithoutNumpy,
     skipIfCrossRef as skipIfCrossRef,
-    skipIfDSLUnavailable as skipIfDSLUnavailable,
     skipIfFreeThreaded as skipIfFreeThreaded,
     skipIfHpu as skipIfHpu,
-    skipIfHpu_BUGGY as skipIfHpu_BUGGY,
     skipIfLegacyJitExecutor as skipIfLegacyJitExecutor,
     skipIfMPS as skipIfMPS,
     skipIfNNModuleInlined as skipIfNNModuleInlined,
-    skipIfNoCuteDSL as skipIfNoCuteDSL,
     skipIfNoDill as skipIfNoDill,
     skipIfNoLapack as skipIfNoLapack,
-    skipIfNoNvmath as skipIfNoNvmath,
     skipIfNoSciPy as skipIfNoSciPy,
-    skipIfNoTritonDSL as skipIfNoTritonDSL,
     skipIfNoXNNPACK as skipIfNoXNNPACK,
     skipIfNoXPU as skipIfNoXPU,
     skipIfNotMiopenSuggestNHWC as skipIfNotMiopenSuggestNHWC,
@@ -377,16 +345,13 @@ from torch.testing._internal.common_utils import (
     skipIfRocm as skipIfRocm,
     skipIfRocmArch as skipIfRocmArch,
     skipIfRocmVersionLessThan as skipIfRocmVersionLessThan,
-    skipIfRocm_BUGGY as skipIfRocm_BUGGY,
     skipIfSlowGradcheckEnv as skipIfSlowGradcheckEnv,
     skipIfTorchDynamo as skipIfTorchDynamo,
     skipIfTorchInductor as skipIfTorchInductor,
     skipIfWindows as skipIfWindows,
     skipIfWindowsXPU as skipIfWindowsXPU,
     skipIfXpu as skipIfXpu,
-    skipIfXpu_BUGGY as skipIfXpu_BUGGY,
     skipRocmIfTorchInductor as skipRocmIfTorchInductor,
-    skipUnlessDSLAvailable as skipUnlessDSLAvailable,
     skip_but_pass_in_sandcastle as skip_but_pass_in_sandcastle,
     skip_but_pass_in_sandcastle_if as skip_but_pass_in_sandcastle_if,
     skip_exception_type as skip_exception_type,
@@ -394,7 +359,6 @@ from torch.testing._internal.common_utils import (
     slowTest as slowTest,
     slowTestIf as slowTestIf,
     slow_tests_dict as slow_tests_dict,
-    slow_tests_file as slow_tests_file,
     socket as socket,
     split_if_not_empty as split_if_not_empty,
     subprocess as subprocess,
@@ -415,14 +379,12 @@ from torch.testing._internal.common_utils import (
     unregister_custom_op_symbolic as unregister_custom_op_symbolic,
     wait_for_process as wait_for_process,
     warnings as warnings,
-    with_ieee_matmul_precision as with_ieee_matmul_precision,
     wrapDeterministicFlagAPITest as wrapDeterministicFlagAPITest,
     wrapSwapTensorsTest as wrapSwapTensorsTest,
     wraps as wraps,
     xfailIf as xfailIf,
     xfailIfACL as xfailIfACL,
     xfailIfLinux as xfailIfLinux,
-    xfailIfNoAcceleratorTriton as xfailIfNoAcceleratorTriton,
     xfailIfPy312Plus as xfailIfPy312Plus,
     xfailIfROCm as xfailIfROCm,
     xfailIfS390X as xfailIfS390X,
@@ -431,3 +393,81 @@ from torch.testing._internal.common_utils import (
     xfail_inherited_tests as xfail_inherited_tests,
     xpassIfTorchDynamo_np as xpassIfTorchDynamo_np,
 )
+from torch.testing._internal.common_utils import ACCELERATOR_TYPE as ACCELERATOR_TYPE  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import HW_CLASSIFICATION as HW_CLASSIFICATION  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import HardwareClassification as HardwareClassification  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import HardwareClassificationTestLoader as HardwareClassificationTestLoader  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import IS_APPLE_M1 as IS_APPLE_M1  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import IS_CPU_CAPABILITY_SVE as IS_CPU_CAPABILITY_SVE  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import IS_CPU_CAPABILITY_SVE256 as IS_CPU_CAPABILITY_SVE256  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import IS_CPU_EXT_SVE_SUPPORTED as IS_CPU_EXT_SVE_SUPPORTED  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import LazyDSLCheck as LazyDSLCheck  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import NAVI3_5_ARCH as NAVI3_5_ARCH  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import OMIT_SKIPPED_TESTS as OMIT_SKIPPED_TESTS  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import OPINFO_RESTRICT_TO_DSL as OPINFO_RESTRICT_TO_DSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_CUDA_GRAPH_CONDITIONAL_NODES as TEST_CUDA_GRAPH_CONDITIONAL_NODES  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_CUTEDSL as TEST_CUTEDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_FLYDSL as TEST_FLYDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_HELION_DSL as TEST_HELION_DSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_MTIA as TEST_MTIA  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_NVMATH as TEST_NVMATH  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_ONEDNN as TEST_ONEDNN  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_TRITON_DSL as TEST_TRITON_DSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_WITH_PERIODIC as TEST_WITH_PERIODIC  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _INCONSISTENT_MATMUL_PRECISION as _INCONSISTENT_MATMUL_PRECISION  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _cuda_python_bindings_usable as _cuda_python_bindings_usable  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _device_spec_from_test_call as _device_spec_from_test_call  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _dsl_checker as _dsl_checker  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _fp32_precision_flag_specs as _fp32_precision_flag_specs  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _get_legacy_float32_matmul_precision as _get_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _is_cpu_device_type as _is_cpu_device_type  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _omit_skipped_tests as _omit_skipped_tests  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _restore_fp32_precision as _restore_fp32_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _set_legacy_float32_matmul_precision as _set_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _snapshot_fp32_precision as _snapshot_fp32_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _unwrap_dtensor_for_comparison as _unwrap_dtensor_for_comparison  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _win_rmtree_onerror as _win_rmtree_onerror  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import filter_by_hw_classification as filter_by_hw_classification  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import get_all_dsls as get_all_dsls  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import get_available_dsls as get_available_dsls  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import get_gcc_major_version as get_gcc_major_version  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import get_hw_classification as get_hw_classification  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import is_avx512_vnni_supported as is_avx512_vnni_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import is_dsl_available as is_dsl_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import lazy_skip_if as lazy_skip_if  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import periodic as periodic  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_accelerator as requires_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_cuda_python_bindings as requires_cuda_python_bindings  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_mkl as requires_mkl  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_multigpu as requires_multigpu  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_onednn as requires_onednn  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_xpu as requires_xpu  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import resolve_sandcastle_slow_tests_file as resolve_sandcastle_slow_tests_file  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import run_concurrently as run_concurrently  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import setSdpaBackendsToDefaultFinally as setSdpaBackendsToDefaultFinally  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import set_default_dtype_if_supported as set_default_dtype_if_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfCachingAllocatorDisabled as skipIfCachingAllocatorDisabled  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfDSLUnavailable as skipIfDSLUnavailable  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfHpu_BUGGY as skipIfHpu_BUGGY  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoCuteDSL as skipIfNoCuteDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoFlyDSL as skipIfNoFlyDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoHelionDSL as skipIfNoHelionDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoNativeAot as skipIfNoNativeAot  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoNvmath as skipIfNoNvmath  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfNoTritonDSL as skipIfNoTritonDSL  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfRocmVersionAtLeast as skipIfRocmVersionAtLeast  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfRocmVersionInRange as skipIfRocmVersionInRange  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfRocm_BUGGY as skipIfRocm_BUGGY  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfXpu_BUGGY as skipIfXpu_BUGGY  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipUnlessDSLAvailable as skipUnlessDSLAvailable  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import slow_tests_file as slow_tests_file  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import stat as stat  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import validate_test_name as validate_test_name  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import with_ieee_matmul_precision as with_ieee_matmul_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import xfailIfNoAcceleratorTriton as xfailIfNoAcceleratorTriton  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import xfailIfPy313AndEarlier as xfailIfPy313AndEarlier  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import xfailIfPy314Plus as xfailIfPy314Plus  # type: ignore[attr-defined,unused-ignore]

@@ -47,5 +47,5 @@ _adoption.adopt(
         "run_benchmark",
     ],
     home=_Backend.CUDA,
-    generated_from="2.13.0",
+    generated_from="2.11 to 2.15",
 )

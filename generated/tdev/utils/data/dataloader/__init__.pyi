@@ -30,9 +30,6 @@ from torch.utils.data.dataloader import (
     _T_co as _T_co,
     _collate_fn_t as _collate_fn_t,
     _get_distributed_settings as _get_distributed_settings,
-    _persistent_workers_atexit as _persistent_workers_atexit,
-    _persistent_workers_atexit_lock as _persistent_workers_atexit_lock,
-    _persistent_workers_atexit_registered as _persistent_workers_atexit_registered,
     _sharding_worker_init_fn as _sharding_worker_init_fn,
     _share_dist_seed as _share_dist_seed,
     _utils as _utils,
@@ -43,3 +40,6 @@ from torch.utils.data.dataloader import (
     get_worker_info as get_worker_info,
     logger as logger,
 )
+from torch.utils.data.dataloader import _persistent_workers_atexit as _persistent_workers_atexit  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.data.dataloader import _persistent_workers_atexit_lock as _persistent_workers_atexit_lock  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.data.dataloader import _persistent_workers_atexit_registered as _persistent_workers_atexit_registered  # type: ignore[attr-defined,unused-ignore]

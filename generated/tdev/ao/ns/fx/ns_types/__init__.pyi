@@ -12,3 +12,4 @@ from torch.ao.ns.fx.ns_types import (
     NamedTuple as NamedTuple,
     Node as Node,
 )
+from torch.ao.ns.fx.ns_types import Union as Union  # type: ignore[attr-defined,unused-ignore]

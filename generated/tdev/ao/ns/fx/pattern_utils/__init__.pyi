@@ -18,3 +18,4 @@ from torch.ao.ns.fx.pattern_utils import (
     get_type_a_related_to_b as get_type_a_related_to_b,
     getattr_from_fqn as getattr_from_fqn,
 )
+from torch.ao.ns.fx.pattern_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]

@@ -5,13 +5,7 @@ from torch.distributed.elastic.multiprocessing.redirects import (
     IS_MACOS as IS_MACOS,
     IS_WINDOWS as IS_WINDOWS,
     _VALID_STD as _VALID_STD,
-    _WIN32_STD_HANDLE as _WIN32_STD_HANDLE,
     _c_std as _c_std,
-    _crt_dup as _crt_dup,
-    _crt_dup2 as _crt_dup2,
-    _io as _io,
-    _kernel32 as _kernel32,
-    _msvcrt as _msvcrt,
     _python_std as _python_std,
     contextmanager as contextmanager,
     get_libc as get_libc,
@@ -22,3 +16,9 @@ from torch.distributed.elastic.multiprocessing.redirects import (
     redirect_stderr as redirect_stderr,
     redirect_stdout as redirect_stdout,
 )
+from torch.distributed.elastic.multiprocessing.redirects import _WIN32_STD_HANDLE as _WIN32_STD_HANDLE  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _crt_dup as _crt_dup  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _crt_dup2 as _crt_dup2  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _io as _io  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _kernel32 as _kernel32  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _msvcrt as _msvcrt  # type: ignore[attr-defined,unused-ignore]

@@ -29,6 +29,7 @@ from torch.distributed.flight_recorder.components.builder import (
     logger as logger,
     match_coalesced_groups_p2p_only as match_coalesced_groups_p2p_only,
     match_coalesced_groups_with_non_p2p as match_coalesced_groups_with_non_p2p,
-    tabulate as tabulate,
     transform_ft as transform_ft,
 )
+from torch.distributed.flight_recorder.components.builder import _tabulate as _tabulate  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.flight_recorder.components.builder import tabulate as tabulate  # type: ignore[attr-defined,unused-ignore]

@@ -11,3 +11,6 @@ from torch.distributed.flight_recorder.components.loader import (
     read_dir as read_dir,
     read_dump as read_dump,
 )
+from torch.distributed.flight_recorder.components.loader import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.flight_recorder.components.loader import _disable_gc as _disable_gc  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.flight_recorder.components.loader import contextmanager as contextmanager  # type: ignore[attr-defined,unused-ignore]

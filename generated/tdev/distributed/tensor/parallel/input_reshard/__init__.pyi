@@ -7,9 +7,9 @@ from torch.distributed.tensor.parallel.input_reshard import (
     DeviceMesh as DeviceMesh,
     Replicate as Replicate,
     Shard as Shard,
-    _is_shard_like as _is_shard_like,
     _pack_hook_tp as _pack_hook_tp,
     _unpack_hook_tp as _unpack_hook_tp,
     input_reshard as input_reshard,
     partial as partial,
 )
+from torch.distributed.tensor.parallel.input_reshard import _is_shard_like as _is_shard_like  # type: ignore[attr-defined,unused-ignore]

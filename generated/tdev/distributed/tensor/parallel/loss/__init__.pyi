@@ -5,7 +5,6 @@ from torch.distributed.tensor.parallel.loss import (
     DTensor as DTensor,
     DTensorSpec as DTensorSpec,
     DeviceMesh as DeviceMesh,
-    Partial as Partial,
     Placement as Placement,
     Reduction as Reduction,
     Replicate as Replicate,
@@ -32,3 +31,4 @@ from torch.distributed.tensor.parallel.loss import (
     normalize_dim as normalize_dim,
     replicate_reduction_dims as replicate_reduction_dims,
 )
+from torch.distributed.tensor.parallel.loss import Partial as Partial  # type: ignore[attr-defined,unused-ignore]

@@ -25,13 +25,8 @@ from torch.fx.experimental.migrate_gradual_types.constraint import (
     T as T,
     TGreatestUpperBound as TGreatestUpperBound,
     TVar as TVar,
-    TYPE_CHECKING as TYPE_CHECKING,
     TensorType as TensorType,
     Transpose as Transpose,
-    TypeAlias as TypeAlias,
-    _DynType as _DynType,
-    _Operand as _Operand,
-    annotations as annotations,
     is_algebraic_expression as is_algebraic_expression,
     is_bool_expr as is_bool_expr,
     is_dim as is_dim,
@@ -45,3 +40,8 @@ from torch.fx.experimental.migrate_gradual_types.constraint import (
     op_neq as op_neq,
     op_sub as op_sub,
 )
+from torch.fx.experimental.migrate_gradual_types.constraint import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint import TypeAlias as TypeAlias  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint import _Operand as _Operand  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -3,7 +3,6 @@
 
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     ApplyBroadcasting as ApplyBroadcasting,
-    BVar as BVar,
     BatchNorm2d as BatchNorm2d,
     BinConstraintD as BinConstraintD,
     BinConstraintT as BinConstraintT,
@@ -13,7 +12,6 @@ from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     Callable as Callable,
     CanReshape as CanReshape,
     Conj as Conj,
-    Constraint as Constraint,
     ConstraintGenerator as ConstraintGenerator,
     Conv2d as Conv2d,
     DGreatestUpperBound as DGreatestUpperBound,
@@ -23,24 +21,20 @@ from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     F as F,
     GetItem as GetItem,
     GetItemTensor as GetItemTensor,
-    Graph as Graph,
     IndexSelect as IndexSelect,
     Iterable as Iterable,
     MAX_TENSOR_RANK as MAX_TENSOR_RANK,
     Node as Node,
     ParamSpec as ParamSpec,
-    Sequence as Sequence,
     T as T,
     TGreatestUpperBound as TGreatestUpperBound,
     TVar as TVar,
     Target as Target,
     TensorType as TensorType,
     Transpose as Transpose,
-    TypeAlias as TypeAlias,
     TypeVar as TypeVar,
     _INFERENCE_RULES as _INFERENCE_RULES,
     _P as _P,
-    _SymbolDict as _SymbolDict,
     _T as _T,
     _assert_is_none as _assert_is_none,
     adaptive_inference_rule as adaptive_inference_rule,
@@ -105,3 +99,9 @@ from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     type_inference_rule as type_inference_rule,
     view_inference_rule as view_inference_rule,
 )
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import BVar as BVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import Constraint as Constraint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import Graph as Graph  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import TypeAlias as TypeAlias  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import _SymbolDict as _SymbolDict  # type: ignore[attr-defined,unused-ignore]

@@ -22,15 +22,12 @@ from torch.fx.experimental.migrate_gradual_types.constraint_transformation impor
     IndexSelect as IndexSelect,
     MAX_TENSOR_RANK as MAX_TENSOR_RANK,
     Prod as Prod,
-    Sequence as Sequence,
     T as T,
     TGreatestUpperBound as TGreatestUpperBound,
     TVar as TVar,
     TensorType as TensorType,
     Transpose as Transpose,
-    _DynType as _DynType,
     _TRANSFORMATION_RULES as _TRANSFORMATION_RULES,
-    _TransformFn as _TransformFn,
     apply_padding as apply_padding,
     broadcast_dim as broadcast_dim,
     calc_last_two_dims as calc_last_two_dims,
@@ -79,3 +76,6 @@ from torch.fx.experimental.migrate_gradual_types.constraint_transformation impor
     valid_index as valid_index,
     valid_index_tensor as valid_index_tensor,
 )
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _TransformFn as _TransformFn  # type: ignore[attr-defined,unused-ignore]

@@ -2,33 +2,23 @@
 """Types of ``torch.fx.experimental.migrate_gradual_types.transform_to_z3``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import (
-    Any as Any,
     BVar as BVar,
     BinConstraintD as BinConstraintD,
     BinConstraintT as BinConstraintT,
     Conj as Conj,
-    Constraint as Constraint,
     ConstraintGenerator as ConstraintGenerator,
     DVar as DVar,
     Disj as Disj,
     Dyn as Dyn,
     F as F,
-    Graph as Graph,
     HAS_Z3 as HAS_Z3,
-    Node as Node,
     Prod as Prod,
     T as T,
     TVar as TVar,
     TensorType as TensorType,
-    TypeAlias as TypeAlias,
-    _DynType as _DynType,
-    _Z3Expr as _Z3Expr,
-    _Z3Result as _Z3Result,
-    evaluate_conditional_with_constraints as evaluate_conditional_with_constraints,
     is_algebraic_expression as is_algebraic_expression,
     is_bool_expr as is_bool_expr,
     is_dim as is_dim,
-    iterate_till_fixed_point as iterate_till_fixed_point,
     op_add as op_add,
     op_div as op_div,
     op_eq as op_eq,
@@ -39,11 +29,21 @@ from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import (
     op_mul as op_mul,
     op_neq as op_neq,
     op_sub as op_sub,
-    transform_algebraic_expression as transform_algebraic_expression,
-    transform_all_constraints as transform_all_constraints,
-    transform_all_constraints_trace_time as transform_all_constraints_trace_time,
     transform_constraint as transform_constraint,
-    transform_dimension as transform_dimension,
-    transform_to_z3 as transform_to_z3,
-    transform_var as transform_var,
 )
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import Constraint as Constraint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import Graph as Graph  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import Node as Node  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import TypeAlias as TypeAlias  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _Z3Expr as _Z3Expr  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _Z3Result as _Z3Result  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import evaluate_conditional_with_constraints as evaluate_conditional_with_constraints  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import iterate_till_fixed_point as iterate_till_fixed_point  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_algebraic_expression as transform_algebraic_expression  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints as transform_all_constraints  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints_trace_time as transform_all_constraints_trace_time  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_dimension as transform_dimension  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_to_z3 as transform_to_z3  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_var as transform_var  # type: ignore[attr-defined,unused-ignore]

@@ -3,14 +3,8 @@
 
 from torch.fx.experimental.unification.core import (
     Iterator as Iterator,
-    Sequence as Sequence,
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVarTuple as TypeVarTuple,
-    Unpack as Unpack,
-    _Ts as _Ts,
     _reify as _reify,
     _unify as _unify,
-    annotations as annotations,
     assoc as assoc,
     dispatch as dispatch,
     isvar as isvar,
@@ -20,3 +14,9 @@ from torch.fx.experimental.unification.core import (
     unify as unify,
     walk as walk,
 )
+from torch.fx.experimental.unification.core import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.core import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.core import TypeVarTuple as TypeVarTuple  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.core import Unpack as Unpack  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.core import _Ts as _Ts  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.core import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

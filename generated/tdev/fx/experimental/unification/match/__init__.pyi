@@ -3,10 +3,8 @@
 
 from torch.fx.experimental.unification.match import (
     Dispatcher as Dispatcher,
-    TYPE_CHECKING as TYPE_CHECKING,
     VarDispatcher as VarDispatcher,
     _toposort as _toposort,
-    annotations as annotations,
     edge as edge,
     first as first,
     freeze as freeze,
@@ -19,3 +17,5 @@ from torch.fx.experimental.unification.match import (
     supercedes as supercedes,
     unify as unify,
 )
+from torch.fx.experimental.unification.match import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.match import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

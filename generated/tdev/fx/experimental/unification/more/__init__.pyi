@@ -2,12 +2,10 @@
 """Types of ``torch.fx.experimental.unification.more``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.unification.more import (
-    TYPE_CHECKING as TYPE_CHECKING,
     _reify as _reify,
     _reify_object_dict as _reify_object_dict,
     _reify_object_slots as _reify_object_slots,
     _unify as _unify,
-    annotations as annotations,
     core_reify as core_reify,
     core_unify as core_unify,
     dispatch as dispatch,
@@ -17,3 +15,5 @@ from torch.fx.experimental.unification.more import (
     unify as unify,
     unify_object as unify_object,
 )
+from torch.fx.experimental.unification.more import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.more import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

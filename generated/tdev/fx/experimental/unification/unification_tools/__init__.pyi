@@ -3,15 +3,7 @@
 
 from torch.fx.experimental.unification.unification_tools import (
     Mapping as Mapping,
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVar as TypeVar,
-    _K as _K,
-    _K2 as _K2,
-    _T as _T,
-    _V as _V,
-    _V2 as _V2,
     _get_factory as _get_factory,
-    annotations as annotations,
     assoc as assoc,
     assoc_in as assoc_in,
     dissoc as dissoc,
@@ -30,3 +22,11 @@ from torch.fx.experimental.unification.unification_tools import (
     valfilter as valfilter,
     valmap as valmap,
 )
+from torch.fx.experimental.unification.unification_tools import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import _K as _K  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import _K2 as _K2  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import _V as _V  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import _V2 as _V2  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.unification_tools import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -2,11 +2,7 @@
 """Types of ``torch.fx.experimental.unification.utils``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.unification.utils import (
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVar as TypeVar,
-    _T as _T,
     _toposort as _toposort,
-    annotations as annotations,
     freeze as freeze,
     hashable as hashable,
     raises as raises,
@@ -14,3 +10,7 @@ from torch.fx.experimental.unification.utils import (
     transitive_get as transitive_get,
     xfail as xfail,
 )
+from torch.fx.experimental.unification.utils import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.utils import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.utils import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.utils import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

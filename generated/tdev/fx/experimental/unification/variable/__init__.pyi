@@ -2,11 +2,9 @@
 """Types of ``torch.fx.experimental.unification.variable``, seen through tdev: torch's own."""
 
 from torch.fx.experimental.unification.variable import (
-    TYPE_CHECKING as TYPE_CHECKING,
     Var as Var,
     _global_logic_variables as _global_logic_variables,
     _glv as _glv,
-    annotations as annotations,
     contextmanager as contextmanager,
     dispatch as dispatch,
     hashable as hashable,
@@ -15,3 +13,5 @@ from torch.fx.experimental.unification.variable import (
     variables as variables,
     vars as vars,
 )
+from torch.fx.experimental.unification.variable import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.variable import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

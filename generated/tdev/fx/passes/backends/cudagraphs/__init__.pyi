@@ -2,13 +2,13 @@
 """Types of ``torch.fx.passes.backends.cudagraphs``, seen through tdev: torch's own."""
 
 from torch.fx.passes.backends.cudagraphs import (
-    Any as Any,
     CALLABLE_NODE_OPS as CALLABLE_NODE_OPS,
     CapabilityBasedPartitioner as CapabilityBasedPartitioner,
     CudaGraphsSupport as CudaGraphsSupport,
     FakeTensorProp as FakeTensorProp,
-    Mapping as Mapping,
     OperatorSupport as OperatorSupport,
-    Sequence as Sequence,
     partition_cudagraphs as partition_cudagraphs,
 )
+from torch.fx.passes.backends.cudagraphs import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.backends.cudagraphs import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.backends.cudagraphs import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]

@@ -14,3 +14,4 @@ from torch.fx.passes.infra.partitioner import (
     fuse_by_partitions as fuse_by_partitions,
     logger as logger,
 )
+from torch.fx.passes.infra.partitioner import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

@@ -8,3 +8,4 @@ from torch.fx.passes.infra.pass_base import (
     compatibility as compatibility,
     namedtuple as namedtuple,
 )
+from torch.fx.passes.infra.pass_base import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

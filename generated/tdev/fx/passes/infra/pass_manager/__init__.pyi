@@ -2,7 +2,6 @@
 """Types of ``torch.fx.passes.infra.pass_manager``, seen through tdev: torch's own."""
 
 from torch.fx.passes.infra.pass_manager import (
-    Any as Any,
     Callable as Callable,
     GraphModule as GraphModule,
     PassManager as PassManager,
@@ -16,3 +15,4 @@ from torch.fx.passes.infra.pass_manager import (
     this_before_that_pass_constraint as this_before_that_pass_constraint,
     wraps as wraps,
 )
+from torch.fx.passes.infra.pass_manager import Any as Any  # type: ignore[attr-defined,unused-ignore]

@@ -17,3 +17,5 @@ from torch.fx.passes.utils.fuser_utils import (
     topo_sort as topo_sort,
     validate_partition as validate_partition,
 )
+from torch.fx.passes.utils.fuser_utils import SimpleQueue as SimpleQueue  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.utils.fuser_utils import _Optional as _Optional  # type: ignore[attr-defined,unused-ignore]

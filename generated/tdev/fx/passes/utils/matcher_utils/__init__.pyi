@@ -14,3 +14,4 @@ from torch.fx.passes.utils.matcher_utils import (
     field as field,
     logger as logger,
 )
+from torch.fx.passes.utils.matcher_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]

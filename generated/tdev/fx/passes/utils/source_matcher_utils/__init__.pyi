@@ -15,3 +15,4 @@ from torch.fx.passes.utils.source_matcher_utils import (
     get_source_partitions as get_source_partitions,
     logger as logger,
 )
+from torch.fx.passes.utils.source_matcher_utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

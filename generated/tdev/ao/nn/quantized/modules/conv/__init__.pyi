@@ -22,3 +22,4 @@ from torch.ao.nn.quantized.modules.conv import (
     _triple as _triple,
     fuse_conv_bn_weights as fuse_conv_bn_weights,
 )
+from torch.ao.nn.quantized.modules.conv import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

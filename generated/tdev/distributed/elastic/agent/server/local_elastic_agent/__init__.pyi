@@ -12,22 +12,22 @@ from torch.distributed.elastic.agent.server.local_elastic_agent import (
     TORCHELASTIC_ENABLE_FILE_TIMER as TORCHELASTIC_ENABLE_FILE_TIMER,
     TORCHELASTIC_HEALTH_CHECK_PORT as TORCHELASTIC_HEALTH_CHECK_PORT,
     TORCHELASTIC_TIMER_FILE as TORCHELASTIC_TIMER_FILE,
-    TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT as TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT,
     TYPE_CHECKING as TYPE_CHECKING,
     Template as Template,
     WorkerGroup as WorkerGroup,
     WorkerSpec as WorkerSpec,
     WorkerState as WorkerState,
-    _AliveCallbackProxy as _AliveCallbackProxy,
-    _resolve_uninterruptible_state_timeout as _resolve_uninterruptible_state_timeout,
-    annotations as annotations,
     create_healthcheck_server as create_healthcheck_server,
     get_logger as get_logger,
-    is_uninterruptible_state as is_uninterruptible_state,
-    justknobs_check as justknobs_check,
     logger as logger,
     macros as macros,
     prof as prof,
-    read_proc_state as read_proc_state,
     start_processes as start_processes,
 )
+from torch.distributed.elastic.agent.server.local_elastic_agent import TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT as TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import _AliveCallbackProxy as _AliveCallbackProxy  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import _resolve_uninterruptible_state_timeout as _resolve_uninterruptible_state_timeout  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import is_uninterruptible_state as is_uninterruptible_state  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import justknobs_check as justknobs_check  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import read_proc_state as read_proc_state  # type: ignore[attr-defined,unused-ignore]

@@ -3,11 +3,9 @@
 
 from torch.fx.experimental.unification.multipledispatch.conflict import (
     AmbiguityWarning as AmbiguityWarning,
-    TYPE_CHECKING as TYPE_CHECKING,
     _toposort as _toposort,
     ambiguities as ambiguities,
     ambiguous as ambiguous,
-    annotations as annotations,
     consistent as consistent,
     edge as edge,
     groupby as groupby,
@@ -16,3 +14,5 @@ from torch.fx.experimental.unification.multipledispatch.conflict import (
     super_signature as super_signature,
     supercedes as supercedes,
 )
+from torch.fx.experimental.unification.multipledispatch.conflict import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.conflict import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -5,14 +5,17 @@ from torch.fx.experimental.unification.multipledispatch.core import (
     Any as Any,
     Dispatcher as Dispatcher,
     MethodDispatcher as MethodDispatcher,
-    TYPE_CHECKING as TYPE_CHECKING,
     TypeVar as TypeVar,
     TypeVarTuple as TypeVarTuple,
     Unpack as Unpack,
-    _T as _T,
-    _Ts as _Ts,
-    annotations as annotations,
     dispatch as dispatch,
     global_namespace as global_namespace,
     ismethod as ismethod,
 )
+from torch.fx.experimental.unification.multipledispatch.core import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import T as T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import Ts as Ts  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import _Ts as _Ts  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.core import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -3,17 +3,12 @@
 
 from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     AmbiguityWarning as AmbiguityWarning,
-    Any as Any,
     Dispatcher as Dispatcher,
     MDNotImplementedError as MDNotImplementedError,
     MethodDispatcher as MethodDispatcher,
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVar as TypeVar,
     Variadic as Variadic,
-    _T as _T,
     ambiguities as ambiguities,
     ambiguity_warn as ambiguity_warn,
-    annotations as annotations,
     deprecated as deprecated,
     expand_tuples as expand_tuples,
     halt_ordering as halt_ordering,
@@ -28,3 +23,8 @@ from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     warn as warn,
     warning_text as warning_text,
 )
+from torch.fx.experimental.unification.multipledispatch.dispatcher import Any as Any  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.dispatcher import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.dispatcher import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.dispatcher import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.dispatcher import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

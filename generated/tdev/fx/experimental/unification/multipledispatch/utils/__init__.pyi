@@ -3,14 +3,14 @@
 
 from torch.fx.experimental.unification.multipledispatch.utils import (
     OrderedDict as OrderedDict,
-    TYPE_CHECKING as TYPE_CHECKING,
-    TypeVar as TypeVar,
-    _T as _T,
     _toposort as _toposort,
-    annotations as annotations,
     expand_tuples as expand_tuples,
     groupby as groupby,
     raises as raises,
     reverse_dict as reverse_dict,
     typename as typename,
 )
+from torch.fx.experimental.unification.multipledispatch.utils import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.utils import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.utils import _T as _T  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.utils import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

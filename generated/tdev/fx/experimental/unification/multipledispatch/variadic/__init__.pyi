@@ -5,7 +5,7 @@ from torch.fx.experimental.unification.multipledispatch.variadic import (
     Variadic as Variadic,
     VariadicSignatureMeta as VariadicSignatureMeta,
     VariadicSignatureType as VariadicSignatureType,
-    annotations as annotations,
     isvariadic as isvariadic,
     typename as typename,
 )
+from torch.fx.experimental.unification.multipledispatch.variadic import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

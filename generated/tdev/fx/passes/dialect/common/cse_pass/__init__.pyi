@@ -9,9 +9,9 @@ from torch.fx.passes.dialect.common.cse_pass import (
     Node as Node,
     PassBase as PassBase,
     PassResult as PassResult,
-    Target as Target,
     get_CSE_banned_ops as get_CSE_banned_ops,
     inplace_ops as inplace_ops,
     rand_ops as rand_ops,
     tree_flatten as tree_flatten,
 )
+from torch.fx.passes.dialect.common.cse_pass import Target as Target  # type: ignore[attr-defined,unused-ignore]

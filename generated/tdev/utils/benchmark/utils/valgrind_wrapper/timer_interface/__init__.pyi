@@ -15,7 +15,11 @@ from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import (
     TYPE_CHECKING as TYPE_CHECKING,
     _GLOBALS_ALLOWED_TYPES as _GLOBALS_ALLOWED_TYPES,
     _ValgrindWrapper as _ValgrindWrapper,
-    annotations as annotations,
     cast as cast,
     wrapper_singleton as wrapper_singleton,
 )
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindModuleType as CallgrindModuleType  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Union as Union  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

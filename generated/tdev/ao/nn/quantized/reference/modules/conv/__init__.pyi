@@ -15,3 +15,4 @@ from torch.ao.nn.quantized.reference.modules.conv import (
     _ConvTransposeNd as _ConvTransposeNd,
     _size_1_t as _size_1_t,
 )
+from torch.ao.nn.quantized.reference.modules.conv import Optional as Optional  # type: ignore[attr-defined,unused-ignore]

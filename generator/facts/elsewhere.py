@@ -1,0 +1,71 @@
+"""Record the facts of a torch that is not installed: in an environment made for it, and removed again.
+
+    python -m generator.facts --torch 2.15.0
+
+pip fetches the wheel with all that it requires, several gigabytes; reading it takes half a minute.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+from generator.facts import deltas
+from generator.facts.cache import from_json, introspect
+from generator.facts.model import Facts
+from generator.facts.pin import PINNED, FactsError
+
+__all__ = ["record"]
+
+_ROOT = Path(__file__).resolve().parent.parent.parent
+# numpy and PyYAML: torch without the first is another library, and the facts are read with the second.
+_BESIDE = ("numpy", "pyyaml")
+_READ = """
+import json, sys
+from generator.facts.cache import as_json, introspect
+print(json.dumps(as_json(introspect(cache=False, allow_version=True))))
+"""
+
+
+def record(version: str) -> Path:
+    """Write what differs in torch ``version`` from the installed, pinned one; return the file.
+
+    Raises:
+        FactsError: it is no release, or the pinned one, or its environment cannot be made or read.
+    """
+    if not re.fullmatch(r"\d+\.\d+\.\d+", version):
+        raise FactsError(f"{version!r} is not a release of torch; give all three numbers: 2.15.0.")
+    if version == PINNED:
+        raise FactsError(
+            f"torch {PINNED} is the pinned one; its facts are read where it is installed."
+        )
+    base = introspect()
+    with tempfile.TemporaryDirectory(prefix="torch-") as folder:
+        facts = _read(version, Path(folder))
+    path = deltas.path_of(version)
+    path.write_text(deltas.dumps(deltas.difference(base, facts)), encoding="utf-8", newline="\n")
+    return path
+
+
+def _read(version: str, folder: Path) -> Facts:
+    venv.create(folder, with_pip=True)
+    scripts = "Scripts" if sys.platform == "win32" else "bin"
+    python = str(folder / scripts / "python")
+    wanted = [f"torch=={version}", *_BESIDE]
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    _run(pip, f"torch {version} could not be installed")
+    text = _run([python, "-c", _READ], f"torch {version} could not be read")
+    return from_json(json.loads(text.splitlines()[-1]))
+
+
+def _run(command: list[str], failure: str) -> str:
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise FactsError(f"{failure}: {last}")
+    return done.stdout
