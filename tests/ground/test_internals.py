@@ -113,7 +113,6 @@ LISTED: dict[str, tuple[str, str]] = {
         "._functorch ._get_current_dispatch_mode_stack ._python_dispatch torch.utils._python_dispatch",
     ),
     "cuda/rng.py": ("mps has no public name for its generator", "._get_default_mps_generator"),
-    "distributed/host_copies.py": ("the class of a script object", "._type"),
     "distributed/parallel.py": (
         "DataParallel's own protocol, on one device",
         "._buffers ._pytree ._replicate_for_data_parallel torch.nn.parallel.replicate._replicatable_module",
