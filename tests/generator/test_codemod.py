@@ -34,6 +34,7 @@ json.dump(collect(), sys.stdout)
 """
 
 
+@pytest.mark.deep  # each build runs the plain test
 def test_the_other_build_of_torch_gives_the_same_names() -> None:
     """``tests/codemod/test_engine_generated.py`` asks the one that is installed."""
     build = "cpu" if torch.version.cuda else "cuda"

@@ -187,6 +187,7 @@ print(json.dumps(composites.traced([entry for entry in op_db if entry.name in sy
 """
 
 
+@pytest.mark.deep  # torch's whole operator database
 def test_the_parts_are_those_that_torchs_samples_run() -> None:
     """A few of them, run again: all take minutes (``python -m generator.facts.composites --check``)."""
     known = composites.read(torch.__version__.partition("+")[0])

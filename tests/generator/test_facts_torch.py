@@ -63,6 +63,7 @@ def test_a_fresh_read_by_one_process_is_what_the_cache_says(facts: Facts, tmp_pa
     assert found.strip() == expected
 
 
+@pytest.mark.deep  # every function there is
 def test_parameters_and_defaults_are_those_of_the_live_functions() -> None:
     found: dict[str, Any] = json.loads(run("tests/generator/check_facts_live.py"))
     assert found["signatures"] > 2500 and found["defaults"] > 2000

@@ -53,6 +53,7 @@ def test_nothing_to_tell(tree: Path) -> None:
     assert "Nothing that the mirror shows has changed" in done.stdout
 
 
+@pytest.mark.deep  # a whole mirror is written twice
 @pytest.mark.slow
 def test_names_added_removed_and_changed(whole_tree: Path) -> None:
     tree = whole_tree

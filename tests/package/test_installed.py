@@ -123,6 +123,7 @@ def test_the_codemod_and_run_agree(with_codemod: Run, tmp_path: Path) -> None:
     assert migrated.stdout == untouched.stdout == "[1.0, 2.0, 3.0] False\n"
 
 
+@pytest.mark.deep  # the first command of the README does it as well
 @pytest.mark.slow
 def test_the_example_trains(with_codemod: Run, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")

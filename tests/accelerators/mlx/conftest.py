@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,46 @@ CACHE.mkdir(
     mode=0o700, parents=True, exist_ok=True
 )  # whatever the umask: libraries are loaded from it
 kernel_compiler.put_first(CACHE / "mlx-kernels")
+
+NATIVE = "test_native.py"
+"""Its tests need the native kernels, which take a core for a minute: built beside the others, it comes last."""
+_BUILD = """
+import sys
+from pathlib import Path
+from tdev_core.accelerators.mlx import native
+from tests.accelerators.mlx.programs import locked
+with locked(Path(sys.argv[1])):
+    native.build()
+"""
+_building = pytest.StashKey["subprocess.Popen[bytes]"]()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of the native kernels last."""
+    items.sort(key=lambda item: item.path.name == NATIVE)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Begin to build the native kernels, in the first of pytest's processes; who needs them waits for the lock."""
+    first = os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0"
+    controls = session.config.getoption("numprocesses", None)
+    asked = any(item.path.name == NATIVE for item in session.items)
+    if first and not controls and asked and not session.config.option.collectonly:
+        session.config.stash[_building] = subprocess.Popen(
+            [sys.executable, "-c", _BUILD, str(CACHE / "native.lock")],
+            env={**os.environ, "TDEV_CACHE_DIR": str(CACHE)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,  # where it fails, the tests' own build says why
+        )
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave no compiler behind."""
+    building = config.stash.get(_building, None)
+    if building is not None and building.poll() is None:
+        building.terminate()
 
 
 @pytest.fixture(scope="session", autouse=True)
