@@ -285,6 +285,18 @@ def test_fraction_is_checked_kept_and_warned_of():
         memory.set_fraction(1.5)
 
 
+def test_what_limits_nothing_is_told_on_the_programs_line():
+    done = _run(
+        "import warnings, tdev\n"
+        "with warnings.catch_warnings(record=True) as told:\n"
+        "    warnings.simplefilter('always')\n"
+        "    tdev.cuda.set_per_process_memory_fraction(0.5)\n"
+        "print([(one.filename, one.lineno) for one in told])\n",
+        TDEV_BACKEND="cpu",
+    )
+    assert done.stdout.strip() == "[('<string>', 4)]", done
+
+
 def test_host_statistics_are_zero():
     stats = memory.host_stats()
     assert stats["allocated_bytes.current"] == 0 and stats["host_alloc_time.count"] == 0

@@ -117,14 +117,20 @@ def test_mlx_counts_its_cache_as_reserved(on, monkeypatch):
     try:
         assert memory.allocated() == 100 and memory.reserved() == 140
         assert memory.peak_reserved() == 150  # the device's own peak is higher than what was seen
+        core.get_cache_memory = lambda: 90
+        assert memory.peak_reserved() == 190
+        core.get_cache_memory = lambda: 40
+        assert memory.peak_reserved() == 190
         memory.reset_peak()
+        assert memory.peak_reserved() == 150
         memory.empty_cache()
         core.clear_cache.assert_called_once_with()
         memory.set_fraction(0.25)
         core.set_memory_limit.assert_called_once_with(250)
-        with allocator.disabled():
+        with allocator.disabled(), allocator.disabled():  # switched off once
             core.set_cache_limit.assert_called_once_with(0)
-        assert core.set_cache_limit.call_args.args == (77,)
+        allocator.enable()
+        assert core.set_cache_limit.mock_calls == [mock.call(0), mock.call(77)]
     finally:
         memory._reserved_mark.cache_clear()
         memory._fractions.clear()
