@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -19,6 +20,7 @@ from tdev_core.distributed import (
     collectives,
     group_backends,
     groups,
+    host_copies,
     mesh,
     parallel,
 )
@@ -411,3 +413,63 @@ def test_joining_needs_parts_of_one_kind() -> None:
     assert joined.rest[0] is None
     wide = parallel.gather([BATCH.view(1, 4)] * 2, -1, dim=1)
     assert wide.tolist() == [[0, 1, 2, 3] * 2]
+
+
+# -- collectives by way of copies in host memory ------------------------------------------------------
+
+
+class Done(dist.Work):
+    """Work that says whether it was waited for."""
+
+    waited = 0
+
+    def wait(self, timeout: Any = None) -> bool:
+        self.waited += 1
+        return True
+
+    def is_completed(self) -> bool:
+        return True
+
+
+class Operator:
+    """An operator of ``c10d`` that notes what it is given, and returns it with its work."""
+
+    def __init__(self, name: str) -> None:
+        self._schema = SimpleNamespace(name=name)
+        self.work = Done()
+        self.given: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.given = args, kwargs
+        boxed = self.work.boxed()
+        if self._schema.name.startswith(("c10d::recv", "c10d::send")):
+            return boxed
+        return args[0], boxed
+
+
+def test_an_operator_gets_copies_and_the_program_its_tensors() -> None:
+    operator = Operator("c10d::allreduce_")
+    one, two, meta = torch.ones(2), torch.zeros(3), torch.empty(1, device="meta")
+    call = host_copies.kernel(operator, "cpu")
+    found, work = call([one, (two, one)], "group", 3, None, meta, more=one)
+    (tensors, *rest), kwargs = operator.given
+    first, (second, again) = tensors
+    assert first is again is kwargs["more"] and first is not one  # one copy, however often it is given
+    assert torch.equal(first, one) and torch.equal(second, two) and second is not two
+    assert rest == ["group", 3, None, meta] and rest[3] is meta
+    assert found[0] is one and found[1][0] is two and found[1][1] is one
+    assert operator.work.waited == 1  # the collective is over when it returns
+    assert isinstance(work, torch.ScriptObject)
+
+
+@pytest.mark.parametrize("name", ["recv_", "recv_any_source_", "send", "barrier", "scatter_"])
+def test_only_what_is_sent_or_received_may_come_later(name: str) -> None:
+    """Two ranks may both post a receive before either sends."""
+    operator = Operator(f"c10d::{name}")
+    result = host_copies.kernel(operator, "cpu")([torch.ones(2)])
+    later = name.startswith(("recv", "send"))
+    assert operator.work.waited == (not later)
+    if name.startswith("recv"):
+        received = dist.Work.unbox(result)
+        assert received.is_completed() is True and received.wait() is True
+        assert operator.work.waited == 1

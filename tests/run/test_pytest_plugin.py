@@ -117,12 +117,22 @@ def on_path(python: Run, folder: Path) -> dict[str, str]:
     return {**env, "PYTHONPATH": os.pathsep.join([env["PYTHONPATH"], str(folder)])}
 
 
-@pytest.mark.parametrize("entry", ["src", "nowhere_at_all"])
-def test_what_cannot_be_found_is_refused(suite: Path, python: Run, entry: str) -> None:
-    (suite / "pyproject.toml").write_text(f'[tool.pytest.ini_options]\ntdev_roots = ["{entry}"]\n')
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ('tdev_roots = ["src"]', "tdev_roots: 'src' is neither a directory"),
+        ('tdev_roots = ["nowhere_at_all"]', "tdev_roots: 'nowhere_at_all' is neither a directory"),
+        ('[tool.tdev]\nlibraries = ["nowhere"]', "tdev: nowhere: no module of this name"),
+        ("[tool.tdev]\nlibraries = 3", "tdev: "),
+    ],
+)
+def test_what_cannot_be_found_is_refused(
+    suite: Path, python: Run, settings: str, words: str
+) -> None:
+    (suite / "pyproject.toml").write_text(f"[tool.pytest.ini_options]\n{settings}\n")
     status, said = run_pytest(python, suite)
-    assert status == 4 and f"tdev_roots: '{entry}' is neither a directory" in said, said
-    assert "Traceback" not in said
+    assert status == 4 and words in said, said
+    assert "Traceback" not in said and "INTERNALERROR" not in said
 
 
 def test_a_failure_in_code_that_runs_as_it_is_says_so(suite: Path, python: Run) -> None:
@@ -135,7 +145,8 @@ def test_a_failure_in_code_that_runs_as_it_is_says_so(suite: Path, python: Run) 
         "import pytest, outside, inside\n\n\n"
         "def test_outside():\n    outside.answer()\n\n\ndef test_inside():\n    inside.answer()\n\n\n"
         "@pytest.mark.skip(reason='needs a GPU')\ndef test_gpu(): ...\n\n\n"
-        "@pytest.mark.skip(reason='no network')\ndef test_network(): ...\n"
+        "@pytest.mark.skip(reason='no network')\ndef test_network(): ...\n\n\n"
+        "@pytest.mark.xfail(strict=True)\ndef test_that_fails_by_passing(): ...\n"
     )
     (suite / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["../lib"]\n')
     status, said = run_pytest(python, suite)
