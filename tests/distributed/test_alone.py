@@ -409,7 +409,9 @@ def test_modules_are_called_with_what_is_theirs() -> None:
 
 def test_joining_needs_parts_of_one_kind() -> None:
     joined = parallel.gather([Two(BATCH, [None, BATCH])] * 2, -1)
-    assert isinstance(joined, Two) and joined.x.tolist() == joined.rest[1].tolist() == [0, 1, 2, 3] * 2
+    assert (
+        isinstance(joined, Two) and joined.x.tolist() == joined.rest[1].tolist() == [0, 1, 2, 3] * 2
+    )
     assert joined.rest[0] is None
     wide = parallel.gather([BATCH.view(1, 4)] * 2, -1, dim=1)
     assert wide.tolist() == [[0, 1, 2, 3] * 2]
@@ -454,7 +456,9 @@ def test_an_operator_gets_copies_and_the_program_its_tensors() -> None:
     found, work = call([one, (two, one)], "group", 3, None, meta, more=one)
     (tensors, *rest), kwargs = operator.given
     first, (second, again) = tensors
-    assert first is again is kwargs["more"] and first is not one  # one copy, however often it is given
+    assert (
+        first is again is kwargs["more"] and first is not one
+    )  # one copy, however often it is given
     assert torch.equal(first, one) and torch.equal(second, two) and second is not two
     assert rest == ["group", 3, None, meta] and rest[3] is meta
     assert found[0] is one and found[1][0] is two and found[1][1] is one

@@ -80,7 +80,9 @@ def _check(name: str, mirror: Any, kind: str) -> None:
         assert found.device.type == where, (name, found.device)
         assert (found.shape, found.dtype) == (expected.shape, expected.dtype), name
         if not name.startswith(_DRAWN):
-            there, here = (t.to_dense() if t.layout != torch.strided else t for t in (found.cpu(), expected))
+            there, here = (
+                t.to_dense() if t.layout != torch.strided else t for t in (found.cpu(), expected)
+            )
             assert torch.equal(there, here), name
 
     same(factory(*given, **keywords), "cpu")

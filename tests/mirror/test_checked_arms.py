@@ -76,7 +76,9 @@ NOTHING = {f"torch.{kind}.init" for kind in ("cuda", "mtia", "xpu")} | {
 def answers(original: Any) -> bool:
     """Whether torch annotates that something comes back, and never None."""
     told = str(getattr(original, "__annotations__", {}).get("return", None))
-    return told not in ("None", "<class 'NoneType'>") and not re.search(r"None|Any|Optional|~", told)
+    return told not in ("None", "<class 'NoneType'>") and not re.search(
+        r"None|Any|Optional|~", told
+    )
 
 
 def unsupported(case: Case) -> bool:

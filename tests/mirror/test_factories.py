@@ -35,5 +35,11 @@ def test_every_factory_that_is_translated_is_among_them() -> None:
         for row in catalog()["mirrors"]["torch"]["definitions"]
         if row["kind"] == "translated"
     }
-    others = {"get_device_module", "empty_quantized", "from_file", "import_ir_module", "import_ir_module_from_buffer"}
+    others = {
+        "get_device_module",
+        "empty_quantized",
+        "from_file",
+        "import_ir_module",
+        "import_ir_module_from_buffer",
+    }
     assert translated - set(FACTORIES) - others == set()

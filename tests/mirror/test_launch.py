@@ -67,18 +67,22 @@ def test_what_is_tdevs_stays_so_where_torch_has_the_name_too() -> None:
 
 
 def test_modules_have_their_own_second_name_and_others_their_only_one() -> None:
-    run("""
+    run(
+        """
         import sys
         import tdev, torch
         assert tdev._C.__name__ == "tdev._C" and tdev.special is torch.special
         assert tdev.cuda.torch is tdev
         assert tdev.cuda.sys is sys and tdev.sys is sys
-    """, TDEV_BACKEND="cpu")
+    """,
+        TDEV_BACKEND="cpu",
+    )
 
 
 def test_what_was_read_once_is_read_without_python_again() -> None:
     """Reading a name costs a look into a dictionary or two, whoever wrote what it means."""
-    run("""
+    run(
+        """
         import importlib, sys
         import tdev
 
@@ -110,4 +114,6 @@ def test_what_was_read_once_is_read_without_python_again() -> None:
             module = importlib.import_module(module)
             if name != "float32":
                 assert calls(module, name) == 0, dotted
-    """, TDEV_BACKEND="cpu")
+    """,
+        TDEV_BACKEND="cpu",
+    )

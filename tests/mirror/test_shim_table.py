@@ -38,8 +38,7 @@ def owner(shim: Shim) -> Any:
 
 
 def positions(shim: Shim) -> dict[str, int | None]:
-    """Where torch takes each parameter of the method, ``self`` not counted; None by keyword only.
-    """
+    """Where torch takes each parameter of the method, ``self`` not counted; None by keyword only."""
     found = inspect.getattr_static(owner(shim), shim.name)
     original = inspect.unwrap(getattr(found, "__func__", found))
     parameters = list(inspect.signature(original).parameters.values())

@@ -244,7 +244,10 @@ def test_a_deep_tree_is_no_obstacle() -> None:
         ("assert get_device().type in kinds", "contained(get_device().type, kinds)"),
         ("row = rows[state['device'].type]", "lookup(rows, state['device'].type)"),
         ("print({d.type for d in devices} == {kind})", ""),
-        ("print({dev.type for dev in devices} == kinds)", "equal({dev.type for dev in devices}, kinds)"),
+        (
+            "print({dev.type for dev in devices} == kinds)",
+            "equal({dev.type for dev in devices}, kinds)",
+        ),
     ],
 )
 def test_what_asks_imports_what_it_asks(text: str, asks: str) -> None:
@@ -253,7 +256,9 @@ def test_what_asks_imports_what_it_asks(text: str, asks: str) -> None:
     assert instrument(tree) is bool(asks)
     written = ast.unparse(tree)
     assert written.count("import tdev_core.run.comparisons") == bool(asks)
-    assert f"_tdev_comparisons.{asks}" in written if asks else written == ast.unparse(ast.parse(text))
+    assert (
+        f"_tdev_comparisons.{asks}" in written if asks else written == ast.unparse(ast.parse(text))
+    )
 
 
 def test_only_the_attribute_that_is_asked_becomes_a_question() -> None:
@@ -262,7 +267,10 @@ def test_only_the_attribute_that_is_asked_becomes_a_question() -> None:
     tree = ast.parse(text)
     assert instrument(tree, {(1, 7), (2, 0)})
     last = ast.unparse(tree).splitlines()
-    assert last[1:] == ["told = _tdev_comparisons.is_cuda(batch.parts['x']).real", "batch.is_cuda = 1"]
+    assert last[1:] == [
+        "told = _tdev_comparisons.is_cuda(batch.parts['x']).real",
+        "batch.is_cuda = 1",
+    ]
 
 
 def test_a_table_that_makes_its_rows_makes_this_one_too(here: str) -> None:

@@ -207,7 +207,9 @@ def test_a_program_that_is_started_goes_through_the_runner(
     found = launching.through(command, ["-m", "runner"], Roots([str(tmp_path)]))
     assert (found != command) is through
     if through:
-        assert [word for word in found if word not in ("runner",)].count("-m") == words.count("-m ") + 1
+        assert [word for word in found if word not in ("runner",)].count("-m") == words.count(
+            "-m "
+        ) + 1
 
 
 def test_the_first_place_to_look_is_the_scripts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,11 @@ def test_a_wrong_route_is_a_neighbours_call() -> None:
     assert planted(source, routes=True) - planted(source) == swapped
 
 
+def test_what_has_no_neighbour_and_what_types_are_made_of_is_left_alone() -> None:
+    source = "Kind = Literal['one', 'two']\n\ndef a(x):\n    return m.one(x)\n"
+    assert planted(source, routes=True) == {("answers None", "return m.one(x)", "return None")}
+
+
 def test_faults_in_c_are_in_code() -> None:
     source = b"""\
 /* a == b */
