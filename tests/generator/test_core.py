@@ -21,6 +21,7 @@ ROOMS = (
     "backend",
     "devices",
     "errors",
+    "release",
     "mirror/__init__",
     "mirror/adoption",
     "mirror/checkers",
