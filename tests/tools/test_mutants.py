@@ -161,7 +161,9 @@ def g(a):
 def h(a):
     return a * 3
 """,
+        "tdev_core/early.py": "def make():\n    return 7\n",
         "tests/__init__.py": "",
+        "tests/conftest.py": "from tdev_core.early import make\nMADE = make()\n",
         "tests/forkserver.py": (ROOT / "tests/forkserver.py").read_text(),
         "tests/test_m.py": """\
 from tdev_core.m import TOP, f
@@ -196,6 +198,8 @@ def test_a_fault_is_found_by_a_test_that_executes_its_line(tree: Tree, tmp_path:
         names = {name.split("::")[1]: name for name in known.tests}
         assert names.keys() == {"test_f", "test_top", "test_none", "test_program"}
         assert not any(test.starts for test in known.tests.values())  # the program has told
+        early = (tree.root / "tdev_core/early.py").read_text()
+        assert all(known.at_import("tdev_core/early.py", edit) for edit in edits(early))
         source = (tree.root / "tdev_core/m.py").read_bytes()
         expected = {3: [], 5: [], 6: ["test_f"], 9: ["test_program"], 12: []}
         seen = set()

@@ -203,10 +203,7 @@ class _Plugin:
         self._request = Request([], 0)
         self._folder = ""
         self._starts = 0
-
-    def pytest_sessionstart(self) -> None:
-        """Look from the first import on."""
-        self._recorder.start()
+        self._recorder.start()  # from the first import on: pytest imports conftests before its session begins
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
