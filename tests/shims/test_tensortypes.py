@@ -104,6 +104,19 @@ def test_set_default_tensor_type(given):
             torch.set_default_dtype(torch.float32)
 
 
+def test_a_default_device_that_the_program_has_set_stays():
+    """It goes before the type's, as in torch."""
+    try:
+        for given in (torch.FloatTensor, tensortypes.FloatTensor, "torch.cuda.FloatTensor"):
+            torch.set_default_device("meta")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tensortypes.set_default_tensor_type(given)
+            assert torch.get_default_device() == torch.device("meta")
+    finally:
+        torch.set_default_device(None)
+
+
 def test_set_default_tensor_type_refuses_what_torch_refuses():
     with pytest.raises(TypeError, match="invalid type object"), warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -219,6 +219,7 @@ def test_accelerator_answers() -> None:
     accelerator.set_device(1)
     assert accelerator.current_device() == 1 == sim.current_device()
     accelerator.synchronize(1)
+    assert accelerator.in_bad_fork() is False
     del x
 
 
