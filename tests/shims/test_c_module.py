@@ -105,6 +105,7 @@ TARGETS = {"cuda": "cpu", "cpu": "cpu"}
 NAMES = {"device": TARGETS, "layout": {"x": "y", "z": "z"}}
 OPEN = {**NAMES, "seen": None}
 STRICT = {**NAMES, "free": True}
+KINDS = (bytes, str)
 THERE = object()
 PLAIN, LEAF, INNER = (leaks.Tensor(*of) for of in ((), (True, True), (True, False)))
 
@@ -121,6 +122,7 @@ ARRIVES: list[tuple[int, tuple[Any, ...], dict[str, Any], dict[str, Any] | None]
     (-1, (), {"device": "cuda", "other": 3, "layout": "x"}, {"device": "cpu", "other": 3, "layout": "y"}),
     (-1, (), {"device": "cuda", "seen": 1}, None),
     (-1, (), {"device": "cuda", "layout": "unknown"}, None),
+    (-1, (), {"device": 3}, None),
     (-1, (1,) * 15, {"device": "cuda"}, {"device": "cpu"}),
     (-1, (1,) * 16, {"device": "cuda"}, None),
 ]  # fmt: skip
@@ -131,7 +133,7 @@ ARRIVES: list[tuple[int, tuple[Any, ...], dict[str, Any], dict[str, Any] | None]
 def test_what_torchs_function_is_given(
     most: int, args: tuple[Any, ...], kwargs: dict[str, Any], has: dict[str, Any] | None
 ) -> None:
-    function = module().Function(recorder("wrapper"), recorder("original"), OPEN, (str,), most)
+    function = module().Function(recorder("wrapper"), recorder("original"), OPEN, KINDS, most)
     expected = ("wrapper", args, kwargs) if has is None else ("original", args, has)
     assert function(*args, **kwargs).told == expected
 
@@ -166,12 +168,12 @@ def test_what_torchs_method_is_given(
     marks: dict[int, Any] = {}
     wrapper, original = recorder("wrapper"), recorder("original")
     where = TARGETS, {"cuda"}, "cuda", marks, THERE, lambda tensor: False
-    made = module().Method(wrapper, original, STRICT, (str,), -1, *where)(*args, **kwargs)
+    made = module().Method(wrapper, original, STRICT, KINDS, -1, *where)(*args, **kwargs)
     assert made.told == ("original", given, named)
     assert [reference() for reference in marks.values()] == [made] * moved
     if args:  # where it is by its name, it is what it is by its place
         explicit = module().Method(
-            wrapper, original, STRICT, (str,), -1, *where[:2], None, *where[3:]
+            wrapper, original, STRICT, KINDS, -1, *where[:2], None, *where[3:]
         )
         device = args[1] if len(args) == 2 else "cuda"
         named = {"device": given[1], **named}
@@ -185,7 +187,7 @@ def test_marks_of_what_has_died_go_when_there_are_many() -> None:
     """And not before: to look through all of them at each move would make moves the slower the more there are."""
     marks: dict[int, Any] = {}
     where = TARGETS, {"cuda"}, "cuda", marks, THERE, None
-    move = module().Method(len, recorder("original"), STRICT, (str,), -1, *where)
+    move = module().Method(len, recorder("original"), STRICT, KINDS, -1, *where)
     live = [move(PLAIN) for _ in range(5)]
     dying = [move(PLAIN) for _ in range(1000)]
     dying.clear()
@@ -197,6 +199,16 @@ def test_marks_of_what_has_died_go_when_there_are_many() -> None:
         size = len(marks)
         live.append(move(PLAIN))
     assert {reference() for reference in marks.values()} == {*live} and len(others) == 3000
+
+
+@compiled
+def test_what_is_asked_of_it_is_the_wrappers_and_leaves_no_error_behind() -> None:
+    wrapper = recorder("wrapper")
+    wrapper.remark = 5  # type: ignore[attr-defined]
+    for kind in calls.kinds():
+        made = kind(wrapper, len, {}, ())
+        for name in ("remark", "__name__", "__qualname__", "__module__", "__doc__"):
+            assert getattr(made, name) == getattr(wrapper, name)
 
 
 @compiled

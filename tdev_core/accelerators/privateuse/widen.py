@@ -81,9 +81,7 @@ def retry(op: OpOverload, args: list[Any], kwargs: dict[str, Any], error: Runtim
             for positional, named in ((args, kwargs), (wide_args, wide_kwargs))
         )
         if target is not computed:
-            if target.shape != computed.shape:
-                target.resize_(computed.shape)
-            target.copy_(computed)
+            target.resize_(computed.shape).copy_(computed)
     return tree_map(down, result)
 
 
