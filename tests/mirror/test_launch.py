@@ -69,11 +69,11 @@ def test_what_is_tdevs_stays_so_where_torch_has_the_name_too() -> None:
 def test_modules_have_their_own_second_name_and_others_their_only_one() -> None:
     run(
         """
-        import sys
+        import sys, types
         import tdev, torch
         assert tdev._C.__name__ == "tdev._C" and tdev.special is torch.special
-        assert tdev.cuda.torch is tdev
-        assert tdev.cuda.sys is sys and tdev.sys is sys
+        assert tdev.backends.torch is tdev
+        assert tdev.backends.types is types and tdev.backends.sys is sys
     """,
         TDEV_BACKEND="cpu",
     )
