@@ -77,6 +77,8 @@ def test_a_move_keeps_the_device_that_it_names(given: str, becomes: str) -> None
         ("x = f(a, b) if condition else g(c)", False, ["x = (", "    f(a, b)", "    if condition", "    else g(c)", ")"]),
         ("return first_name, second_names", False, ["return (", "    first_name, second_names", ")"]),
         ("assert one_name and another_name", False, ["assert (", "    one_name and another_name", ")"]),
+        ("first_name=one_value, second=2", True, ["first_name=one_value, second=2"]),
+        ("first_name=one_value, second=22", True, ["first_name=one_value,", "second=22,"]),
         ("short", False, ["short"]),
     ],
 )  # fmt: skip
@@ -112,3 +114,26 @@ def test_a_comparison_that_is_kept_stays_one_of_identity(keep: str) -> None:
     lines, _ = changed(source)
     assert ("same = kind == device" in lines) is not keep
     assert not any("other" in line for line in lines)
+
+
+def test_a_name_is_its_functions_own_unless_it_says_otherwise() -> None:
+    source = (
+        "import torch\n\n\ndef f():\n    x = torch.zeros(1)\n\n    def g():\n        nonlocal x\n"
+        "        x = torch.ones(1)\n        inner = x.is_cuda\n\n    def h():\n        x = thing()\n"
+        "        other = x.is_cuda\n\n    outer = x.is_cuda\n"
+    )
+    lines, found = changed(source)
+    asked = [line.strip() for line in lines if "is_accelerator" in line]
+    assert asked == ["inner = torch.is_accelerator(x)", "outer = torch.is_accelerator(x)"]
+    assert found == [(14, "is-cuda")]
+
+
+@pytest.mark.parametrize("used", ["f(torch=1)", "t.torch", "f(torch=t.torch)"])
+@pytest.mark.parametrize("needed", [False, True])
+def test_torch_stays_imported_where_something_needs_it(used: str, needed: bool) -> None:
+    """A keyword or an attribute of that name does not; what stands behind it may."""
+    source = f"import torch\n\nx = {used}\ntorch.cuda.synchronize()\n"
+    source += "print(torch.relu(x))\n" if needed else ""
+    code = rewrite(source, NAMES, Options(style="explicit"), filename="f.py").code
+    assert code.count("import tdev\n") == 1
+    assert ("import torch\n" in code) is needed
