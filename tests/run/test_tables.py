@@ -6,12 +6,14 @@ import sys
 import sysconfig
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning
-from tdev_core.run import cli, failing, launching, leftout, mainmodule, roots
+from tdev_core.run import cli, failing, launching, leftout, mainmodule, pytest_plugin, roots
 from tdev_core.run.roots import Roots
 from tdev_core.run.state import State
 from tests.run.conftest import ROOT
@@ -75,6 +77,21 @@ def test_a_command_line_is_a_request_or_refused(
 )
 def test_a_child_is_told_what_its_parent_was(state: State, words: list[str]) -> None:
     assert state.runner() == words
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_children_of_a_test_have_the_mirror_where_it_has(
+    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if there:
+        monkeypatch.setitem(sys.modules, "tdev", sys)
+    else:
+        monkeypatch.delitem(sys.modules, "tdev", raising=False)
+    config: Any = SimpleNamespace(
+        stash=pytest.Stash(), rootpath=tmp_path, inipath=None, getini=lambda name: []
+    )
+    assert pytest_plugin._state(config).mirror is there
+    assert pytest_plugin._state(config) is pytest_plugin._state(config)
 
 
 # -- whose code ------------------------------------------------------------------------------------
@@ -176,6 +193,8 @@ def test_who_was_told_that_there_is_no_cuda_is_told_what_says_yes(
             failing.hint(error)
             said = capsys.readouterr().err
             assert ("TDEV_CUDA_AVAILABLE" in said) is denied
+            on_cpu = current() is Backend.CPU
+            assert ("compute it in int64 and cast back" in said) is (error is lacks and on_cpu)
             if error is not lacks:
                 assert "kernel" not in said and said.count("tdev run:") == denied
 
