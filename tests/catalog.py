@@ -16,7 +16,14 @@ ROOT = Path(__file__).resolve().parent.parent
 @lru_cache(maxsize=1)
 def catalog() -> dict[str, Any]:
     """``catalog.json`` of this repository, as it is for the installed torch."""
-    return of_installed(json.loads((ROOT / "catalog.json").read_text(encoding="utf-8")))
+    return of_installed(joined())
+
+
+@lru_cache(maxsize=1)
+def joined() -> dict[str, Any]:
+    """``catalog.json`` of this repository, which is of several torches."""
+    data: dict[str, Any] = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
+    return data
 
 
 def of_installed(joined: dict[str, Any]) -> dict[str, Any]:

@@ -74,19 +74,13 @@ class MirrorModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         state: State = self.__dict__[STATE]
-        if name in state.partial and not hasattr(state.source, name):
-            raise AttributeError(
-                versions.absent_message(f"{state.source.__name__}.{name}", state.partial[name]),
-                name=name,
-                obj=state.source,
-            )
         home = state.elsewhere.get(name)
         if home is not None:
             module, _, attribute = home.partition(":")
             try:
                 value = getattr(importlib.import_module(module), attribute)
             except (AttributeError, ModuleNotFoundError) as error:
-                if versions.differs(state.generated_from):
+                if name in state.partial or versions.differs(state.generated_from):
                     raise _lost(name, state) from None
                 # An AttributeError from here would read as "torch has no such name".
                 raise ImportError(f"{module} could not be loaded: {error}", name=module) from error
@@ -98,6 +92,8 @@ class MirrorModule(ModuleType):
         if value is MISSING:
             if name in state.tools:
                 return importlib.import_module(f"{self.__name__}.{name}")
+            if name in state.partial:
+                raise _lost(name, state)
             if versions.differs(state.generated_from) and not _is_dunder(name):
                 if name in versions.known_names(state.source.__name__):
                     raise _lost(name, state)
@@ -137,8 +133,9 @@ class MirrorModule(ModuleType):
 
     def __dir__(self) -> Iterable[str]:
         state: State = self.__dict__[STATE]
-        offered = {*dir(state.source), *state.routed, *state.elsewhere} - state.lost
-        return sorted(offered - {one for one in state.partial if not hasattr(state.source, one)})
+        there = {*dir(state.source)}
+        lost = {*state.lost, *(name for name in state.partial if name not in there)}
+        return sorted({*there, *state.routed, *state.elsewhere} - lost)
 
 
 def become(module: ModuleType, state: State) -> None:
@@ -199,9 +196,12 @@ def _is_dunder(name: str) -> bool:
 
 def _lost(name: str, state: State) -> AttributeError:
     dotted = f"{state.source.__name__}.{name}"
-    return AttributeError(
-        versions.lost_message(dotted, state.generated_from), name=name, obj=state.source
-    )
+    having = state.partial.get(name)
+    if having is None:
+        message = versions.lost_message(dotted, state.generated_from)
+    else:
+        message = versions.absent_message(dotted, having)
+    return AttributeError(message, name=name, obj=state.source)
 
 
 def _mirrored(module: ModuleType) -> ModuleType:

@@ -140,11 +140,9 @@ def _refused_class(value: type, dotted: str, generated_from: str) -> type:
 
 
 def _refuse(what: str, generated_from: str) -> None:
-    # What an older torch has besides was dropped since.
-    other = "newer than" if versions.newer_than(generated_from) else "unknown to"
     unsupported(
         what,
-        f"it is {other} this mirror, which was generated from torch {generated_from}, so that what it means here is not "
+        f"it is newer than this mirror, which was generated from torch {generated_from}, so that what it means here is not "
         "known",
         "regenerate the mirror against the installed torch (nox -s upgrade), or call torch's own",
     )

@@ -26,7 +26,6 @@ __all__ = [
     "known_names",
     "lost_message",
     "lost_names",
-    "newer_than",
     "translated_names",
 ]
 
@@ -42,11 +41,6 @@ def differs(generated_from: str) -> bool:
         return False
     first, _, last = generated_from.partition(" to ")
     return not release_of(first) <= torch_release <= release_of(last or first)
-
-
-def newer_than(generated_from: str) -> bool:
-    """Tell whether the installed torch is newer than all that the mirror was generated from."""
-    return torch_release > release_of(generated_from.rpartition(" ")[2])
 
 
 def absent_message(dotted: str, having: str) -> str:

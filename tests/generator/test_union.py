@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from generator.facts.pin import PINNED, FactsError
 from generator.plan.plan import plan, plan_each, plan_one
 from generator.render.merged import merged, range_text
 from generator.render.render import render
-from tests.catalog import ROOT
+from tests.catalog import joined
 from tests.generator import small
 
 CORE = paths.CORE
@@ -68,15 +69,14 @@ def both(tmp_path: Path) -> dict[str, dict[str, Any]]:
 
 
 def test_a_joined_catalog_gives_each_back(both: dict[str, dict[str, Any]]) -> None:
-    joined = json.loads(json.dumps(union.join(both, "2.13.0")))
-    assert union.torches(joined) == ["2.13.0", "2.15.0"]
+    whole = json.loads(json.dumps(union.join(both, "2.13.0")))
+    assert union.torches(whole) == ["2.13.0", "2.15.0"]
     for version, catalog in both.items():
-        assert union.view(joined, version) == json.loads(json.dumps(catalog))
+        assert union.view(whole, version) == json.loads(json.dumps(catalog))
 
 
 def test_what_not_every_torch_has_is_dated(both: dict[str, dict[str, Any]]) -> None:
-    joined = union.join(both, "2.13.0")
-    members = joined["members"]
+    members = union.join(both, "2.13.0")["members"]
     assert members["torch.brand_new"]["since"] == "2.15" and "until" not in members["torch.full"]
     assert members["torch.relu"]["until"] == "2.13" and "since" not in members["torch.relu"]
     row = members["torch.cuda.synchronize"]
@@ -129,8 +129,8 @@ def test_a_summary_alone_needs_no_second_form(tmp_path: Path) -> None:
     reworded = [replace(member, summary="Otherwise.") for member in small.members()]
     torches = [older(), replace(small.facts(*reworded), torch="2.14.0")]
     routes = small.routes(tmp_path)
-    joined = union.join(plan_each(torches, routes, small.EVIDENCE, CORE), "2.13.0")
-    rows = merged(joined)["mirrors"]["torch.cuda"]["definitions"]
+    whole = union.join(plan_each(torches, routes, small.EVIDENCE, CORE), "2.13.0")
+    rows = merged(whole)["mirrors"]["torch.cuda"]["definitions"]
     assert rows and not any(row["older"] for row in rows)
 
 
@@ -157,11 +157,38 @@ def test_facts_come_back_from_what_differs() -> None:
         deltas.applied(newer(), delta)
 
 
+def test_each_torch_gets_the_form_that_was_planned_for_it() -> None:
+    """Of the real catalog: the parameters that torch has there, and the arms."""
+    whole = joined()
+    mirrors = merged(whole)["mirrors"]
+    forms = 0
+    for version in union.torches(whole):
+        for module, mirror in union.view(whole, version)["mirrors"].items():
+            emitted = {row["name"]: row for row in mirrors[module]["definitions"]}
+            for planned in mirror["definitions"]:
+                form = emitted[planned["name"]]
+                for older_one in form["older"]:
+                    if union.release(version) < tuple(older_one["before"]):
+                        form, forms = older_one, forms + 1
+                assert form["arms"] == planned["arms"], (version, planned["torch_name"])
+                assert names_of(form["signature"]) == names_of(planned["signature"])
+    assert forms >= 10
+
+
+def names_of(signature: str) -> str:
+    """The parameters of a definition, without annotations."""
+    tree = ast.parse(f"def f{signature or '()'}: ...")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.arg):
+            node.annotation = None
+    arguments = tree.body[0].args  # type: ignore[attr-defined]
+    return ast.unparse(arguments)
+
+
 def test_every_torch_of_the_catalog_is_recorded() -> None:
     """The line of each file that says what it is, and the catalog's own."""
-    joined = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))
-    assert joined["torch"] == PINNED
-    assert union.torches(joined) == sorted([PINNED, *deltas.recorded()], key=union.release)
+    assert joined()["torch"] == PINNED
+    assert union.torches(joined()) == sorted([PINNED, *deltas.recorded()], key=union.release)
     for version in deltas.recorded():
         with deltas.path_of(version).open(encoding="utf-8") as file:
             head = [file.readline() for _ in range(3)]

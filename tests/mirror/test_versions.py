@@ -1,18 +1,21 @@
-"""The mirror of one torch on another: names are taken away before tdev is imported."""
+"""The mirror on torches that it knows and on others: names are taken away or added before tdev is imported."""
 
 from __future__ import annotations
 
 import pytest
 
-from generator.facts.pin import PINNED
+from tests.catalog import joined
 from tests.programs import run
 
-# What an older torch looks like: a routed function, a plain one, one of an alias module, a class that
+FIRST, LAST = (one.rpartition(".")[0] for one in (joined()["torches"][0], joined()["torches"][-1]))
+RANGE = f"{FIRST} to {LAST}"
+
+# A torch that the mirror does not know, without a routed function, a plain one, one of an alias module, a class that
 # is shimmed, a whole module that is mirrored, and one that is an alias.
-OLDER = """
+OTHER = """
     import sys
     import torch
-    torch.__version__ = type(torch.__version__)("2.11.0+cpu")
+    torch.__version__ = type(torch.__version__)("2.99.0+cpu")
     del torch.full_like, torch.relu, torch.special.erf, torch.nn.functional.gelu
     del torch.cuda.memory_allocated, torch.cuda.memory.memory_allocated
     del torch.nn.Linear.__init__
@@ -56,7 +59,7 @@ GONE = {
 }
 UNKNOWN = "tdev.no_such_name"
 NO_MODULE = "__import__('tdev.no_such_module')"
-# In the same process, after those: what the older torch has works as ever.
+# In the same process, after those: what that torch has works as ever.
 STILL = """
     assert tdev.zeros(2, device="cuda").sum() == 0
     assert tdev.ones(2).cuda().sum() == 2
@@ -71,7 +74,7 @@ STILL = """
     assert not hasattr(tdev, "full_like") and not hasattr(tdev.special, "erf")
     assert "full_like" not in dir(tdev)
     assert tdev.special.erfc is torch.special.erfc
-    assert tdev.linalg is torch.linalg
+    assert tdev.types is torch.types
     tdev.special.a_flag = 1
     assert torch.special.a_flag == 1
 """
@@ -79,10 +82,10 @@ STILL = """
 
 @pytest.fixture(scope="module")
 def messages() -> dict[str, str]:
-    """What looking for each name raises on an older torch; the process has then gone on with the rest."""
+    """What looking for each name raises on that torch; the process has then gone on with the rest."""
     looks = [*GONE, UNKNOWN, NO_MODULE]
     lines = "".join(f"    print(message(lambda: {look}))\n" for look in looks)
-    return dict(zip(looks, run(OLDER + lines + STILL).splitlines(), strict=True))
+    return dict(zip(looks, run(OTHER + lines + STILL).splitlines(), strict=True))
 
 
 def test_it_imports_and_what_is_there_works(messages: dict[str, str]) -> None:
@@ -97,8 +100,8 @@ def test_what_is_gone_says_which_torch_has_it(
     module = look.startswith("__import__") and "special" not in look
     kind = "ModuleNotFoundError" if module else "AttributeError"
     text = messages[look]
-    assert text.startswith(f"{kind}: torch 2.11.0+cpu has no '{dotted}'"), text
-    assert f"generated from torch {PINNED}" in text
+    assert text.startswith(f"{kind}: torch 2.99.0+cpu has no '{dotted}'"), text
+    assert f"generated from torch {RANGE}" in text
     assert "nox -s upgrade" in text
 
 
@@ -111,7 +114,7 @@ def test_names_that_neither_has_get_torchs_own_words(messages: dict[str, str]) -
 def test_new_names_of_a_newer_torch_are_reachable() -> None:
     code = """
         import torch
-        torch.__version__ = type(torch.__version__)("2.14.0")
+        torch.__version__ = type(torch.__version__)("2.99.0")
         torch.brand_new = lambda: 7
         torch.special.brand_new = torch.brand_new
         import tdev
@@ -167,14 +170,14 @@ def test_what_a_newer_torch_has_for_a_device_is_refused_when_it_is_called(backen
         for _ in range(2):  # what is kept from the first time
             message = refused(call)
             assert message.startswith(name + " is not supported"), message
-            assert "it is newer than this mirror, which was generated from torch PINNED" in message
+            assert "newer than this mirror, which was generated from torch RANGE" in message
     assert hasattr(tdev.cuda, "warm_up") and issubclass(tdev.cuda.Lane, torch.cuda.Lane)
     assert tdev.cuda.LIMIT == 3 and tdev.new_flag == 5
     tdev.cuda.synchronize("cuda")
     import inspect
     assert "spin" in inspect.signature(tdev.cuda.synchronize).parameters
     """
-    run(code.replace("PINNED", PINNED), TDEV_BACKEND=backend)
+    run(code.replace("RANGE", RANGE), TDEV_BACKEND=backend)
 
 
 def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None:
@@ -183,13 +186,6 @@ def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None
     assert tdev.brand_new(2).device.type == "cpu"
     """
     run(code, TDEV_BACKEND="sim")
-
-
-def test_what_only_an_older_torch_has_is_not_called_newer() -> None:
-    code = NEWER.replace("2.99.0", "2.11.0") + """
-    assert "it is unknown to this mirror" in refused(tdev.cuda.warm_up)
-    """
-    run(code, TDEV_BACKEND="cpu")
 
 
 def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
@@ -202,12 +198,12 @@ def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
         import tdev
         from tdev_core.mirror.newer import with_newer_parameters
         name = next(iter(versions.translated_names()))
-        wider = with_newer_parameters(ours, theirs, name, "2.0.0")
+        wider = with_newer_parameters(ours, theirs, name, "2.0 to 2.1")
         for given in (wider(3, "cuda", fast=True), wider(3, device="cuda", fast=True)):
             assert given == (3, torch.device("sim"), True)
         assert wider(3, fast=True) == (3, None, True)
-        assert with_newer_parameters(theirs, theirs, name, "2.0.0") is theirs
-        assert with_newer_parameters(max, theirs, name, "2.0.0") is max
+        assert with_newer_parameters(theirs, theirs, name, "2.0 to 2.1") is theirs
+        assert with_newer_parameters(max, theirs, name, "2.0 to 2.1") is max
     """
     run(code, TDEV_BACKEND="sim")
 
@@ -283,16 +279,70 @@ def test_a_folder_with_a_stub_is_no_package_where_torch_lacks_the_module() -> No
 
 def test_a_submodule_that_nobody_has_imported_is_not_lost() -> None:
     code = """
-        import sys
+        import importlib.util
         import torch
         torch.__version__ = type(torch.__version__)("2.99.0")
         from tdev_core.mirror import versions
         for name in ("torch", "torch.nn", "torch.cuda", "torch.distributed", "torch.utils", "torch.ao"):
             __import__(name)
-            modules = {n for n in versions.known_names(name) if n[0] != "_" and f"{name}.{n}" in versions._known()}
+            names = (n for n in versions.known_names(name) if n[0] != "_" and f"{name}.{n}" in versions._known())
+            modules = {n for n in names if importlib.util.find_spec(f"{name}.{n}")}
             assert modules
             lost = versions.lost_names(name)
             assert not lost & modules, (name, lost & modules)
             assert "no_such" not in lost
     """
     run(code)
+
+
+LATER = {
+    "tdev.cuda.export_dot": ("torch.cuda.export_dot", "2.14 and newer"),
+    "tdev.cuda.graphs.export_dot": ("torch.cuda.graphs.export_dot", "2.14 and newer"),
+    "tdev.mps.Stream": ("torch.mps.Stream", "2.15 and newer"),
+    "tdev.accelerator.random": ("torch.accelerator.random", "2.14 and newer"),
+    "__import__('tdev.accelerator.random')": ("torch.accelerator.random", "2.14 and newer"),
+    "__import__('tdev.mps.streams')": ("torch.mps.streams", "2.15 and newer"),
+    "__import__('tdev.foreach')": ("torch.foreach", "2.15 and newer"),
+}
+
+
+def test_what_the_installed_torch_lacks_says_which_torch_has_it() -> None:
+    lines = "".join(f"    print(message(lambda: {look}))\n" for look in LATER)
+    before = OTHER.replace("2.99.0", "2.13.0").partition("    del torch.full_like")
+    code = (
+        before[0] + "    import tdev\n    def message(" + before[2].partition("    def message(")[2]
+    )
+    told = run(code + lines + """
+    assert "export_dot" not in dir(tdev.cuda) and not hasattr(tdev.cuda, "export_dot")
+    assert tdev.nn.functional is torch.nn.functional
+    from tdev_core.mirror import versions
+    assert versions._known.cache_info().currsize == 0
+    """).splitlines()
+    for text, (dotted, having) in zip(told, LATER.values(), strict=True):
+        assert f"torch 2.13.0+cpu has no '{dotted}'; it is in torch {having}" in text, text
+        assert f"pip install 'torch>={having.split()[0]}'" in text
+
+
+WEIGHTS = """
+    import torch, torch.distributed as dist
+    from torch.distributed import distributed_c10d
+    torch.__version__ = type(torch.__version__)("VERSION")
+    seen = []
+    def theirs(object_list, src=None, group=None, device=None, group_src=None, weights_only=False):
+        seen.append(weights_only)
+    dist.broadcast_object_list = distributed_c10d.broadcast_object_list = theirs
+    import tdev
+    try:
+        tdev.distributed.broadcast_object_list([1], weights_only=True)
+    except TypeError as error:
+        print(error)
+    print(seen)
+"""
+
+
+def test_a_parameter_goes_to_the_torch_that_has_it() -> None:
+    """``weights_only`` keeps what is received from running code: torch 2.14 brought it."""
+    told = run(WEIGHTS.replace("VERSION", "2.14.0"), TDEV_BACKEND="sim")
+    assert told == "[True]"
+    told = run(WEIGHTS.replace("VERSION", "2.13.0"), TDEV_BACKEND="sim")
+    assert "unexpected keyword argument 'weights_only'" in told and told.endswith("[]")
