@@ -179,7 +179,8 @@ _OF_TORCHES = frozenset({"since", "until", "not_in", "before"})
 
 def _keyed(catalog: Catalog) -> Catalog:
     """Return a catalog in which shims and definitions are rows with names, as those of other tables are."""
-    mirrors, definitions = {}, {}
+    mirrors: dict[str, _Row] = {}
+    definitions: dict[str, _Row] = {}
     for module, mirror in catalog["mirrors"].items():
         mirrors[module] = {key: value for key, value in mirror.items() if key != "definitions"}
         definitions |= {f"{module}:{row['name']}": row for row in mirror["definitions"]}
