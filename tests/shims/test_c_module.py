@@ -123,6 +123,7 @@ ARRIVES: list[tuple[int, tuple[Any, ...], dict[str, Any], dict[str, Any] | None]
     (-1, (), {"device": "cuda", "seen": 1}, None),
     (-1, (), {"device": "cuda", "layout": "unknown"}, None),
     (-1, (), {"device": 3}, None),
+    (-1, (), {"device": type("Strange", (str,), {})("cuda")}, None),
     (-1, (1,) * 15, {"device": "cuda"}, {"device": "cpu"}),
     (-1, (1,) * 16, {"device": "cuda"}, None),
 ]  # fmt: skip
