@@ -36,6 +36,10 @@ class ProgramTree:
     """Packages and modules of the tree, by the name that an absolute import starts with."""
     kernels: frozenset[str] = frozenset()
     """Modules that hold kernels for CUDA or cannot be imported without its packages."""
+    kernel_modules: frozenset[str] = frozenset()
+    """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
+    platforms: frozenset[str] = frozenset()
+    """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     called: frozenset[str] = frozenset()

@@ -90,6 +90,8 @@ class File:
         """The imports that become tdev's, and why, where the name does not say it."""
         self.asked: dict[tuple[str, int, str], tuple[Reference, str]] = {}
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
+        self.untouched: list[Span] = []
+        """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
         self.harmless: set[int] = set()
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
@@ -151,6 +153,13 @@ class File:
             lines.add(line)
         return everything, lines
 
+    def stays(self, node: cst.CSTNode) -> bool:
+        """Tell whether a node stands where only CUDA comes, and nothing is edited."""
+        if not self.untouched:
+            return False
+        start = self.tree.span(node)[0]
+        return any(low <= start < high for low, high in self.untouched)
+
     def kept(self, node: cst.CSTNode) -> bool:
         """Tell whether ``# tdev: keep`` protects this node: on its lines, or those of its line."""
         if self.keep_all:
@@ -191,6 +200,8 @@ class File:
 
     def here(self, node: cst.CSTNode) -> str:
         """Spell tdev as at ``node`` in this style, noting that it is needed there."""
+        if self.stays(node):
+            return self.tdev
         scope = self.scopes.of(node)
         for name in (self.tdev, "torch", "th"):
             found = self.resolver.imported(scope, name)
@@ -224,6 +235,9 @@ class File:
     # -- what rules hand in ---------------------------------------------------------------
 
     def replace(self, rule: Rule, start: int, end: int, text: str, why: str = "") -> None:
+        # An import changes for what uses it elsewhere.
+        if rule.id != "import" and any(low <= start < high for low, high in self.untouched):
+            return
         self.changes.setdefault((start, end), Change(start, end, text, rule.id, why=why))
 
     def replace_node(self, rule: Rule, node: cst.CSTNode, text: str, why: str = "") -> None:
@@ -231,10 +245,14 @@ class File:
 
     def wrap(self, rule: Rule, span: Span, before: str, inner: Span, after: str) -> None:
         """Replace ``span`` by ``before`` + what becomes of ``inner`` + ``after``."""
+        if any(low <= span[0] < high for low, high in self.untouched):
+            return
         self.changes.setdefault(span, Change(*span, before, rule.id, inner, after))
 
     def use(self, rule: Rule, reference: Reference, why: str = "") -> None:
         """Make a reference to torch one to tdev, as this style does it; ``why``, where its name does not say it."""
+        if self.stays(reference.node):
+            return
         self.used.append(reference.node)
         if reference.package == "tdev":
             return

@@ -21,6 +21,7 @@ from tdev_core.codemod.engine.rules import (
     references,
     strings,
     torchscript,
+    whole_files,
 )
 from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, together
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
@@ -53,6 +54,9 @@ Pass = Callable[[File], None]
 
 _TDEV: tuple[Pass, ...] = (
     imports.collect_imports,
+    arms.cudas_arms,
+    whole_files.functions_of_cuda,
+    whole_files.launches,
     references.references,
     strings.strings,
     compare.comparisons,
@@ -64,6 +68,7 @@ _TDEV: tuple[Pass, ...] = (
     imports.imports,
     identity.identities,
     references.kept_questions,
+    layout.fit_lines,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
     generic_names.accelerator,

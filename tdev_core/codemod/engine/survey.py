@@ -45,6 +45,34 @@ _WORD = re.compile(rb"\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*")
 _OTHERS = rb"mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 _ARMS = re.compile(rb"^[ \t]*(?:el)?if\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)", re.MULTILINE)
 _ARM_IN_LINE = re.compile(rb"\belse\b[^\n]*\bif\b[^\n]*(?:\b|_)(?:" + _OTHERS + rb")(?:\b|_)")
+# What a module of kernels does that a module which only calls some does not have to.
+_MAKES_KERNELS = (
+    b"@triton.jit",
+    b"@triton.autotune",
+    b"@cuda.jit",
+    b"load_inline(",
+    b"CUDAExtension(",
+    b"import _C",
+    b"._C import",
+    b'.cu"',
+    b".cu'",
+    b'.cuh"',
+    b".cuh'",
+)
+_CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
+_IMPORTS_KERNELS = re.compile(
+    rb"\n(?:import|from)[ \t]+(?:flashinfer|cutlass|deep_gemm|deep_ep|flash_attn|sgl_kernel|\w+_cuda)\b"
+)
+_KERNEL_SIGNS = (b"cuda", b"triton", b"torch.ops.", b"_C")
+# Of the files that say torch, those in which it may be the last of an import's names.
+_MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?<!\nimport torch)")
+_PLATFORM = re.compile(
+    r"(?<![a-z])(?:cuda|rocm|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
+)
+_TEST_NAME = re.compile(
+    r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
+)
+_TEST_FOLDER = re.compile(r"(?:tests?|testing|bench\w*)\Z")
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
 
@@ -60,17 +88,29 @@ class Survey:
         self._beside: set[str] = set()
         self._say_cuda: list[bytes] = []
         self._size = 0
+        self._compiled: set[str] = set()
+        self._of_package: dict[str, list[bool]] = {}
+        self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str) -> None:
         """Take a file into account; ``top`` is what an absolute import of it starts with."""
         self._modules.add(top)
-        if b"torch" in raw:
+        if _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
         if _has_kernels(raw):
             self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
+        if (platform := _PLATFORM.search(path.stem)) is not None:
+            beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
+            beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
+        if not is_for_tests(path):
+            compiled = _makes_kernels(raw)
+            if compiled:
+                self._compiled.add(_dotted(path, top))
+            if path.stem != "__init__":
+                self._of_package.setdefault(top, []).append(compiled)
         if b"uda" in raw or b"CUDA" in raw or b"gpu" in raw or b"GPU" in raw:
             self._questions(raw)
 
@@ -97,9 +137,17 @@ class Survey:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.
         self._uses(*(name.encode() for name in self._defined))
+        packages = {top for top, held in self._of_package.items() if 2 * sum(held) > len(held)}
+        platforms = [
+            beside["cuda"]
+            for beside in self._platforms.values()
+            if "cuda" in beside and len(beside) > 1
+        ]
         return ProgramTree(
             modules=frozenset(self._modules),
             kernels=frozenset(self._kernels),
+            kernel_modules=frozenset(self._compiled | packages),
+            platforms=frozenset(platforms),
             gives_torch=frozenset(self._gives_torch),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
@@ -108,6 +156,29 @@ class Survey:
 
 _KEPT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
+
+
+def _makes_kernels(raw: bytes) -> bool:
+    """Tell whether a file holds kernels for CUDA itself, or is nothing without a package of them."""
+    if not any(sign in raw for sign in _KERNEL_SIGNS):
+        return False
+    if any(sign in raw for sign in _MAKES_KERNELS):
+        return True
+    return _CALLS_KERNELS.search(raw) is not None or _IMPORTS_KERNELS.search(raw) is not None
+
+
+def is_for_tests(path: PurePath) -> bool:
+    """Tell whether a file is a test or a benchmark, by its name or that of a folder around it."""
+    if _TEST_NAME.match(path.name) is not None:
+        return True
+    return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
+
+
+def _dotted(path: PurePath, top: str) -> str:
+    """Return the name by which a module is imported whose outermost package is ``top``."""
+    parts = [*path.parts[:-1], *([] if path.stem == "__init__" else [path.stem])]
+    start = parts.index(top) if top in parts else len(parts) - 1
+    return ".".join(parts[start:])
 
 
 def _has_kernels(raw: bytes) -> bool:

@@ -56,7 +56,7 @@ _AS_TENSOR = (
     r"(?:shape|dtype|ndim|requires_grad|layout|data|grad|grad_fn|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
     r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
-    r"masked_fill\w*|requires_grad_|nelement|untyped_storage|backward)\("
+    r"masked_fill\w*|requires_grad_|nelement|repeat|scatter_|gather|index_select|softmax|to_sparse|unbind|untyped_storage|backward)\("
 )
 
 
@@ -81,7 +81,9 @@ def may_be_kept(text: str, marks: tuple[str, ...] = ()) -> bool:
 
 def used_as_tensor(text: str, name: str) -> bool:
     """Tell whether a text asks of ``name`` what only a tensor, or a module, answers."""
-    return re.search(rf"(?<![\w.]){re.escape(name)}\.(?:{_AS_TENSOR})", text) is not None
+    it = re.escape(name)
+    used = rf"(?<![\w.]){it}(?:\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\])"
+    return re.search(used, text) is not None
 
 
 def holds_tensors(text: str, name: str) -> bool:

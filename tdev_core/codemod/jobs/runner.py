@@ -105,9 +105,7 @@ class _Reader:
                 yield Job(found.shown, found.kind, answer, self._options_for(found))
 
     def _options_for(self, found: Found) -> Options:
-        """Return the options for one file: only the generic names are longer than what they replace."""
-        if self._options.style != "accelerator":
-            return self._options
+        """Return the options for one file, with how long its project lets its lines be."""
         columns = line_length(found.path.absolute().parent)
         return replace(self._options, line_length=columns) if columns else self._options
 

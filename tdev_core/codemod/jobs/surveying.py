@@ -35,16 +35,21 @@ def survey(files: Iterable[Found]) -> ProgramTree:
 
 
 def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[Path]:
-    given = {found.path for found in files if found.kind is Kind.PYTHON and not found.skip}
-    yield from sorted(given)
-    packages = {_package(path.parent, tops) for path in given} - {None}
+    # By their names: a path takes far longer to make, to compare and to hash than a string.
+    given = {
+        str(found.path): found.path
+        for found in files
+        if found.kind is Kind.PYTHON and not found.skip
+    }
+    for shown in sorted(given):
+        yield given[shown]
+    packages = {_package(path.parent, tops) for path in given.values()} - {None}
     for package in sorted(filter(None, packages)):
         for directory, below, names in os.walk(package):
             below[:] = [n for n in below if n not in _NEVER and not n.startswith(".")]
             for name in names:
-                path = Path(directory, name)
-                if name.endswith(".py") and path not in given:
-                    yield path
+                if name.endswith(".py") and os.path.join(directory, name) not in given:
+                    yield Path(directory, name)
 
 
 def _package(directory: Path, known: dict[Path, Path | None]) -> Path | None:

@@ -149,9 +149,19 @@ class Scripted:
                 given.append(_methods(binding.node))
             elif binding.kind != "value" or binding.value is None:
                 given.append(None)
-            elif not _names(_module(binding.value), node.value):  # model = model.to(device)
+            elif not (
+                _names(_module(binding.value), node.value)  # model = model.to(device)
+                or self._compiles(binding.value, node.value)  # Output = torch.jit.script(Output)
+            ):
                 given.append(self._given(binding.value, deep - 1))
         return _all(given)
+
+    def _compiles(self, value: cst.BaseExpression, name: str) -> bool:
+        """Tell whether a value is what a compiler makes of ``name``."""
+        if not isinstance(value, cst.Call) or not value.args:
+            return False
+        given = self._resolver.torch_name(value.func) in COMPILERS
+        return given and _names(value.args[0].value, name)
 
     def _entries(self, owner: cst.ClassDef) -> _Nodes:
         """Return the functions that are compiled of a module: its ``forward``, and what is marked for it."""

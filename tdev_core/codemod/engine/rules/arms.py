@@ -18,8 +18,8 @@ ARMS = rule(
     has been ported already. Answering the first question with "yes" on every accelerator
     would make the other arms dead, so the tests of such a chain stay as they are:
     `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
-    and neighbouring `if` statements of one block. What stands inside the arms is rewritten as
-    anywhere else.
+    and neighbouring `if` statements of one block. What stands in the arm for CUDA stays with its
+    test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
 
     A function or a constant that *is* the question (`def is_cuda_available()`, `HAS_CUDA = …`, the
     `is_available` of a class that is called after CUDA) keeps meaning CUDA where a caller in the tree has
@@ -49,6 +49,12 @@ _SHARED = re.compile(r"""[\[({]\s*(?:["'](?:cuda|mps)["']\s*,?\s*)*[\])}]""")
 _NAMES = "mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu"
 
 
+# The program's own classes for other accelerators, by which a function chooses.
+_OTHER_CLASSES = re.compile(
+    r"\b(?:MPS|XPU|XLA|TPU|HPU|NPU|ROCm|Rocm|Npu|Xpu|Hpu)(?:Accelerator|Platform|Backend)\b"
+)
+
+
 def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     """Tell whether ``node`` is (part of) a test with a sibling that asks for another accelerator."""
     tree = file.tree
@@ -68,6 +74,27 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+_ASKS_FOR_CUDA = re.compile(
+    r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
+    r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
+)
+_DENIES = re.compile(r"\bnot\b|!=|\bor\b")
+
+
+def cudas_arms(file: File) -> None:
+    """Find the arms that only CUDA reaches, because their chain has arms for other accelerators too."""
+    for choice in file.tree.of(cst.If, cst.IfExp):
+        test = file.tree.text(choice.test)
+        if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
+            continue
+        if isinstance(choice, cst.If):
+            beside = _chainnames_other(file, choice)
+        else:
+            beside = names_other(file, _top_ifexp(file, choice), choice.test)
+        if beside and not names_other(file, choice.test):
+            file.untouched.append(file.tree.span(choice.body))
+
+
 def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
     """Tell whether the function compares the same device with another accelerator's name as well.
 
@@ -84,7 +111,8 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
         rf"|\.startswith\(\s*[\"']({_NAMES})\b"
         rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({_NAMES})\b)"
     )
-    return re.search(asked, file.tree.text(home)) is not None
+    text = file.tree.text(home)
+    return re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None
 
 
 def enclosing_function(file: File, node: cst.CSTNode) -> cst.FunctionDef | None:

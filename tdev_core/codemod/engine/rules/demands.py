@@ -88,6 +88,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
+    if _KERNELS_SAID.search(found.words) and not file.options.program:
+        return Demand("kept", found.skips, "says that it guards kernels for CUDA")
     known = reached == "known" or file.options.program or found.at_start and not found.skips
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
@@ -127,6 +129,8 @@ def _plainly_asks(node: cst.CSTNode, test: cst.BaseExpression) -> bool:
 
 def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
     """Put tdev's answer in the place of a question whether CUDA is there, and say so."""
+    if file.stays(asked):
+        return
     no = False
     if isinstance(asked, cst.Comparison):
         operator = asked.comparisons[0].operator
@@ -151,14 +155,20 @@ _REACHES = re.compile(
     r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
     r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)"
     # a launch of a kernel: `_quantize_kernel[grid](x)`
-    r"|\b\w*kernel\w*\[|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
+    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
 )
 _COMMENT = re.compile(r"(?m)#.*$")
 
 
+_OF_KERNELS = re.compile(r"(?:^|[/\\])(?:\w+_)?kernels?(?:\.py\Z|[/\\])")
+
+
 def has_kernels(file: File) -> bool:
-    """Tell whether a file holds kernels for CUDA, or cannot be imported without a package for it."""
-    return file.holds_kernels
+    """Tell whether a file holds kernels for CUDA, or cannot be imported without a package for it.
+
+    So does one in a folder of kernels, whatever they are written in.
+    """
+    return file.holds_kernels or _OF_KERNELS.search(file.filename) is not None
 
 
 def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
@@ -176,6 +186,9 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 
 
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
+_KERNELS_SAID = re.compile(
+    r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda", re.IGNORECASE
+)
 _OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
 _EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit)\Z")
 _SKIPS = re.compile(r"(?:\w+\.)*(?:skip\w*|SkipTest|Skipped)\Z", re.IGNORECASE)

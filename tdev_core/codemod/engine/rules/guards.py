@@ -13,11 +13,13 @@ from tdev_core.codemod.engine.rules.arms import enclosing_function
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = r"(?i:(?<![a-z])(?:triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z]))"
+_PACKAGE = r"(?i:(?<![a-z])(?:triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z])|\bfused_(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
+    # products that only CUDA has, or takes in this way
+    r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
@@ -34,9 +36,17 @@ _EXTENSION = re.compile(
 # What torch was built with: None where that is not CUDA.
 _BUILD = re.compile(r"\bversion\.(?:cuda|hip)\b")
 _PACKAGES = re.compile(_PACKAGE)
+# What CUDA graphs need, and torch.compile's.
+_GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
+# NVIDIA's management library, and what a function says of itself.
+_NVML = re.compile(r"(?i:\bnvml|pynvml)")
+_SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
-_SAID = re.compile(r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b", re.IGNORECASE)
+_SAID = re.compile(
+    r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel",
+    re.IGNORECASE,
+)
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
@@ -47,6 +57,10 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what torch was built with"
     if asks_for_the_build(file, node) is not None:
         return "what is decided by the build or the architecture"
+    if guards_cuda_only(file, node, _GRAPHS):
+        return "CUDA graphs"
+    if works_with_nvml(file, node):
+        return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
@@ -103,6 +117,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     variable or its function is called for, and a comment on its line may say so.
     """
     tree = file.tree
+    if only is _CUDA_ONLY and works_with_nvml(file, node):
+        return True
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
@@ -112,6 +128,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             return only.search(tree.text(parent)) is not None
         if isinstance(parent, cst.If):
             if below is parent.test:
+                if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
+                    return True
                 texts = [_block_text(file, parent)]
                 later = after_early_exit(file, parent)
                 if later is not None:
@@ -131,6 +149,22 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     return False
 
 
+def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question stands where NVIDIA's management library is worked with.
+
+    That is a function which says so in its name or docstring, or a ``try`` around the library's calls.
+    """
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Try) and _NVML.search(file.tree.text(parent)):
+            return True
+        if isinstance(parent, cst.FunctionDef):
+            said = f"{parent.name.value} {parent.get_docstring() or ''}"
+            return _SAYS_NVML.search(said) is not None
+    return False
+
+
+# What is refused because it lies on CUDA.
+_REFUSES = re.compile(r"\s*raise\b[^\n]*(?:\n[^\n]*)?\bcuda\b", re.IGNORECASE)
 _LEAVES = re.compile(
     r"(?:return|raise|continue|break)\b"
     r"|(?:(?:sys|os|builtins)\.)?_?(?:exit|quit)\(|(?:pytest|self|unittest)\.(?:skip|skipTest|exit|fail)\("
@@ -173,9 +207,17 @@ def after_early_exit(file: File, node: cst.If) -> Span | None:
 
 
 def _said_beside(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a comment on the line says that what is asked for is CUDA's alone."""
+    """Tell whether a comment on the line, or right above or below it, says that what is asked for is CUDA's alone."""
     line = file.tree.position(file.tree.span(node)[1])[0]
-    return _SAID.search(file.tree.line_text(line)) is not None
+    said = [file.tree.line_text(line)]
+    for beside, step in ((line - 1, -1), (line + 1, 1)):
+        while 1 <= beside <= file.tree.line_count:
+            text = file.tree.line_text(beside).strip()
+            if not text.startswith("#"):
+                break
+            said.append(text)
+            beside += step
+    return any(map(_SAID.search, said))
 
 
 def _said_by(file: File, node: cst.CSTNode) -> str:

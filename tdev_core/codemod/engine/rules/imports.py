@@ -183,6 +183,8 @@ def _stands_elsewhere(file: File, name: str) -> bool:
 
 
 def _shims(file: File) -> None:
+    file.shims[:] = [node for node in file.shims if not file.stays(node)]
+    file.given[:] = [node for node in file.given if not file.stays(node)]
     if not (file.shims or file.given) or _imports_tdev(file):
         return
     anchor = first_torch_import(file)

@@ -97,10 +97,7 @@ def runs_on_cuda_alone(file: File) -> bool:
     """
     if file.options.all or file.options.program or file.pieces:
         return False
-    for node, module in _imported(file):
-        package = _package(module)
-        if package is None or file.kept(node):
-            continue
+    for node, package in imported_packages(file):
         line = file.tree.parents[node]
         if not PACKAGES[package].needs_cuda or file.tree.parents[line] is not file.tree.module:
             continue
@@ -118,14 +115,20 @@ def kernels(file: File) -> None:
 
 
 def _imports(file: File) -> None:
-    for node, module in _imported(file):
-        package = _package(module)
-        if package is not None:
-            _import(file, node, package)
+    for node, package in imported_packages(file):
+        _import(file, node, package)
     for node in file.tree.of(cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar) and not node.relative and not file.kept(node):
             if node.module is not None and dotted(node.module) == "torch":
                 file.find(STAR, node, "names of torch that cannot be seen")
+
+
+def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, str]]:
+    """Yield each import of a package of the table, with its name there."""
+    for node, module in _imported(file):
+        package = _package(module)
+        if package is not None and not file.kept(node):
+            yield node, package
 
 
 def _imported(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, str]]:

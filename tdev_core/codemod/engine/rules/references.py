@@ -257,6 +257,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if routed == VERSION_NAME:
         build_version(file, found)
         return
+    if asks_for_a_private_name(file, found):
+        message = f"a private name of {name} is asked for; {LEFT}"
+        _kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
+        return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
@@ -283,6 +287,17 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))
+
+
+def asks_for_a_private_name(file: File, found: Reference) -> bool:
+    """Tell whether a module is asked for a name that starts with an underscore: ``getattr(torch.cuda, "_x")``."""
+    parent = file.tree.parents[found.node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call) or len(call.args) < 2 or call.args[0] is not parent:
+        return False
+    if not isinstance(call.func, cst.Name) or call.func.value not in ("getattr", "hasattr"):
+        return False
+    return (string_value(call.args[1].value) or "").startswith("_")
 
 
 def _identity(file: File, found: Reference) -> str | None:

@@ -65,6 +65,8 @@ _SAYS_GPU = re.compile(r"cuda|accelerator|gpu", re.IGNORECASE)
 # A function or class of the program's own that is called after CUDA.
 _NAMED = re.compile(r"(?!(?:is|use|has|to|on|no|using)_cuda)\w*cuda", re.IGNORECASE)
 _BUILT = re.compile(r"\bversion\.(?:cuda|hip)\b|\bbackends\.cuda\b")
+# torch.nn.DataParallel, which spreads over CUDA's devices alone; not DistributedDataParallel.
+_DATA_PARALLEL = re.compile(r"(?<!distributed)(?<!distributed_)data_?parallel", re.IGNORECASE)
 _TESTS = re.compile(r"skip|xfail|require", re.IGNORECASE)
 
 
@@ -94,6 +96,8 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
                 return None
             return _gap if _decides(file, parent) else None
         if isinstance(parent, cst.BooleanOperation):
+            if _DATA_PARALLEL.search(file.tree.text(parent)):
+                return "stands beside a question about DataParallel, which is CUDA's"
             if _compares(file, parent):
                 return 'stands beside a comparison with "cuda", which stays'
             if _has_gap(file, parent):
@@ -103,6 +107,11 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
             return _assertion if below is parent.test and _SAYS_CUDA.search(said) else None
         elif isinstance(parent, cst.Raise):
             return _assertion if _is_gap(file, parent) else None
+        elif isinstance(parent, cst.Arg) and parent.keyword is not None:
+            if _OF_CUDA.search(parent.keyword.value) and not _of_torch(file, parent):
+                return (
+                    f"answers for {parent.keyword.value}, as a program that is not torch calls it"
+                )
         elif isinstance(parent, cst.Call) and below is not parent.func:
             if _TESTS.search(dotted(parent.func) or "") and _SAYS_CUDA.search(
                 file.tree.text(parent)
@@ -115,6 +124,22 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
             return _gap if any(_is_gap(file, n) for n in descendants(home)) else None
         below = parent
     return None
+
+
+_OF_CUDA = re.compile(r"(?:^|_)cuda(?:_|$)", re.IGNORECASE)
+
+
+def _of_torch(file: File, arg: cst.Arg) -> bool:
+    """Tell whether an argument goes to torch, or to what the program itself defines."""
+    call = file.tree.parents[arg]
+    if not isinstance(call, cst.Call):
+        return True
+    if file.resolver.torch_name(call.func) is not None:
+        return True
+    if not isinstance(call.func, cst.Name):
+        return False
+    bindings = file.scopes.of(call).lookup(call.func.value)
+    return any(isinstance(b.node, (cst.FunctionDef, cst.ClassDef)) for b in bindings)
 
 
 _gap = "guards names that only CUDA has; left as it is"

@@ -47,6 +47,18 @@ def lay_out(file: File) -> None:
         settle(file, set(places))
 
 
+def fit_lines(file: File) -> None:
+    """Break the lines that a question in tdev's words made longer than the project's are."""
+    if not any(predicate in c.text for c in file.changes.values() for predicate in _PREDICATES):
+        return
+    layout = _Layout(file, file.options.line_length or _usual_length(file.tree.source))
+    layout.wrap(comments=True)
+    file.changes = {(c.start, c.end): c for c in layout.changes}
+
+
+_PREDICATES = ("is_accelerator(", "answers_cuda(")
+
+
 def _usual_length(source: str) -> int:
     """Return how long the lines of a file are, but for a few: a link, a message, a table."""
     lines = (line for line in source.splitlines() if not line.lstrip().startswith("# tdev:"))
@@ -81,7 +93,7 @@ class _Layout:
             again = [c for c in long if any(c.start == use.start for use in uses)]
             if again:
                 self._share(home, again)
-        self._wrap()
+        self.wrap()
         return self._too_long()
 
     # -- one variable ---------------------------------------------------------------------
@@ -316,8 +328,8 @@ class _Layout:
         statement = self._chain(inside[0])[0]
         return self.file.tree.position(_start(self.file, statement))[0] < row
 
-    def _wrap(self) -> None:
-        """Break the lines that are too long, where that can be done."""
+    def wrap(self, *, comments: bool = False) -> None:
+        """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""
         for span, inside in self._regions():
             text = self._written(span)
             newline = self.file.tree.newline
@@ -325,18 +337,34 @@ class _Layout:
             broken: list[str] = []
             for line in lines:
                 if len(line) > self._allowed(span):
+                    above, line = _comment_apart(line) if comments else ([], line)
                     better = wrapped(line, self.limit, self._goes_on(inside))
                     if better is None:
                         break
-                    broken += better
+                    broken += [*above, *better]
                 else:
                     broken.append(line)
             else:
                 if broken != lines:
                     low, high = span[0], span[1]
                     self.changes = [c for c in self.changes if c not in inside]
-                    self.changes.append(Change(low, high, newline.join(broken), ACCELERATOR.id))
+                    made = Change(low, high, newline.join(broken), inside[0].rule)
+                    self.changes.append(made)
                     self.changes.sort(key=lambda c: (c.start, c.end))
+
+
+def _comment_apart(line: str) -> tuple[list[str], str]:
+    """Return a line's comment as a line of its own, and the line without it."""
+    code, mark, said = line.rpartition("  #")
+    if (
+        not mark
+        or "'" in said
+        or '"' in said
+        or re.match(r"\s*(?:noqa|type:|pragma|pylint|tdev)", said)
+    ):
+        return [], line
+    indent = line[: len(line) - len(line.lstrip())]
+    return [f"{indent}#{said}"], code.rstrip()
 
 
 def _statements(module: cst.Module, file: File) -> list[cst.CSTNode]:

@@ -10,7 +10,7 @@ from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import in_default
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.accelerator.guards import Stay
+from tdev_core.codemod.engine.rules.accelerator.guards import Stay, needs_an_accelerator
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
@@ -189,6 +189,7 @@ def _argument(
     keyword = arg.keyword.value if arg.keyword is not None else None
     what = keyword or _position_name(file, name, call, arg)
     is_type = what in ("device_type", "device_types") or name.endswith(("GradScaler", "autocast"))
+    whole = string_value(node) == "cuda" and not (name == "torch.device" and len(call.args) > 1)
     why = None
     if current is None or not _has_spelling(file, node):
         why = f"{file.tree.text(node)}: take the type of the current accelerator"
@@ -196,6 +197,8 @@ def _argument(
         why = "a device type has to be that of the device at hand: device.type"
     elif name == "torch.device" and in_default(file.tree, call):
         why = "a default is decided at import; ask where it is used"
+    elif not guarded and name == "torch.device" and not whole and _in_bare_test(file, call):
+        why = "a test makes it where there is no accelerator, too; ask for one first"
     elif not guarded:
         why = _no_cpu(file, call, name)
     if why is None and name == "torch.device" and not guarded:
@@ -203,7 +206,6 @@ def _argument(
             stay.strings.add(node)  # `torch.device("cuda").type` is a name for "cuda"
             return
     assert current is not None or why is not None
-    whole = string_value(node) == "cuda" and not (name == "torch.device" and len(call.args) > 1)
     if why is None and not whole and not guarded and _at_import(file, node):
         why = "decided at import, where there may be no accelerator; ask where it is used"
     if why is not None:
@@ -217,6 +219,17 @@ def _argument(
         file.replace_node(ACCELERATOR, call, current or "")
     else:
         file.replace_node(ACCELERATOR, node, current or "")
+
+
+def _in_bare_test(file: File, call: cst.Call) -> bool:
+    """Tell whether a call stands in a test which no decorator keeps from running without an accelerator."""
+    home = enclosing_function(file, call)
+    return (
+        home is not None
+        and home.name.value.startswith("test")
+        and not home.decorators
+        and not needs_an_accelerator(file, call)
+    )
 
 
 def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:

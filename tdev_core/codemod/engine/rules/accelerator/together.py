@@ -76,13 +76,25 @@ def settle(file: File, dropped: set[int]) -> None:
         for node, spans in list(waiting.items()):
             at = file.tree.span(node)
             stays = not _planned(file, at)
-            if not stays and not any(a <= start < b for start in left for a, b in spans):
+            held = any(a <= start < b for start in left for a, b in spans)
+            if not stays and not held and not _only_harmless(file, at, spans):
                 continue
             if not stays:
                 file.find(GAP, node, f"{file.tree.text(node)} {_KEEPS}")
             del waiting[node]
             left |= _take_back(file, [at, *spans], _line(file, node))
             again = True
+
+
+def _only_harmless(file: File, at: Span, spans: list[Span]) -> bool:
+    """Tell whether a question decides about nothing but what is CUDA's and does nothing elsewhere."""
+    if not any(a <= start < b for start in file.harmless for a, b in spans):
+        return False
+    return not any(
+        a <= change.start < b and not at[0] <= change.start < at[1]
+        for change in file.changes.values()
+        for a, b in spans
+    )
 
 
 def _ask_generically(file: File) -> list[Question]:

@@ -15,6 +15,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import names_other
+from tdev_core.codemod.engine.rules.whole_files import LAUNCH
 
 # Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
 _MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
@@ -89,7 +90,11 @@ def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: boo
         return True
     if not isinstance(home, cst.FunctionDef):
         return False
-    return _has_sibling(file, home.name.value) or not only_nested and bool(_TOOLS.search(text))
+    return (
+        _has_sibling(file, home.name.value)
+        or not only_nested
+        and bool(_TOOLS.search(text) or LAUNCH.search(text))
+    )
 
 
 def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:

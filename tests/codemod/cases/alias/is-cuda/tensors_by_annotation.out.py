@@ -18,6 +18,17 @@ def given(
     p: torch.nn.Parameter,
     w: Union[Tensor, torch.nn.Parameter],
 ):
-    print(torch.is_accelerator(x), torch.is_accelerator(y), torch.is_accelerator(z), torch.is_accelerator(rows[0]), torch.is_accelerator(named["a"]), torch.is_accelerator(p))
+    print(
+        torch.is_accelerator(x),
+        torch.is_accelerator(y),
+        torch.is_accelerator(z),
+        torch.is_accelerator(rows[0]),
+        torch.is_accelerator(named["a"]),
+        torch.is_accelerator(p),
+    )
     made: Tensor = make()
-    return torch.is_accelerator(made), torch.is_accelerator(w), [torch.is_accelerator(row) for row in rows]
+    return (
+        torch.is_accelerator(made),
+        torch.is_accelerator(w),
+        [torch.is_accelerator(row) for row in rows],
+    )

@@ -14,7 +14,12 @@ class Layer(nn.Module):
         self.cached: Tensor | None = None
 
     def ask(self):
-        return torch.is_accelerator(self.weight), torch.is_accelerator(self.bias), torch.is_accelerator(self.steps), torch.is_accelerator(self.cached)
+        return (
+            torch.is_accelerator(self.weight),
+            torch.is_accelerator(self.bias),
+            torch.is_accelerator(self.steps),
+            torch.is_accelerator(self.cached),
+        )
 
 
 def results(u, v, flag):
@@ -27,12 +32,29 @@ def results(u, v, flag):
     first, second = torch.chunk(u, 2)
     k = torch.where(flag, u, v)
     n = r.masked_fill_(flag, 0)
-    print(torch.is_accelerator(w), torch.is_accelerator(p), torch.is_accelerator(q), torch.is_accelerator(r), torch.is_accelerator(t), torch.is_accelerator(m))
-    return torch.is_accelerator(first), torch.is_accelerator(second), torch.is_accelerator(k), torch.is_accelerator(n), torch.is_accelerator(torch.topk(v, 3).values)
+    print(
+        torch.is_accelerator(w),
+        torch.is_accelerator(p),
+        torch.is_accelerator(q),
+        torch.is_accelerator(r),
+        torch.is_accelerator(t),
+        torch.is_accelerator(m),
+    )
+    return (
+        torch.is_accelerator(first),
+        torch.is_accelerator(second),
+        torch.is_accelerator(k),
+        torch.is_accelerator(n),
+        torch.is_accelerator(torch.topk(v, 3).values),
+    )
 
 
 def items(model, batch, pairs):
-    print(batch["x"].size(0), torch.is_accelerator(batch["x"]), torch.is_accelerator(model.layer.weight))
+    print(
+        batch["x"].size(0),
+        torch.is_accelerator(batch["x"]),
+        torch.is_accelerator(model.layer.weight),
+    )
     for p in model.parameters():
         print(torch.is_accelerator(p))
     for name, p in model.named_parameters():

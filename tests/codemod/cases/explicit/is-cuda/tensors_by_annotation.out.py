@@ -19,6 +19,17 @@ def given(
     p: torch.nn.Parameter,
     w: Union[Tensor, torch.nn.Parameter],
 ):
-    print(tdev.is_accelerator(x), tdev.is_accelerator(y), tdev.is_accelerator(z), tdev.is_accelerator(rows[0]), tdev.is_accelerator(named["a"]), tdev.is_accelerator(p))
+    print(
+        tdev.is_accelerator(x),
+        tdev.is_accelerator(y),
+        tdev.is_accelerator(z),
+        tdev.is_accelerator(rows[0]),
+        tdev.is_accelerator(named["a"]),
+        tdev.is_accelerator(p),
+    )
     made: Tensor = make()
-    return tdev.is_accelerator(made), tdev.is_accelerator(w), [tdev.is_accelerator(row) for row in rows]
+    return (
+        tdev.is_accelerator(made),
+        tdev.is_accelerator(w),
+        [tdev.is_accelerator(row) for row in rows],
+    )

@@ -15,7 +15,12 @@ class Layer(nn.Module):
         self.cached: Tensor | None = None
 
     def ask(self):
-        return tdev.is_accelerator(self.weight), tdev.is_accelerator(self.bias), tdev.is_accelerator(self.steps), tdev.is_accelerator(self.cached)
+        return (
+            tdev.is_accelerator(self.weight),
+            tdev.is_accelerator(self.bias),
+            tdev.is_accelerator(self.steps),
+            tdev.is_accelerator(self.cached),
+        )
 
 
 def results(u, v, flag):
@@ -28,12 +33,29 @@ def results(u, v, flag):
     first, second = torch.chunk(u, 2)
     k = torch.where(flag, u, v)
     n = r.masked_fill_(flag, 0)
-    print(tdev.is_accelerator(w), tdev.is_accelerator(p), tdev.is_accelerator(q), tdev.is_accelerator(r), tdev.is_accelerator(t), tdev.is_accelerator(m))
-    return tdev.is_accelerator(first), tdev.is_accelerator(second), tdev.is_accelerator(k), tdev.is_accelerator(n), tdev.is_accelerator(torch.topk(v, 3).values)
+    print(
+        tdev.is_accelerator(w),
+        tdev.is_accelerator(p),
+        tdev.is_accelerator(q),
+        tdev.is_accelerator(r),
+        tdev.is_accelerator(t),
+        tdev.is_accelerator(m),
+    )
+    return (
+        tdev.is_accelerator(first),
+        tdev.is_accelerator(second),
+        tdev.is_accelerator(k),
+        tdev.is_accelerator(n),
+        tdev.is_accelerator(torch.topk(v, 3).values),
+    )
 
 
 def items(model, batch, pairs):
-    print(batch["x"].size(0), tdev.is_accelerator(batch["x"]), tdev.is_accelerator(model.layer.weight))
+    print(
+        batch["x"].size(0),
+        tdev.is_accelerator(batch["x"]),
+        tdev.is_accelerator(model.layer.weight),
+    )
     for p in model.parameters():
         print(tdev.is_accelerator(p))
     for name, p in model.named_parameters():

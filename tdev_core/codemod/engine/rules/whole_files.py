@@ -1,0 +1,139 @@
+"""Finds files that are written for one kind of device as a whole, which no rule changes in part.
+
+Half of such a file made to run anywhere would be no port: the module of another accelerator's backend, CUDA's
+module beside those of others, tests and benchmarks of kernels.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
+from tdev_core.codemod.engine.rules.packages import PACKAGES
+from tdev_core.codemod.engine.survey import is_for_tests
+
+_OTHERS = "rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
+_TOOLS = "nvidia|pynccl|tensorrt|trt"
+_NAMED = re.compile(
+    rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
+)
+_FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
+_OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
+# Packages of kernels for CUDA, imported where the file is.
+_IMPORTED = re.compile(
+    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b",
+    re.MULTILINE,
+)
+# What a test calls of a compiled extension: its operators, its module, how it is built.
+_CALLED = re.compile(
+    r"\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.|\bload_inline\(|\bCUDAExtension\(|\bcpp_extension\b"
+    r"|\bop_builder\b|^(?:from|import)[ \t]+(?:\w+\.)*(?:_C|\w+_cuda)\b|\.cuh?[\"']",
+    re.MULTILINE,
+)
+# Classes of CUDA's among kernels of the program's own.
+_WRAPPED = re.compile(
+    r"^from[ \t]+[\w.]*\bkernels?\b[\w.]*[ \t]+import[ \t]*(?:\([^)]*?|[^\n(]*?)\b((?:CUDA|Cuda)[A-Z]\w*)",
+    re.MULTILINE,
+)
+_IMPORTS = re.compile(
+    r"^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))",
+    re.MULTILINE,
+)
+_NAME = re.compile(r"\w+")
+
+
+def stays_whole(file: File) -> bool:
+    """Report a file that is one kind of device's as a whole, and tell whether it is: it is left as it is."""
+    options = file.options
+    if options.all or options.program or file.pieces:
+        return False
+    path = PurePath(file.filename)
+    stem = path.name.partition(".")[0]
+    if options.style != "accelerator":  # which has more to say of modules named after a vendor
+        if (named := _NAMED.match(stem)) is not None or _FOLDER.match(path.parent.name):
+            whose = (named and (named[1] or named[2])) or path.parent.name
+            file.find_at(
+                ARMS, 0, f"{path.name} is written for {whose}; left as it is (--all rewrites it)"
+            )
+            return True
+        beside = options.tree.platforms if options.tree is not None else frozenset()
+        if f"{path.parent.name}/{path.name}" in beside:
+            why = f"{path.name} is CUDA's module beside those of other accelerators"
+            file.find_at(ARMS, 0, f"{why}; left as it is (--all rewrites it)")
+            return True
+        if _OF_CUDA.match(stem):
+            file.find_at(
+                ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
+            )
+            return True
+    if (what := _kernels(file, path)) is not None:
+        said = f"{what}: kernels for CUDA; the file is left as it is (--all rewrites it)"
+        file.find_at(KERNEL, 0, said, "warning")
+        return True
+    return False
+
+
+def _kernels(file: File, path: PurePath) -> str | None:
+    """Return what a file cannot do without that holds kernels, if there is such a thing.
+
+    A package of kernels that it imports at module level; of a test or a benchmark also the modules of the
+    tree that hold kernels, and what it calls of an extension: they are its subject.
+    """
+    source = file.tree.source
+    found = _IMPORTED.search(source) if file.options.style != "accelerator" else None
+    if found is not None:
+        return found.group().split()[1]
+    if file.options.style != "accelerator" and (found := _WRAPPED.search(source)) is not None:
+        return found[1]
+    if not is_for_tests(path):
+        return None
+    if (found := _CALLED.search(source)) is not None:
+        return found.group().strip().rstrip(".(")
+    known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
+    for found in _IMPORTS.finditer(source) if known else ():
+        module, names, plain = found.groups()
+        said = _NAME.findall(names) if module is not None else []
+        wanted = [module, *(f"{module}.{name}" for name in said)] if module else plain.split(",")
+        for name in wanted:
+            if name.strip().split(" ")[0] in known:
+                return name.strip().split(" ")[0]
+    return None
+
+
+def functions_of_cuda(file: File) -> None:
+    """Leave functions that begin with the import of a package for CUDA: without it they do nothing at all."""
+    if file.options.all or file.options.program:
+        return
+    for node, module in imported_packages(file):
+        if not PACKAGES[module].needs_cuda:
+            continue
+        line = file.tree.parents[node]
+        body = file.tree.parents.get(line)
+        home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
+        if isinstance(home, cst.FunctionDef):
+            file.untouched.append(file.tree.span(home))
+
+
+LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(")
+
+
+def launches(file: File) -> None:
+    """Find the functions that start a kernel of Triton's or CuPy's: what they prepare is for it."""
+    if file.options.all or file.options.program or not LAUNCH.search(file.tree.source):
+        return
+    for found in LAUNCH.finditer(file.tree.source):
+        homes = [
+            (span, home)
+            for home in file.tree.of(cst.FunctionDef)
+            if (span := file.tree.span(home))[0] <= found.start() < span[1]
+        ]
+        span, home = max(homes, key=lambda each: each[0], default=((0, 0), None))
+        if home is not None and span not in file.untouched:
+            file.untouched.append(span)
+            said = f"{home.name.value} starts a kernel; left as it is"
+            file.find(KERNEL, home.name, said, "note")

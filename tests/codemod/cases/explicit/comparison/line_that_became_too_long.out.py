@@ -1,0 +1,15 @@
+import tdev
+import torch
+
+
+def deterministic(x: torch.Tensor, device: torch.device) -> bool:
+    slow = (
+        torch.are_deterministic_algorithms_enabled()
+        and tdev.is_accelerator(x)
+        and x.is_floating_point()
+    )
+    # is slower there
+    if tdev.is_accelerator(device.type) and torch.are_deterministic_algorithms_enabled():
+        return False
+    where = tdev.is_accelerator(device.type)  # the line fits
+    return slow and where

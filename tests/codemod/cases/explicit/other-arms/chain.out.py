@@ -1,9 +1,0 @@
-import tdev
-import torch
-
-if torch.cuda.is_available():
-    device = tdev.device("cuda")
-elif torch.backends.mps.is_available():
-    device = torch.device("mps")
-else:
-    device = torch.device("cpu")

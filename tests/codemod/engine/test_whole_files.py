@@ -1,0 +1,73 @@
+"""Files that are one kind of device's as a whole, as the tree around them tells."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import pytest
+
+from tdev_core.codemod.engine import Names, Options, ProgramTree, Style, Survey, rewrite
+
+NAMES = Names.load()
+CODE = 'import torch\n{imports}\n\ndef test_it():\n    torch.zeros(3, device="cuda")\n'
+
+
+def surveyed() -> ProgramTree:
+    """Survey a package with a module of kernels, a package of nothing else, and backends side by side."""
+    seen = Survey()
+    for path, text in (
+        ("pkg/__init__.py", ""),
+        ("pkg/model.py", "from pkg.ops.norm import norm"),
+        ("pkg/ops/norm.py", "load_inline(name='norm', cuda_sources=SOURCE)"),
+        ("pkg/ops/plain.py", "import torch"),
+        ("pkg/accelerators/cuda.py", ""),
+        ("pkg/accelerators/mps.py", ""),
+        ("pkg/cuda.py", ""),
+        ("kern/__init__.py", "from kern.gemm import gemm"),
+        ("kern/gemm.py", "torch.ops.kern_kernels.gemm(x)"),
+    ):
+        seen.see(PurePath("/src", path), text.encode(), path.partition("/")[0])
+    return seen.tree()
+
+
+TREE = surveyed()
+
+
+def changed(
+    filename: str, imports: str = "", style: Style = "explicit", *, all_: bool = False
+) -> bool:
+    source = CODE.format(imports=imports)
+    result = rewrite(source, NAMES, Options(style=style, tree=TREE, all=all_), filename=filename)
+    assert (result.code == source) is bool(result.findings)  # what stays is told
+    return result.code != source
+
+
+@pytest.mark.parametrize("style", ["explicit", "alias", "accelerator"])
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "from pkg.ops.norm import norm",
+        "from pkg.ops import (\n    norm,\n)",
+        "import kern",
+        "from kern import gemm",
+    ],
+)
+def test_a_test_of_kernels_stays(imports: str, style: Style) -> None:
+    assert not changed("tests/test_norm.py", imports, style)
+    assert not changed("pkg/benchmarks/norm.py", imports, style)
+
+
+@pytest.mark.parametrize("imports", ["from pkg.model import M", "from pkg.ops import plain", ""])
+def test_a_test_of_what_calls_them_changes(imports: str) -> None:
+    assert changed("tests/test_model.py", imports)
+
+
+def test_what_is_no_test_changes_beside_kernels() -> None:
+    assert changed("pkg/model.py", "from pkg.ops.norm import norm")
+    assert changed("tests/test_norm.py", "from pkg.ops.norm import norm", all_=True)
+
+
+def test_cudas_module_stays_beside_those_of_others() -> None:
+    assert not changed("pkg/accelerators/cuda.py")
+    assert changed("pkg/cuda.py")
+    assert not changed("pkg/accelerators/mps.py")
