@@ -374,7 +374,7 @@ def test_what_is_scattered_keeps_its_kind(nested: Any) -> None:
 
 @pytest.mark.parametrize("detach", [False, True])
 def test_replicas_of_buffers_carry_gradients_as_they_did(detach: bool) -> None:
-    network = torch.nn.Module()
+    network: Any = torch.nn.Module()
     network.register_buffer("learnt", torch.ones(2, requires_grad=True))
     network.register_buffer("counted", torch.zeros(2))
     network.register_buffer("none", None)
@@ -400,7 +400,12 @@ def test_modules_are_called_with_what_is_theirs() -> None:
     assert parallel.parallel_apply(modules, [(1, 2), "one"], [{"a": 1}, {}]) == [1, 2]
     assert parallel.parallel_apply(modules, [[], (None,)]) == [3, 4]
     assert said == [((1, 2), {"a": 1}), (("one",), {}), ((), {}), ((None,), {})]
-    for wrong in ({"inputs": [()]}, {"kwargs_tup": [{}] * 3}, {"devices": [0]}):
+    wrongs: list[dict[str, Any]] = [
+        {"inputs": [()]},
+        {"kwargs_tup": [{}] * 3},
+        {"devices": [0]},
+    ]
+    for wrong in wrongs:
         (name,) = wrong
         given: dict[str, Any] = {"inputs": [(), ()], **wrong}
         with pytest.raises(AssertionError, match=name):

@@ -53,7 +53,12 @@ def test_a_command_line_is_a_request_or_refused(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     asked: list[cli.Request] = []
-    monkeypatch.setattr(cli, "_run", lambda request: asked.append(request) or 0)
+
+    def noted(request: cli.Request) -> int:
+        asked.append(request)
+        return 0
+
+    monkeypatch.setattr(cli, "_run", noted)
     status = cli.main(words.split())
     out, err = capsys.readouterr()
     assert out == ""
@@ -188,7 +193,7 @@ def test_who_was_told_that_there_is_no_cuda_is_told_what_says_yes(
     lacks = RuntimeError("\"trace\" not implemented for 'Bool'")
     for denied in (False, True):
         Selection.denied = denied
-        monkeypatch.setitem(sys.modules, "tdev_core.cuda.device_selection", Selection)  # type: ignore[arg-type]
+        monkeypatch.setitem(sys.modules, "tdev_core.cuda.device_selection", Selection)
         for error in (None, ValueError(), lacks):
             failing.hint(error)
             said = capsys.readouterr().err
