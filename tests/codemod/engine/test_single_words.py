@@ -110,7 +110,7 @@ def test_a_method_of_something_elses_is_told_by_what_stands_before(
 
 @pytest.mark.parametrize("keep", ["", "  # tdev: keep"])
 def test_a_comparison_that_is_kept_stays_one_of_identity(keep: str) -> None:
-    source = f"from torch import device\n\nsame = kind is device{keep}\nother = kind == device\n"
+    source = f"from torch import device\n\nd = device('cuda')\nsame = kind is device{keep}\nother = kind == device\n"
     lines, _ = changed(source)
     assert ("same = kind == device" in lines) is (not keep)
     assert not any("other" in line for line in lines)
