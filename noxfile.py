@@ -190,7 +190,14 @@ def upgrade(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", default=False)
 def other_torch(session: nox.Session) -> None:
-    """The mirror under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes."""
+    """Names, signatures and suites under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes."""
     version = session.posargs[0] if session.posargs else "2.12.0"
-    session.install(f"torch=={version}", "numpy", "psutil")
+    tools = ("pytest", "pytest-timeout", "pytest-randomly", "hypothesis", "libcst", "rich")
+    beside = ("numpy", "psutil", "expecttest", "packaging", "jinja2", "pyyaml")
+    session.install(f"torch=={version}", *beside, *tools)
     session.run("python", "tests/mirror/other_torch.py")
+    rooms = ("mirror", "shims", "cuda", "ground", "accelerators", "distributed")
+    suites = [f"tests/{room}" for room in rooms]
+    marks = ("-m", "not deep and not slow")
+    session.run("python", "-m", "pytest", "-q", *marks, *suites, env=ENVIRONMENT)
+    session.run("python", "tests/parity/opdb.py", "--every", "10", "--no-report", env=ENVIRONMENT)

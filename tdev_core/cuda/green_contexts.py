@@ -24,6 +24,7 @@ class GreenContext(torch.cuda.green_contexts.GreenContext):
     def create(
         *,
         num_sms: int | None = None,
+        sm_partition: Any = None,
         workqueue_scope: str | None = None,
         workqueue_concurrency_limit: int | None = None,
         device_id: int | None = None,

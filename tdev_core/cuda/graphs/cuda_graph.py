@@ -146,8 +146,10 @@ class CUDAGraph(_Base):
         """Allow :meth:`debug_dump`."""
         self._debug = True
 
-    def debug_dump(self, debug_path: str) -> None:
+    def debug_dump(self, debug_path: str, *, verbose: bool = True) -> None:
         """Write the captured operators to ``debug_path`` as a graph in the DOT language.
+
+        ``verbose``, from torch 2.14 on, asks CUDA for more of each node; here each is an operator's name.
 
         Raises:
             RuntimeError: debugging was not enabled, or nothing was captured.
