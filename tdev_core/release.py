@@ -1,4 +1,4 @@
-"""Which release of torch is installed, as numbers, for what differs between them.
+"""Which release of torch is loaded, as numbers, for what differs between them; none where the codemod runs without.
 
 if torch_release >= (2, 15):
 """
@@ -6,8 +6,7 @@ if torch_release >= (2, 15):
 from __future__ import annotations
 
 import re
-
-import torch
+import sys
 
 __all__ = ["release_of", "torch_release"]
 
@@ -18,5 +17,6 @@ def release_of(version: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-torch_release = release_of(str(torch.__version__))
+_torch = sys.modules.get("torch")
+torch_release = release_of(str(getattr(_torch, "__version__", "")))
 """Its first two numbers; what comes behind those, and behind a plus, changes no name and no signature."""

@@ -41,7 +41,6 @@ if not _launch.codemod_only():
     from tdev_core.mirror import adoption as _adoption
     from tdev_core.mirror import standins as _standins
     from tdev_core.mirror.report import report
-    from tdev_core.release import torch_release as _torch_release
     from tdev_core.shims import moved as _moved
     from tdev_core.shims import tensortypes as _tensortypes
 
@@ -53,6 +52,7 @@ if not _launch.codemod_only():
     is_autocast_enabled = _amp.is_enabled
     set_autocast_dtype = _amp.set_dtype
     set_autocast_enabled = _amp.set_enabled
+from tdev_core.release import torch_release as _torch_release
 
 
 @_calls.passing("device", "pin_memory")

@@ -209,12 +209,15 @@ def root_view(
     added.sort(key=_place)
     view = module_view("torch", catalog, answers, helpers)
     early = [_split(core["calls"]), _split(core["launch"])]  # before torch itself
-    late = [row for row in view["imports"] if _place(row) not in early]
+    # Functions say it at the top, also where the codemod alone is wanted and there may be no torch.
+    always = [_split(f"{core['release']}.torch_release")]
+    late = [row for row in view["imports"] if _place(row) not in (*early, *always)]
     return {
         **view,
         **stubs.view("torch"),
         "imports": sorted(late + added, key=_place),
         "early_imports": [{"from": home, "name": name, "as": f"_{name}"} for home, name in early],
+        "release_imports": [row for row in view["imports"] if _place(row) in always],
         "added": added,
         "own": _own(catalog),
         "shims": catalog["shims"],

@@ -11,6 +11,7 @@ import pytest
 
 from tdev_core.codemod.cli import main
 
+collect_ignore_glob = ["cases/*"]  # programs for the engine; some are named as tests are
 ENGINE = "tests.codemod.small_engine"
 BEFORE = b"import torch\n\ntorch.cuda.synchronize()\n"
 AFTER = b"import torch\nimport tdev\n\ntdev.cuda.synchronize()\n"

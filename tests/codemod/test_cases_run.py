@@ -34,7 +34,6 @@ KEPT = "a kept line is torch's in the explicit style alone: alias swaps the impo
 DIFFERS = {
     "explicit/keep/one_of_two": KEPT,
     "explicit/keep/owners_marks": KEPT,
-    "accelerator/other-arms/chain": "so is a test beside other arms, which on sim finds no CUDA and no mps",
     "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
 }
 # Built with CUDA, torch has a version: the explicit style leaves `torch.version.cuda is None` to torch, which was asked
