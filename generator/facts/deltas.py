@@ -89,7 +89,7 @@ def applied(base: Facts, delta: Mapping[str, Any]) -> Facts:
         tables[table] = tuple(
             sorted(entries.values(), key=lambda entry: _order(entry, fields))  # noqa: B023
         )
-    lists = {
+    lists: dict[str, Any] = {
         name: tuple(
             tuple(one) if isinstance(one, list) else one
             for one in _patched(as_json(getattr(base, name)), delta[name])

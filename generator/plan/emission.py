@@ -154,7 +154,7 @@ def _body(
     bodies: list[Rewritten] = []
     for expression in (cell.check, text):
         if expression is not None:
-            expression, absent = handed_on(expression, names, renames, core)
+            expression, absent = handed_on(expression, names, renames)
             lacking |= absent
             used |= used_names(expression, core, where)
             bound = bind(expression, parameters=names, renames=renames, core=core, where=where)

@@ -63,7 +63,7 @@ def bind(
                 return ast.parse(renames[name], mode="eval").body
             if name in parameters:
                 return node
-            if name in core or name == "mx":
+            if node in owners and (name in core or name == "mx"):
                 used.add(name)
                 return ast.copy_location(ast.Name("_" + name, node.ctx), node)
             if name == "torch" or hasattr(builtins, name):
@@ -74,6 +74,8 @@ def bind(
                 "module of tdev_core."
             )
 
+    # A module is no value: `backend` by itself is a parameter that this torch's function does not have.
+    owners = {node.value for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     local = {
         argument.arg
         for node in ast.walk(tree)
@@ -86,7 +88,7 @@ def bind(
 
 
 def handed_on(
-    expression: str, parameters: frozenset[str], renames: Mapping[str, str], core: Core
+    expression: str, parameters: frozenset[str], renames: Mapping[str, str]
 ) -> tuple[str, set[str]]:
     """Return ``expression`` without the parameters that it hands on by their names and torch's function lacks.
 
@@ -103,7 +105,7 @@ def handed_on(
                 for keyword in node.keywords
                 if isinstance(keyword.value, ast.Name)
                 and keyword.arg == keyword.value.id
-                and not (keyword.arg in known or keyword.arg in core)
+                and keyword.arg not in known
             }
             node.keywords = [one for one in node.keywords if one.arg not in absent]
             lacking |= {name for name in absent if name}

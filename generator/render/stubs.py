@@ -145,7 +145,7 @@ class Stubs:
 
 # The installed torch may lack the name, or the module: then it is of any type, and using it raises.
 _NOTE = "  # type: ignore[attr-defined,unused-ignore]"
-_ABSENT = "  # type: ignore[import-not-found,unused-ignore]"
+_ABSENT = "  # type: ignore[import-not-found,attr-defined,unused-ignore]"
 
 
 def _imported(target: str, attribute: str, ours: bool = False, note: str = "") -> dict[str, str]:

@@ -10,6 +10,7 @@ import pytest
 from generator.errors import GenerationError
 from generator.paths import TEMPLATES
 from generator.plan.core import Core
+from generator.plan.expressions import bind, handed_on
 from generator.plan.plan import plan
 from generator.render.render import render
 
@@ -81,6 +82,18 @@ def test_an_unknown_name_and_one_that_two_modules_have_are_errors(rooms: Path) -
     both = "'stats' is both tdev_core.cuda.memory.stats and tdev_core.distributed.stats"
     with pytest.raises(GenerationError, match=both):
         Core(rooms).find("stats", "cuda.toml: [x]")
+
+
+def test_a_module_is_no_value(rooms: Path) -> None:
+    """``backend`` names a module too; where torch's function has no such parameter, nothing is handed on."""
+    given = {"renames": {}, "core": Core(rooms), "where": "here"}
+    text = "stats.peak(size, backend=backend)"
+    known = frozenset({"size", "backend"})
+    assert bind(text, parameters=known, **given).text == "_stats.peak(size, backend=backend)"
+    with pytest.raises(GenerationError, match="uses 'backend', which is neither a parameter"):
+        bind(text, parameters=frozenset({"size"}), **given)
+    assert handed_on(text, frozenset({"size"}), {}) == ("stats.peak(size)", {"backend"})
+    assert handed_on(text, known, {}) == (text, set())
 
 
 def test_emitted_modules_import_from_where_the_module_lies(rooms: Path, tmp_path: Path) -> None:

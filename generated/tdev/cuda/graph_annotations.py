@@ -11,7 +11,7 @@ from typing import Any
 
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
-from tdev_core.cuda.graphs import annotations as _annotations
+from tdev_core.cuda.graphs import annotating as _annotating
 from tdev_core.mirror import adoption as _adoption
 
 
@@ -98,7 +98,7 @@ def mark_kernels(annotation: Any, *, backward: bool = True) -> Any:
         mps, mlx, sim, cpu: tdev's own; does nothing, as torch's own where annotations are not
             available
     """
-    return _annotations.mark_kernels(annotation)
+    return _annotating.mark_kernels(annotation)
 
 
 _adoption.adopt(

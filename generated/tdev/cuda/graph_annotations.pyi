@@ -5,7 +5,7 @@ from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.
 if MYPY:
-    from torch.cuda.graph_annotations import (  # type: ignore[import-not-found,unused-ignore]
+    from torch.cuda.graph_annotations import (  # type: ignore[import-not-found,attr-defined,unused-ignore]
         clear_kernel_annotations as clear_kernel_annotations,
         dump_kernel_py_stacks as dump_kernel_py_stacks,
         get_kernel_annotations as get_kernel_annotations,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core import backend as _backend
 from tdev_core import devices as _devices
 from tdev_core.backend import Backend as _Backend
 from tdev_core.backend import unsupported as _unsupported
@@ -556,7 +555,9 @@ if _torch_release >= (2, 13):
             cuda: torch's own
             mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
         """
-        return _groups.split_group(parent_pg, split_ranks, timeout, pg_options, group_desc, backend)
+        return _groups.split_group(
+            parent_pg, split_ranks, timeout, pg_options, group_desc, backend=backend
+        )
 
 else:
 
@@ -575,9 +576,7 @@ else:
             cuda: torch's own
             mps, mlx, sim, cpu: tdev's own; a new group for each split, made by its members alone
         """
-        return _groups.split_group(
-            parent_pg, split_ranks, timeout, pg_options, group_desc, _backend
-        )
+        return _groups.split_group(parent_pg, split_ranks, timeout, pg_options, group_desc)
 
 
 _adoption.adopt(

@@ -120,7 +120,7 @@ class AcceleratorGraph(CUDAGraph):
         """Start recording, with the pool and the mode given at creation."""
         super().capture_begin(self.graph_pool, self.capture_error_mode)
 
-    def debug_dump(self, path: str) -> None:  # CUDAGraph calls it `debug_path`
+    def debug_dump(self, path: str) -> None:  # type: ignore[override]  # there `debug_path`, and more
         """Write the captured operators to ``path``, as :meth:`CUDAGraph.debug_dump` does."""
         super().debug_dump(path)
 

@@ -137,7 +137,7 @@ def test_a_program_goes_on_while_a_build_fails_behind_it(
     assert done.stdout == "[2.0, 2.0, 2.0]\n", done.stderr
     assert done.stderr.count("TDEV_NATIVE_BUILD=0") == 1
     claim = building.claim(building.location())
-    for _ in range(600):
+    for _ in range(3000):  # what builds has the lowest priority, beside the other tests
         if caches.read(claim):
             break
         time.sleep(0.1)
