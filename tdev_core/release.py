@@ -17,6 +17,12 @@ def release_of(version: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
-_torch = sys.modules.get("torch")
-torch_release = release_of(str(getattr(_torch, "__version__", "")))
+torch_release: tuple[int, int]
 """Its first two numbers; what comes behind those, and behind a plus, changes no name and no signature."""
+
+
+def __getattr__(name: str) -> tuple[int, int]:
+    # Asked for at each import: commands that begin without torch may load it.
+    if name != "torch_release":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return release_of(str(getattr(sys.modules.get("torch"), "__version__", "")))

@@ -48,7 +48,7 @@ def matrix_text(catalog: dict[str, Any]) -> str:
                 rows.append(_row(shown, member["category"], False, member, "", categories, cells))
     rows.sort(key=lambda row: row[0])
     lines = [
-        f'{{"torch": {json.dumps(catalog["torch"])},',
+        f'{{"torch": {json.dumps(catalog["range"])},',
         f'"fields": {json.dumps(FIELDS)},',
         f'"backends": {json.dumps(BACKENDS)},',
         f'"categories": {json.dumps(categories.items)},',

@@ -111,7 +111,9 @@ def _torch_line(torch: Any, error: str | None, table: matrix.Table | None) -> st
     installed = str(torch.__version__)
     if table is None:
         return f"{installed}; the mirror's own version is unknown"
-    if installed.partition("+")[0] == table.torch:
+    from tdev_core.mirror import versions  # it needs the torch that is there
+
+    if not versions.differs(table.torch):
         return f"{installed}; the mirror was generated from {table.torch}: they match"
     return (
         f"{installed}; the mirror was generated from {table.torch}: names that one of them lacks raise "

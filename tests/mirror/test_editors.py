@@ -28,7 +28,9 @@ def project() -> Any:
 def definition(start: str, name: str) -> tuple[str, str]:
     """The file, from its package on, and the text of the line that an editor shows for ``name``."""
     script = jedi.Script(f"{start}\n{name}\n", project=project())
-    (found,) = script.goto(2, len(name), follow_imports=True)
+    found = script.goto(2, len(name), follow_imports=True)[
+        0
+    ]  # one for each torch that needs its own
     file = Path(found.module_path).as_posix()
     for root in (f"{(ROOT / 'generated').as_posix()}/", *(f"{Path(p).as_posix()}/" for p in SITE)):
         file = file.removeprefix(root)

@@ -180,5 +180,14 @@ def test_a_report_reads_as_a_table(
     fallbacks: dict[str, int],
     lines: list[str],
 ) -> None:
-    text = str(Report("sim", counting, calls, routes, fallbacks))
+    text = str(Report("sim", counting, calls, routes, fallbacks, {}))
     assert text.splitlines() == ["tdev report: backend 'sim'", *lines]
+
+
+def test_what_waits_stands_below_the_calls() -> None:
+    waits = {"train.py:7 aten::nonzero": 3, "a.py:12 aten::_to_copy": 1}
+    assert str(Report("sim", True, {"a": 1}, {}, {}, waits)).splitlines()[2:] == [
+        "  waited for the device:",
+        "  train.py:7 aten::nonzero          3",
+        "  a.py:12 aten::_to_copy            1",
+    ]

@@ -121,11 +121,16 @@ def _parameters(value: Any) -> list[tuple[str, Any, str]] | None:
 def _takes_what_torch_takes(theirs: Any, ours: Any) -> bool:
     """Whether ours has torch's parameters first, in order, and can do without any further one.
 
-    What torch takes by position alone ours may take by name as well.
+    What torch takes by position alone ours may take by name as well; what it takes by name alone has no order.
     """
     wanted, found = _parameters(theirs), _parameters(ours)
     if wanted is None or found is None:
         return True
+    named = [one for one in wanted if one[1] == inspect.Parameter.KEYWORD_ONLY]
+    if not {one[:2] for one in named} <= {one[:2] for one in found}:
+        return False
+    wanted = [one for one in wanted if one not in named]
+    found = [one for one in found if one[:2] not in {known[:2] for known in named}]
     rest = found[len(wanted) :]
     by_position, by_name = (
         inspect.Parameter.POSITIONAL_ONLY,
@@ -143,6 +148,13 @@ def _takes_what_torch_takes(theirs: Any, ours: Any) -> bool:
 
 # One class is `Event` (`MemPool`, `CUDAGraph`) of every accelerator: CUDA's, which takes more.
 TAKES_MORE = {
+    # `verbose`, from torch 2.14 on, and `sm_partition`, from 2.15 on
+    "torch.cuda.CUDAGraph.debug_dump",
+    "torch.cuda.graphs.CUDAGraph.debug_dump",
+    "torch.xpu.XPUGraph.debug_dump",
+    "torch.xpu.graphs.XPUGraph.debug_dump",
+    "torch.cuda.GreenContext.create",
+    "torch.cuda.green_contexts.GreenContext.create",
     "torch.accelerator.device_index",  # torch.cuda.device, whose argument has a name
     "torch.mps.Event",
     "torch.mps.Event.record",

