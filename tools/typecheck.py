@@ -8,12 +8,16 @@ without the stubs, which checks the bodies that the mirror runs.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
+
+from tdev_core.release import release_of
 
 ROOT = Path(__file__).resolve().parent.parent
 COPY = ROOT / "build" / "typecheck"
@@ -22,11 +26,6 @@ COPY = ROOT / "build" / "typecheck"
 # The packages that are held to mypy --strict, by the folder that they begin in.
 CHECKED = {"generated": "tdev", "tdev_core": "tdev_core", "generator": "generator"}
 CHECKED |= {"tools": "tools", "benchmarks": "benchmarks"}
-
-
-# Definitions for torches that are not installed: their calls take what the installed torch's do not.
-_OF_OTHER_TORCHES = re.compile(r"(?m)^if _torch_release >= |^# Torch \d")
-_UNSEEN = '# mypy: disable-error-code="misc, call-arg, attr-defined"\n'
 
 
 def main(files: list[str]) -> int:
@@ -51,10 +50,68 @@ def copy_without_stubs(source: Path, target: Path) -> None:
         return stubs | {n for n in names if n == "__pycache__"}
 
     shutil.copytree(source, target, ignore=paired)
+    installed = release_of(metadata.version("torch"))
     for path in target.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        if _OF_OTHER_TORCHES.search(text):
-            path.write_text(text + _UNSEEN, encoding="utf-8")
+        ours = for_torch(text, installed)
+        if ours != text:
+            path.write_text(ours, encoding="utf-8")
+
+
+_RELEASES = re.compile(r"# Torch (\d+\.\d+)(?: and (\S+))?\.$")
+
+
+def for_torch(text: str, installed: tuple[int, int]) -> str:
+    """Return a module without what only other torches run, whose calls mypy cannot know; every line keeps its number.
+
+    Of ``if _torch_release >= …`` the form stays that the installed torch takes; a definition under a comment that says
+    other torches keeps its signature and loses its body.
+    """
+    lines = text.splitlines(keepends=True)
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.If) and "_torch_release" in ast.unparse(statement.test):
+            _keep_taken(lines, statement, installed)
+        elif isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            decorators = statement.decorator_list
+            first = decorators[0].lineno if decorators else statement.lineno
+            of = _RELEASES.match(lines[first - 2].rstrip())
+            if of is not None and not _among(installed, of):
+                _drop_bodies(lines, statement)
+    return "".join(lines)
+
+
+def _among(installed: tuple[int, int], of: re.Match[str]) -> bool:
+    release, more = release_of(of[1]), of[2]
+    if more == "newer":
+        return installed >= release
+    if more == "older":
+        return installed <= release
+    return installed in (release, release_of(more or ""))
+
+
+def _keep_taken(lines: list[str], chain: ast.If, installed: tuple[int, int]) -> None:
+    branch: list[ast.stmt] = [chain]
+    while branch and isinstance(branch[0], ast.If):
+        part = branch[0]
+        assert isinstance(part.test, ast.Compare) and isinstance(part.test.ops[0], ast.GtE), chain
+        if installed >= ast.literal_eval(part.test.comparators[0]):
+            branch = part.body
+            break
+        branch = part.orelse
+    kept = range(branch[0].lineno, (branch[-1].end_lineno or 0) + 1) if branch else range(0)
+    for number in range(chain.lineno, (chain.end_lineno or 0) + 1):
+        if number not in kept:
+            lines[number - 1] = "\n"
+    lines[chain.lineno - 1] = "if True:\n" if branch else "\n"
+
+
+def _drop_bodies(lines: list[str], definition: ast.stmt) -> None:
+    for part in ast.walk(definition):
+        if isinstance(part, ast.FunctionDef):
+            first, last = part.body[0], part.body[-1]
+            for number in range(first.lineno, (last.end_lineno or 0) + 1):
+                lines[number - 1] = "\n"
+            lines[first.lineno - 1] = " " * first.col_offset + "raise NotImplementedError\n"
 
 
 def _mypy(what: list[str], first_on_the_path: list[Path]) -> int:

@@ -186,7 +186,9 @@ def test_few_of_the_cuda_functions_are_unsupported():
                 cells = dict(_cells(table))
                 if cells[backend]["route"] == "unsupported":
                     without += sum(
-                        name.startswith("torch.cuda.") and name.count(".") == 2
+                        name.startswith("torch.cuda.")
+                        and name.count(".") == 2
+                        and hasattr(torch.cuda, name.rpartition(".")[2])
                         for name in _here(table)
                     )
-        assert without / total <= 0.13, backend
+        assert without / total <= 0.12, backend

@@ -39,6 +39,7 @@ THREADS_OWN = {
     "accelerators.mlx.bounds._tracing": "the checks of the graph that the thread traces",
     "accelerators.mlx.runtime._local": "whether the thread has MLX's stream; what it has not evaluated",
     "accelerators.privateuse.torch_api._backward_ready": "whether the thread runs backward passes itself",
+    "accelerators.sim.fallback._numbers": "where the number lies that the thread assigns",
     "accelerators.sim.memory._current": "the thread's current device",
     "accelerators.streams._local": "the thread's current streams",
     "counters._answering": "whether the thread answers a call that is counted",

@@ -198,3 +198,52 @@ def test_only_stubs_beside_a_module_are_left_out(tmp_path: Path) -> None:
     typecheck.copy_without_stubs(source, target)
     left = {p.relative_to(target).as_posix() for p in target.rglob("*")}
     assert left == {"a.py", "only.pyi", "py.typed", "inner", "inner/__init__.py"}
+
+
+BOTH_FORMS = """\
+if _torch_release >= (2, 14):
+
+    def compile(model, name):
+        return _torch.compile(model, name)
+
+elif _torch_release >= (2, 12):
+
+    def compile(model):
+        return _torch.compile(model)
+
+
+# Torch 2.14 and newer.
+@staticmethod
+def hook(fn):
+    \"\"\"Say.\"\"\"
+    return _torch.hook(fn)
+
+
+# Torch 2.12 and older.
+class Gone:
+    def go(self):
+        return _torch.gone()
+
+
+def stays():
+    return _torch.stays()
+"""
+
+
+@pytest.mark.parametrize(
+    ("release", "called"),
+    [
+        ((2, 15), ["compile(model, name)", "hook(fn)", "stays()"]),
+        ((2, 13), ["compile(model)", "stays()"]),
+        ((2, 12), ["compile(model)", "gone()", "stays()"]),
+        ((2, 11), ["gone()", "stays()"]),
+    ],
+)
+def test_only_what_the_installed_torch_runs_is_typed(
+    release: tuple[int, int], called: list[str]
+) -> None:
+    text = typecheck.for_torch(BOTH_FORMS, release)
+    compile(text, "a.py", "exec")
+    assert [line.partition("_torch.")[2] for line in text.splitlines() if "_torch." in line] == called
+    last = text.splitlines().index("    return _torch.stays()")
+    assert last == BOTH_FORMS.splitlines().index("    return _torch.stays()")

@@ -10,6 +10,7 @@ last bit.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -38,9 +39,9 @@ forked = False
 
 
 @cache
-def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str]]:
+def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str], bool]:
     known = facts(op)
-    return known, cpu_scalars(known), any_device(known)
+    return known, cpu_scalars(known), any_device(known), known.name in _MAY_WAIT
 
 
 def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
@@ -56,7 +57,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if faults.asked:
         faults.runs()
     torch_api.run_backward_on_caller()
-    known, scalars, any_of = _rules(op)
+    known, scalars, any_of, may_wait = _rules(op)
     with _no_torch_function():
         call = Call(known, scalars, any_of)
         try:
@@ -70,13 +71,15 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
                 return _each(op, args, kwargs)
             raise
         index = _place(known, call, lowered, named)
-        if known.name in _MAY_WAIT and _waits(known.name, args, kwargs):
+        if may_wait and _waits(known.name, args, kwargs):
             waits.waited(known.name)
         if known.random:
             with rng.drawing(max(index, 0)):
                 result = _call(op, lowered, named, index)
         else:
             result = _call(op, lowered, named, index)
+        if may_wait:
+            _numbers.last = result.data_ptr() if known.name == _NUMBER else None
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
@@ -85,7 +88,10 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
 
 _INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
-_MAY_WAIT = waits.OPERATORS | _INDEXED | {"aten::_to_copy", "aten::copy_"}
+_MASKS = (torch.bool, torch.uint8)
+_NUMBER = "aten::scalar_tensor"  # What torch makes of a number that the program assigns.
+_MAY_WAIT = waits.OPERATORS | _INDEXED | {"aten::_to_copy", "aten::copy_", _NUMBER}
+_numbers = threading.local()
 
 
 def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -93,14 +99,35 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if name in waits.OPERATORS:
         return True
     if name in _INDEXED:
-        return any(i is not None and i.dtype in (torch.bool, torch.uint8) for i in args[1])
+        masks = [i for i in args[1] if i is not None]
+        if name != "aten::index.Tensor" and _is_fill(masks, *args[2:], **kwargs):
+            return False
+        return any(i.dtype in _MASKS for i in masks)
     if name == "aten::copy_":
         ends = args[0], args[1]
         late = kwargs.get("non_blocking", len(args) > 2 and args[2])
         return not late and ends[0].device.type != ends[1].device.type
+    if name == _NUMBER:
+        return False
     to = kwargs.get("device")
     late = kwargs.get("non_blocking", False)
     return to is not None and not late and to.type != args[0].device.type
+
+
+def _is_fill(
+    masks: list[torch.Tensor], values: torch.Tensor, accumulate: bool = False, *_: Any, **__: Any
+) -> bool:
+    """Tell whether torch fills by a mask instead of finding its places: one mask, one number of the host.
+
+    ``x[mask] = 0.0`` leaves its number on the host for CUDA alone, so here the number is known by where it lies.
+
+    Source: ``canDispatchToMaskedFill`` and ``set_item`` in ATen/native/TensorAdvancedIndexingUtils.h, ATen/TensorIndexing.h.
+    """
+    if accumulate or values.numel() != 1 or len(masks) != 1 or masks[0].dtype not in _MASKS:
+        return False
+    if values.device.type == "cpu":
+        return True
+    return values.dim() == 0 and values.data_ptr() == getattr(_numbers, "last", None)
 
 
 _HOST_IS_FULL = re.compile(r"DefaultCPUAllocator: .*you tried to allocate (\d+) bytes", re.DOTALL)
@@ -118,7 +145,7 @@ def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any], index: int) -
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the index of the one sim device that the arguments are on; raises as :func:`run` does."""
-    known, scalars, any_of = _rules(op)
+    known, scalars, any_of, _ = _rules(op)
     call = Call(known, scalars, any_of)
     for value, name in zip(args, known.arguments, strict=False):
         call.lower(value, name)

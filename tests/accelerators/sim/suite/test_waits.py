@@ -28,6 +28,14 @@ WAITS: dict[str, tuple[Callable[[], Any], str]] = {
     "mask": (lambda: X[MASK], "index.Tensor"),
     "mask as bytes": (lambda: X[None, MASK.byte().bool()], "index.Tensor"),
     "write by a mask": (lambda: X.clone().__setitem__(MASK, X[2:]), "index_put_"),
+    "write a number of the device by a mask": (
+        lambda: X.clone().__setitem__(MASK, X[2]),
+        "index_put_",
+    ),
+    "add by a mask": (
+        lambda: X.clone().index_put_((MASK,), X[:1], accumulate=True),
+        "index_put_",
+    ),
     "masked_select": (lambda: torch.masked_select(X, MASK), "masked_select"),
     "equal": (lambda: torch.equal(X, X), "equal"),
     "unique": (lambda: X.unique(), "_unique2"),
@@ -45,6 +53,9 @@ GOES_ON: dict[str, Callable[[], Any]] = {
     "late into the host's": lambda: torch.zeros(4).copy_(X, non_blocking=True),
     "made there": lambda: torch.zeros(3, device="sim"),
     "a shape": lambda: len(X) + X.numel(),
+    "fill by a mask": lambda: X.clone().__setitem__(MASK, 0.0),
+    "fill rows by a mask": lambda: torch.ones(4, 2, device="sim").__setitem__(MASK, 2),
+    "fill columns by a mask": lambda: torch.ones(2, 4, device="sim").__setitem__((..., MASK), 2),
     "on the host": lambda: torch.ones(2).nonzero(),
 }
 
