@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 
 from generator.errors import GenerationError
 from generator.plan.core import Core
@@ -130,7 +131,8 @@ def _refused(function: ast.FunctionDef, call: ast.Call, where: str, why: str) ->
     )
 
 
-def _ignored(function: ast.FunctionDef) -> set[str]:
+@cache
+def _ignored(function: ast.FunctionDef) -> frozenset[str]:
     """Return the parameters that the body never reads."""
     arguments = function.args
     own = {
@@ -143,4 +145,4 @@ def _ignored(function: ast.FunctionDef) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    return own - read
+    return frozenset(own - read)

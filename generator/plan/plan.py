@@ -69,13 +69,13 @@ def plan(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[s
         Undecided: routes name something torch does not have, functions that need a route have none, or a
             route cannot be emitted; all of it.
     """
-    planner = _Planner(facts, routes, evidence, core)
+    planner = _Planner(facts, routes, evidence, Core(core))
     return _decided(planner.catalog(), planner.open)
 
 
 def plan_one(facts: Facts, routes: Routes, evidence: Evidence, core: Path) -> dict[str, Any]:
     """Return the catalog of one torch, as :func:`plan` does, also where only others have what the routes name."""
-    planner = _Planner(facts, routes, evidence, core, alone=False)
+    planner = _Planner(facts, routes, evidence, Core(core), alone=False)
     catalog = planner.catalog()
     return _decided(catalog, [decision for decision in planner.open if not decision.absent])
 
@@ -91,8 +91,10 @@ def plan_each(
     catalogs: dict[str, dict[str, Any]] = {}
     open_: dict[str, Decision] = {}
     absent: list[dict[str, Decision]] = []
+    modules = Core(core)
+    answers: _Answers = {}
     for facts in torches:
-        planner = _Planner(facts, routes, evidence, core, alone=not catalogs)
+        planner = _Planner(facts, routes, evidence, modules, not catalogs, answers)
         catalogs[facts.torch] = planner.catalog()
         absent.append({one.absent: one for one in planner.open if one.absent})
         for decision in planner.open:
@@ -110,15 +112,26 @@ def _decided(catalog: dict[str, Any], decisions: Iterable[Decision]) -> dict[str
     return catalog
 
 
+# What is emitted for a function, by all that it is made of: most is the same for every torch.
+_Answers = dict[tuple[Any, ...], Emitted]
+
+
 class _Planner:
     def __init__(
-        self, facts: Facts, routes: Routes, evidence: Evidence, core: Path, alone: bool = True
+        self,
+        facts: Facts,
+        routes: Routes,
+        evidence: Evidence,
+        core: Core,
+        alone: bool = True,
+        answers: _Answers | None = None,
     ) -> None:
         self.facts = facts
         self.alone = alone
         self.routes = routes
         self.evidence = evidence
-        self.core = Core(core)
+        self.core = core
+        self.answers: _Answers = {} if answers is None else answers
         self.compat = Compat(facts.operators, mlx_operators(self.core), composites.read(PINNED))
         self.modules = {module.name: module for module in facts.modules if module.error is None}
         self.members = {member.name: member for member in facts.members}
@@ -288,15 +301,22 @@ class _Planner:
 
     def _emit_capability(self, capability: Capability, spelling: str, member: Member) -> Emitted:
         dotted = self._home_name(member)
-        renamed = Capability(
-            capability.id,
-            capability.where,
-            {dotted: capability.spellings[spelling]},
-            capability.cells,
+        original = self.reach.expression(member)
+        asked = (
+            *(capability.where, spelling, dotted, original),
+            *(member.kind, member.signatures, member.summary),
         )
-        if member.kind in _CALLABLE and not _binds(capability):
-            return emit_routed(renamed, dotted, member, self.core, self.reach.expression(member))
-        return emit_bound(renamed, dotted, member, self.core, self.reach.expression(member))
+        if asked not in self.answers:
+            renamed = Capability(
+                capability.id,
+                capability.where,
+                {dotted: capability.spellings[spelling]},
+                capability.cells,
+            )
+            routed = member.kind in _CALLABLE and not _binds(capability)
+            emit = emit_routed if routed else emit_bound
+            self.answers[asked] = emit(renamed, dotted, member, self.core, original)
+        return self.answers[asked]
 
     def _home_name(self, member: Member) -> str:
         """Return the path at which the mirror defines ``member``; every other export hands it on."""
