@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -16,6 +17,8 @@ os.environ.setdefault("TDEV_NATIVE", "0")
 os.environ.setdefault(
     "TDEV_NATIVE_BUILD", "0"
 )  # nor must a test keep a core busy for the next ones
+# Some ten thousand tests are collected, and all stay: nothing of that is worth looking for rubbish in.
+gc.disable()
 # As many processes as cores run the tests; more threads in each would only wait for one another.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Or each of some hundred processes would compile tdev's sources anew.
@@ -40,11 +43,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Have torch look at no stacks: each is as long as pytest is deep.
+    """Have the collector leave what is there for good, and torch look at no stacks: each is as long as pytest is deep.
 
     ``torch.manual_seed`` puts the seeding of devices that are not there off, each time with the text of the
     stack that asked for it, which is more than half of what a comparison of two results takes.
     """
+    gc.collect()
+    gc.freeze()
+    gc.enable()
     torch = sys.modules.get("torch")
     for name in ("cuda", "xpu", "mtia"):
         module = getattr(torch, name, None)

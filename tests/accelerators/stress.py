@@ -15,12 +15,14 @@ import random
 import sys
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
 import tdev as torch
 
+warnings.simplefilter("ignore")
 DEVICE = torch.device("cuda")  # the backend's
 THREADS = 8
 SHARED = torch.arange(64.0, device=DEVICE).reshape(8, 8)

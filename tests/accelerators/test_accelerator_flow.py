@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.forkserver import environment, python
+from tests.forkserver import COMPILER, environment, python
 
 SCRIPT = Path(__file__).with_name("accelerator_flow.py")
 
@@ -17,7 +17,7 @@ SCRIPT = Path(__file__).with_name("accelerator_flow.py")
 def test_the_runtime_works_on_a_device_of_its_own(backend):
     if backend == "mlx" and importlib.util.find_spec("mlx") is None:
         pytest.skip("MLX is not installed")
-    done = python(str(SCRIPT), backend, env=environment(TDEV_BACKEND=backend))
+    done = python(str(SCRIPT), backend, env=environment(TDEV_BACKEND=backend), preload=COMPILER)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == [
         "check_memory",

@@ -32,10 +32,8 @@ def run(
         TDEV_BACKEND=backend,
         TDEV_STRESS_SECONDS=seconds,
         TDEV_STRESS_COMPILED=compiled,
-        PYTHONWARNINGS="ignore",
     )
-    preload = COMPILER if compiled == "1" else ()
-    done = python(str(FILE), *arguments, env=env, preload=preload, timeout=timeout)
+    done = python(str(FILE), *arguments, env=env, preload=COMPILER, timeout=timeout)
     assert done.returncode == 0, done.stdout + done.stderr[-3000:]
     return done.stdout
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from tests.forkserver import environment, python
+from tests.forkserver import COMPILER, environment, python
 
 pytest.importorskip("tdev")
 pytestmark = pytest.mark.xdist_group("codemod cases")  # one process for each backend runs them all
@@ -63,6 +63,7 @@ def outcomes(backend: str, cwd: Path, *options: str) -> dict[str, Any]:
         env=environment(TDEV_BACKEND=backend, **dict.fromkeys(TORCHRUN)),
         # Not the repository's, so that a relative path would miss.
         cwd=cwd,
+        preload=COMPILER,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])

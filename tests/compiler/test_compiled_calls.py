@@ -40,10 +40,16 @@ def problems(backend: str, compiler: str, *names: str, **environment: str) -> st
 
 
 # What dynamo traces for "eager", it traces for "aot_eager" too, which then makes the graph functional.
-@pytest.mark.parametrize("backend", [pytest.param("cpu", marks=pytest.mark.deep), "sim"])
-@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.deep
 def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
     assert problems(backend, "aot_eager") == ""
+
+
+@pytest.mark.slow
+def test_they_do_on_sim() -> None:
+    assert problems("sim", "eager") == ""
+    assert problems("sim", "aot_eager", *WITH_EFFECTS) == ""
 
 
 def test_they_do_without_the_module_in_c() -> None:

@@ -92,7 +92,16 @@ def train(
     if processes == 2:
         answers = forkserver.ranks(*command, env=env, timeout=500)
     else:
-        answers = [forkserver.python(*command, env=env, cwd=out.parent, timeout=500, fresh=fresh)]
+        answers = [
+            forkserver.python(
+                *command,
+                env=env,
+                cwd=out.parent,
+                timeout=500,
+                fresh=fresh,
+                preload=() if fresh else forkserver.COMPILER,
+            )
+        ]
     for answer in answers:
         if answer.returncode != 0:
             raise AssertionError(

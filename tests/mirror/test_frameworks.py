@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.forkserver import environment, python
+from tests.forkserver import COMPILER, environment, python
 
 BACKENDS = ["cpu", "sim", *(["mlx"] if find_spec("mlx") else [])]
 
@@ -99,7 +99,7 @@ assert torch.version.__version__ == stock.version.__version__ and torch.version.
 
 
 def run(code: str, backend: str, **settings: str) -> None:
-    done = python("-c", code, env=environment(TDEV_BACKEND=backend, **settings))
+    done = python("-c", code, env=environment(TDEV_BACKEND=backend, **settings), preload=COMPILER)
     assert done.returncode == 0, done.stderr
 
 

@@ -51,7 +51,9 @@ class Module(torch.nn.Linear):
 PROGRAM = """\
 import torch
 import chooser, wrapper
+import warnings
 
+warnings.simplefilter("default")
 torch.manual_seed(0)
 model = wrapper.Module(4, 1){}
 x = torch.randn(8, 4)
@@ -78,12 +80,13 @@ def program(tmp_path: Path) -> Path:
 def start(
     program: Path, backend: str, *options: str, way: tuple[str, ...] = ("-m", "tdev", "run")
 ) -> subprocess.CompletedProcess[str]:
-    env = forkserver.environment(
-        TDEV_BACKEND=backend, TDEV_CACHE_DIR=str(program.parent / "cache"), PYTHONWARNINGS="default"
-    )
+    cache = str(program.parent / "cache")
+    env = forkserver.environment(TDEV_BACKEND=backend, TDEV_CACHE_DIR=cache)
     env["PYTHONPATH"] += os.pathsep + str(program.parent / "lib" / "site-packages")
     env["HF_HUB_OFFLINE"] = "1"
-    return forkserver.python(*way, *options, "main.py", env=env, cwd=program, timeout=500)
+    way = (*way, *options, "main.py")
+    preload = forkserver.COMPILER
+    return forkserver.python(*way, env=env, cwd=program, timeout=500, preload=preload)
 
 
 def result(done: subprocess.CompletedProcess[str]) -> tuple[str, list[float]]:

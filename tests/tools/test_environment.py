@@ -244,6 +244,8 @@ def test_only_what_the_installed_torch_runs_is_typed(
 ) -> None:
     text = typecheck.for_torch(BOTH_FORMS, release)
     compile(text, "a.py", "exec")
-    assert [line.partition("_torch.")[2] for line in text.splitlines() if "_torch." in line] == called
+    assert [
+        line.partition("_torch.")[2] for line in text.splitlines() if "_torch." in line
+    ] == called
     last = text.splitlines().index("    return _torch.stays()")
     assert last == BOTH_FORMS.splitlines().index("    return _torch.stays()")

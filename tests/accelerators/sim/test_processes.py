@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.forkserver import environment, python, start
+from tests.forkserver import COMPILER, environment, python, start
 
 WORKER = Path(__file__).parent / "worker.py"
 ACTIVATE = "import torch, tdev_core.accelerators.sim\ntdev_core.accelerators.sim.activate()\n"
@@ -87,7 +87,11 @@ def distribute(tmp_path: Path, backend: str, device: str) -> list[list[torch.Ten
     store = tmp_path / f"store-{device}"
     outs = [tmp_path / f"{device}-{rank}.pt" for rank in range(2)]
     workers = [
-        start(str(WORKER), str(rank), str(store), backend, device, str(out), env=environment())
+        start(
+            *(str(WORKER), str(rank), str(store), backend, device, str(out)),
+            env=environment(),
+            preload=COMPILER,
+        )
         for rank, out in enumerate(outs)
     ]
     for worker in workers:
