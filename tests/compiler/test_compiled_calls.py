@@ -46,9 +46,7 @@ def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
     assert problems(backend, "aot_eager") == ""
 
 
-@pytest.mark.slow
 def test_they_do_on_sim() -> None:
-    assert problems("sim", "eager") == ""
     assert problems("sim", "aot_eager", *WITH_EFFECTS) == ""
 
 
@@ -57,6 +55,7 @@ def test_they_do_without_the_module_in_c() -> None:
     assert problems("cpu", "aot_eager", *names, TDEV_C_CALLS="0") == ""
 
 
+@pytest.mark.slow
 def test_they_do_on_mlx() -> None:
     pytest.importorskip("mlx.core", reason="MLX is not installed")
     assert problems("mlx", "eager") == ""

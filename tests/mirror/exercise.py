@@ -32,7 +32,7 @@ from tests.mirror.exercise_operators import exercise_operators
 from tests.mirror.exercise_programs import PROGRAMS
 
 sys.path.append(str(ROOT))
-from tests.forkserver import environment, python  # noqa: E402
+from tests.forkserver import COMPILER, environment, python  # noqa: E402
 
 BACKENDS = ("cpu", "sim", "mlx")
 EVIDENCE = ROOT / "generator" / "evidence"
@@ -297,7 +297,7 @@ def run(backend: str) -> dict[str, Any]:
     env = environment(
         TDEV_BACKEND=backend, TDEV_SIM_DEVICES="2", TDEV_REPORT="1", OMP_NUM_THREADS="1"
     )
-    done = python(__file__, "--child", env=env, timeout=500)
+    done = python(__file__, "--child", env=env, timeout=500, preload=COMPILER)
     if done.returncode != 0:
         raise RuntimeError(f"the process on {backend} ended with {done.returncode}: {done.stderr}")
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
