@@ -177,8 +177,12 @@ class Compat:
         return bool(self._dispatch(name) & {*_KEYS.values(), *_COMPOSITES})
 
     def _dispatch(self, name: str) -> frozenset[str]:
-        """Return every dispatch key under which some overload of ``name`` has a kernel."""
-        return frozenset(key for item in self._by_name[name] for key in item.dispatch)
+        """Return every dispatch key under which some overload of ``name`` has a kernel, XPU's apart.
+
+        No row speaks of XPU, and facts of torches that are not installed leave its kernels out.
+        """
+        keys = (key for item in self._by_name[name] for key in item.dispatch)
+        return frozenset(key for key in keys if "XPU" not in key)
 
     def _part(self, name: str) -> str:
         """Return the operator that does the work of ``name``; itself where it has kernels, or nothing tells."""

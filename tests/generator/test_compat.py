@@ -35,6 +35,7 @@ OPERATORS = [
     operator("int_repr", "QuantizedCPU", "QuantizedCUDA"),
     operator("relu", "CPU", "CUDA", "MPS"),
     operator("relu_", "CPU", "CUDA", "MPS"),
+    operator("of_the_host", "CPU", "XPU", "SparseXPU"),
 ]
 MLX = {
     "i0.default": ("emulated", "mx.exp, mx.where", ""),
@@ -51,6 +52,11 @@ def test_the_backends_own_kernel_answers() -> None:
     assert {found[backend][0] for backend in ("cpu", "cuda", "mps", "mlx")} == {"same"}
     assert found["mps"][1] == "dispatch key MPS of relu"
     assert found["mlx"][1] == "dispatch key PrivateUse1: mx.maximum", "in-place forms are derived"
+
+
+def test_kernels_for_xpu_are_not_told_of() -> None:
+    """What is recorded of another torch leaves them out, and the installed one must say the same."""
+    assert cells("of_the_host")["cuda"][1] == "torch has no kernel for CUDA, only for CPU"
 
 
 def test_a_composite_is_followed_to_the_operator_that_works() -> None:
