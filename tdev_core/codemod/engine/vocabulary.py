@@ -58,6 +58,16 @@ _AS_TENSOR = (
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
     r"masked_fill\w*|requires_grad_|nelement|repeat|scatter_|gather|index_select|softmax|to_sparse|unbind|untyped_storage|backward)\("
 )
+# What is written, called or annotated of a tensor or a module, and of no settings.
+_AS_MODULE = (
+    r"\.(?:[a-z]\w*_|eval|register_buffer|load_state_dict|named_modules|get_input_embeddings)\("
+    r"|\s*:\s*(?:torch\.)?Tensor\b"
+)
+# Functions of torch that compute with their first argument; others make a tensor of it, or ask what it is.
+_OF_TENSORS = (
+    r"\btorch\.(?!device\b|tensor\b|as\w+_?tensor\b|as_tensor\b|asarray\b|from_|save\b|load\b|is_|get_|set_|manual_"
+    r"|compile\b|Generator\b|typename\b)(?:linalg\.|special\.|fft\.|nn\.functional\.)?[a-z]\w*\(\s*"
+)
 
 
 @lru_cache(maxsize=16)
@@ -88,7 +98,10 @@ def used_as_tensor(text: str, name: str) -> bool:
 
 def holds_tensors(text: str, name: str) -> bool:
     """Tell whether a dotted name is a tensor, a module or the like by its word, or by its use in ``text``."""
-    return TENSOR_WORD.search(name.rpartition(".")[2]) is not None or used_as_tensor(text, name)
+    if TENSOR_WORD.search(name.rpartition(".")[2]) or used_as_tensor(text, name):
+        return True
+    it = re.escape(name)
+    return re.search(rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]", text) is not None
 
 
 # A number of a GPU that a tensor or a module is moved to: `x.to(rank)`, `model.to(self.gpu_id)`, `x.to(0)`.

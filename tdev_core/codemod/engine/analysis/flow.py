@@ -204,7 +204,8 @@ class Flow:
             return True
         if Kind.TENSOR in self.kinds(node) or self.resolver.torch_name(node) is not None:
             return True
-        return holds_tensors(self._around(node), name)
+        # What an attribute holds, any function of the file may show.
+        return holds_tensors(self.tree.source if "." in name else self._around(node), name)
 
     def _around(self, node: cst.CSTNode) -> str:
         """Return the text of the function that a node stands in, or of the file."""

@@ -10,6 +10,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda"  # numbers of GPUs
         if parameter == "map_location":
             return "may be cuda" if _map_location(file, value) else "not cuda"
-        may_be = file.flow.may_be_cuda(value)
+        may_be = file.flow.may_be_cuda(value) and not _is_tensors_own(file, value)
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
         return "may be cuda" if may_be else "not cuda"
@@ -70,6 +71,14 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             if file.flow.may_be_cuda(given):
                 return "may be cuda"
     return "absent"
+
+
+def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
+    return (
+        isinstance(value, cst.Attribute)
+        and value.attr.value == "device"
+        and is_tensor(file, value.value)
+    )
 
 
 def _map_location(file: File, value: cst.BaseExpression) -> bool:
