@@ -6,7 +6,7 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import (
@@ -87,6 +87,9 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
     if _is_replaced(file, found.node):
         file.find(GAP, found.node, f"{found.name} is given another meaning here; left as it is")
         return
+    if (attribute := _attribute_of(file, found)) is not None:
+        file.find(GAP, found.node, f"{found.name} has {attribute}, which the generic one has not")
+        return
     if name in AVAILABILITY:
         if found.node in stay.chosen:
             file.find(ARMS, found.node, stay.chosen[found.node])
@@ -123,6 +126,22 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         node = node.value
     text = found.root.value + generic.name[len("torch") :]
     file.replace_node(ACCELERATOR, node, text)
+
+
+def _attribute_of(file: File, found: Reference) -> str | None:
+    """Return what is asked of a function itself: ``f.cache_clear()``, ``hasattr(f, "cache_clear")``."""
+    parent = file.tree.parents[found.node]
+    if found.name.rpartition(".")[2][:1].isupper():
+        return None
+    attribute: str | None = None
+    if isinstance(parent, cst.Attribute):
+        attribute = parent.attr.value
+    elif isinstance(parent, cst.Arg):
+        call = file.tree.parents[parent]
+        if isinstance(call, cst.Call) and len(call.args) > 1 and call.args[0] is parent:
+            if dotted(call.func) in ("hasattr", "getattr"):
+                attribute = string_value(call.args[1].value)
+    return None if attribute is None or attribute.startswith("__") else attribute
 
 
 def _is_replaced(file: File, node: cst.CSTNode) -> bool:
