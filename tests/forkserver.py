@@ -56,8 +56,12 @@ _READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "
 
 
 def environment(**settings: str | None) -> dict[str, str]:
-    """This process's environment without tdev's settings, with this tree importable, and ``settings``."""
+    """This process's environment without tdev's settings, with this tree importable, and ``settings``.
+
+    No program compiles the kernels of mlx behind itself: that would take a core from the tests for minutes.
+    """
     env = {name: value for name, value in os.environ.items() if not name.startswith("TDEV_")}
+    env["TDEV_NATIVE_BUILD"] = "0"
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(ROOT / "generated")])
     for name, value in settings.items():
         env.pop(name, None)

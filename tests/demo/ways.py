@@ -21,6 +21,7 @@ def environment(**extra: str) -> dict[str, str]:
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TDEV_", "CUDA_", "OMP_"))}
     env["PYTHONPATH"] = os.pathsep.join([str(ROOT / "generated"), str(ROOT)])
     env["OMP_NUM_THREADS"] = "1"
+    env["TDEV_NATIVE_BUILD"] = "0"  # which would keep a core busy for the next tests
     return {**env, **extra}
 
 

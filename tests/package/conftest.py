@@ -91,6 +91,7 @@ def environment(place: Path, what: str, *, linked: bool = True) -> Run:
         wheel, _, extras = what.rstrip("]").partition("[")
         link(required(of_wheel(wheel), set(extras.split(","))), packages)
     env = {k: v for k, v in os.environ.items() if not k.startswith(("TDEV_", "PYTHON"))}
+    env["TDEV_NATIVE_BUILD"] = "0"
     env["PATH"] = os.pathsep.join([str(executable.parent), env.get("PATH", "")])
 
     def run(*arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:

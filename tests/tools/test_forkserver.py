@@ -134,6 +134,16 @@ def test_what_is_read_at_the_start_needs_an_interpreter(
     assert python(*arguments, env=environment(**settings)).stdout == "False\n"
 
 
+def test_no_program_builds_kernels_behind_itself_unless_asked() -> None:
+    assert (
+        environment()["TDEV_NATIVE_BUILD"]
+        == environment(TDEV_BACKEND="mlx")["TDEV_NATIVE_BUILD"]
+        == "0"
+    )
+    assert environment(TDEV_NATIVE_BUILD="1")["TDEV_NATIVE_BUILD"] == "1"
+    assert "TDEV_NATIVE_BUILD" not in environment(TDEV_NATIVE_BUILD=None)
+
+
 def test_programs_run_side_by_side() -> None:
     """The first waits for what the second writes."""
     reader, writer = os.pipe()

@@ -44,7 +44,11 @@ def ranks(folder: Path, *variables: dict[str, str], dtypes: Sequence[str] = ()) 
         for name, value in environment().items()
         if not name.startswith(("TDEV_", "MLX_")) and name not in ("RANK", "WORLD_SIZE")
     }
-    common = {"TDEV_BACKEND": "mlx", "GLOO_SOCKET_IFNAME": "lo"}
+    common = {
+        "TDEV_BACKEND": "mlx",
+        "TDEV_NATIVE_BUILD": "0",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
     programs = [
         start_file(WORKER, f"{folder}/", *dtypes, env={**kept, **common, **own})
         for own in variables
