@@ -13,11 +13,11 @@ import pytest
 from tools.mutants import results, trees
 from tools.mutants.c_operators import c_edits
 from tools.mutants.operators import Edit, edits
-from tools.mutants.results import Record, Results, known_equivalent, report
+from tools.mutants.results import Record, Results, known_equivalent, report, shared_record
 from tools.mutants.rooms import ROOMS, Stage
-from tools.mutants.running import Baseline, Stages, Witness
+from tools.mutants.running import LIMIT, Baseline, Stages, Witness, _outcome
 from tools.mutants.trees import Mutant, Tree, sample
-from tools.mutants.warm import share_servers
+from tools.mutants.warm import Ended, Request, share_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = '''\
@@ -251,9 +251,7 @@ def record(outcome: str, key: str, line: str = "-    a\n+    b") -> Record:
     return Record(key, "devices", "m.py", 1, "f", "off by one", outcome, "", 0.1, 3, diff)
 
 
-def test_the_table_counts_and_asks_for_every_survivor(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_table_counts_and_asks_for_every_survivor(tmp_path: Path) -> None:
     kept = Results(tmp_path / "results.jsonl")
     for number in range(12):
         kept.add(record("caught", str(number)))
@@ -262,19 +260,147 @@ def test_the_table_counts_and_asks_for_every_survivor(
         file.write('{"key": "cut')
     records = list(kept.read().values())
     assert len(records) == 13
-    text, good = report(records)
-    assert (
-        not good
-        and "| devices | 13 | 12 | 0 | 1 | 92.3% |" in text
-        and "`m.py:1` f: off by one" in text
-    )
-    listed = tmp_path / "equivalent.toml"
-    monkeypatch.setattr(results, "EQUIVALENT", listed)
+    text, good = report(records, ROOT)
+    assert not good and "| devices | 13 | 12 | 0 | 1 | 0 | 92.3% |" in text
+    assert "`m.py:1` f: off by one" in text
+
+
+def test_what_is_unknown_is_not_caught() -> None:
+    records = [record("caught", str(number)) for number in range(11)]
+    text, good = report([*records, record("unknown", "u")], ROOT)
+    assert not good and "| all | 12 | 11 | 0 | 0 | 1 | 91.7% |" in text and "## Unknown" in text
+
+
+EQUIVALENT_IN = """\
+def f(a):
+    if a:
+        return 1
+    g(a)
+    if not a:
+        return 1
+
+def g(a):
+    return 1
+"""
+LISTED = """\
+[[mutant]]
+path = "m.py"
+function = "{function}"
+diff = \"\"\"
+-  return 1
++  return 2
+\"\"\"
+{more}
+"""
+
+
+@pytest.fixture
+def listed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The list of mutants that change nothing, for a repository of one file."""
+    (tmp_path / "m.py").write_text(EQUIVALENT_IN)
+    monkeypatch.setattr(results, "EQUIVALENT", tmp_path / "equivalent.toml")
+    return tmp_path / "equivalent.toml"
+
+
+def test_an_equivalent_mutant_is_counted_apart(listed: Path) -> None:
+    root = listed.parent
+    found = {
+        mutant.edit.line: mutant.key
+        for mutant in trees.in_file("devices", "m.py", root)
+        if (mutant.edit.before, mutant.edit.after) == ("1", "2")
+    }
+    assert found.keys() == {3, 6, 9}
+    records = [record("caught", "c"), *(record("survived", key) for key in found.values())]
     listed.write_text(
-        '[[mutant]]\npath = "m.py"\ndiff = """\n-  a\n+  b\n"""\nwhy = "both are one"\n'
+        LISTED.format(function="g", more='why = "both are one"')
+        + LISTED.format(function="f", more='beside = "if not a:"\nwhy = "so are these"')
     )
-    text, good = report(records)
-    assert good and "| devices | 13 | 12 | 1 | 0 | 100.0% |" in text and "both are one" in text
-    listed.write_text('[[mutant]]\npath = "m.py"\ndiff = "-a"\nwhy = ""\n')
-    with pytest.raises(ValueError, match="says no why"):
-        known_equivalent()
+    assert known_equivalent(root) == {found[9]: "both are one", found[6]: "so are these"}
+    text, good = report(records, root)
+    assert not good and "| devices | 4 | 1 | 2 | 1 | 0 | 50.0% |" in text
+    text, good = report([one for one in records if one.key != found[3]], root)
+    assert good and "100.0%" in text and "both are one" in text and "so are these" in text
+
+
+@pytest.mark.parametrize(
+    ("function", "more", "refused"),
+    [
+        ("g", 'why = ""', "says no why"),
+        ("f", 'why = "w"', "lines at which there is one that reads so: 3, 6\n"),
+        ("h", 'why = "w"', "lines at which there is one that reads so: none\n"),
+        ("f", 'beside = "g(b)"\nwhy = "w"', "lines at which there is one that reads so: none\n"),
+    ],
+)
+def test_an_entry_that_is_not_one_mutant_is_refused(
+    listed: Path, function: str, more: str, refused: str
+) -> None:
+    listed.write_text(LISTED.format(function=function, more=more))
+    with pytest.raises(ValueError, match=refused):
+        known_equivalent(listed.parent)
+
+
+def test_each_entry_is_one_mutant_of_the_sources() -> None:
+    assert known_equivalent(ROOT)
+
+
+@pytest.mark.parametrize("status", [None, 1], ids=["killed", "its own clock"])
+def test_what_has_not_ended_in_time_is_no_find(status: int | None) -> None:
+    words = "" if status is None else "FAILED t::b - Failed: Timeout (>600.0s) from pytest-timeout."
+    found = _outcome(
+        Ended(status, 3.0, failed=words, test="t::b" if words else ""), ["t::a", "t::b"]
+    )
+    assert found.late and not found.by
+    found = _outcome(Ended(1, 3.0, failed="FAILED t::b - assert 1 == 2", test="t::b"), ["t::b"])
+    assert not found.late and found.test == "t::b"
+
+
+class Machine:
+    """Stands in for the process that has collected the tests: ``slow`` end in the second, longer time, ``hangs`` never."""
+
+    def __init__(self, slow: str = "", hangs: str = "", fails: str = "") -> None:
+        self.slow, self.hangs, self.fails = slow, hangs, fails
+        self.asked: list[tuple[list[str], float]] = []
+
+    def run(self, request: Request) -> Ended:
+        self.asked.append((request.names, request.limit))
+        ended = Ended(0)
+        for name in request.names:
+            if name == self.hangs or name == self.slow and len(request.names) > 1:
+                return replace(ended, status=None)
+            ended.tests[name] = {"passed": name != self.fails}
+            if name == self.fails:
+                return replace(ended, status=1, failed=f"FAILED {name}", test=name)
+        return ended
+
+
+@pytest.mark.parametrize(
+    ("machine", "alone", "by", "late"),
+    [
+        (Machine(slow="b"), False, "", True),
+        (Machine(slow="b"), True, "", False),
+        (Machine(slow="b", fails="c"), True, "FAILED c", False),
+        (Machine(hangs="b", fails="c"), False, "", True),
+        (Machine(hangs="b", fails="c"), True, "HANGS b", False),
+    ],
+)
+def test_only_alone_and_in_ten_times_its_time_a_test_hangs(
+    machine: Machine, alone: bool, by: str, late: bool, tmp_path: Path
+) -> None:
+    stages = Stages(tmp_path, tmp_path, alone=alone)
+    known = Baseline({name: Witness(2.0) for name in "abc"}, {})
+    found = stages._ended(machine, known, ["a", "b", "c"])  # type: ignore[arg-type]
+    assert found is not None and (found.by, found.late) == (by, late)
+    assert machine.asked[1:2] == ([(["b"], LIMIT + 20.0)] if alone else [])
+
+
+def test_all_worktrees_continue_one_record(tmp_path: Path) -> None:
+    root, other = tmp_path / "root", tmp_path / "other"
+    for command in (
+        ["git", "init", "-q", str(root)],
+        ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q"]
+        + ["--allow-empty", "-m", "first"],
+        ["git", "-C", str(root), "worktree", "add", "-q", str(other)],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    assert shared_record(root) == shared_record(other)
+    assert shared_record(root).is_relative_to(root / ".git")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -15,9 +16,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-from tools.mutants.trees import Mutant
+from tools.mutants.trees import Mutant, in_file
 
-__all__ = ["Record", "Results", "known_equivalent", "report"]
+__all__ = ["Record", "Results", "difference", "known_equivalent", "report", "shared_record"]
 
 EQUIVALENT = Path(__file__).with_name("equivalent.toml")
 ASKED = 0.92
@@ -26,7 +27,10 @@ ASKED = 0.92
 
 @dataclass(frozen=True)
 class Record:
-    """The outcome of one mutant: ``caught``, ``survived`` or ``invalid`` (no program at all)."""
+    """The outcome of one mutant: ``caught``, ``survived``, ``invalid`` (no program at all) or ``unknown``.
+
+    Unknown is what did not end in time beside other work.
+    """
 
     key: str
     room: str
@@ -75,18 +79,53 @@ def difference(mutant: Mutant, source: bytes) -> str:
     return "\n".join(lines[2:])
 
 
-def known_equivalent() -> dict[tuple[str, str], str]:
-    """Return why a mutant changes nothing that can be seen, by its file and the changed lines of its diff.
+def shared_record(root: Path) -> Path:
+    """Return the one file of records that all worktrees of the repository continue; git keeps it, and commits nothing."""
+    command = ["git", "rev-parse", "--path-format=absolute", "--git-common-dir"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    return Path(done.stdout.strip()) / "mutants" / "results.jsonl"
+
+
+def known_equivalent(root: Path) -> dict[str, str]:
+    """Return why a mutant of the sources below ``root`` changes nothing that can be seen, by the mutants' keys.
 
     Raises:
-        ValueError: an entry lacks its reason.
+        ValueError: an entry lacks its reason, or is no mutant of its file, or several.
     """
     data: dict[str, Any] = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
-    found: dict[tuple[str, str], str] = {}
+    found: dict[str, str] = {}
     for entry in data.get("mutant", ()):
+        place = (
+            f"{EQUIVALENT.name}: the entry for {entry['function'] or 'the top'} of {entry['path']}"
+        )
         if not entry.get("why", "").strip():
-            raise ValueError(f"{EQUIVALENT.name}: the entry for {entry['path']} says no why")
-        found[entry["path"], _changed(entry["diff"])] = entry["why"]
+            raise ValueError(f"{place} says no why")
+        keys = _places(root, **{name: text for name, text in entry.items() if name != "why"})
+        if len(keys) != 1:
+            lines = ", ".join(map(str, keys)) or "none"
+            raise ValueError(
+                f"{place} is to be one mutant; lines at which there is one that reads so: {lines}\n"
+                f"{entry['diff'].strip()}"
+            )
+        found.update((key, entry["why"]) for one in keys.values() for key in one)
+    return found
+
+
+def _places(
+    root: Path, path: str, function: str, diff: str, beside: str = ""
+) -> dict[int, list[str]]:
+    """Return by line the keys of the mutants of ``function`` that read so; ``beside`` is the line before or after."""
+    source = (root / path).read_bytes() if (root / path).is_file() else b""
+    lines = ["", *(line.strip() for line in source.decode().splitlines()), ""]
+    found: dict[int, list[str]] = {}
+    for mutant in in_file("", path, root) if source else ():
+        edit = mutant.edit
+        last = edit.line + edit.before.count("\n") + 1
+        if edit.function == function and (
+            not beside or beside in (lines[edit.line - 1], lines[last])
+        ):
+            if _changed(difference(mutant, source)) == _changed(diff):
+                found.setdefault(edit.line, []).append(mutant.key)
     return found
 
 
@@ -96,10 +135,13 @@ def _changed(diff: str) -> str:
     return "\n".join(line[0] + line[1:].strip() for line in lines)
 
 
-def report(records: list[Record]) -> tuple[str, bool]:
-    """Return the table with the survivors, in Markdown, and whether enough was caught and all survivors explained."""
-    equivalent = known_equivalent()
-    why = {r.key: equivalent.get((r.path, _changed(r.diff)), "") for r in records}
+def report(records: list[Record], root: Path) -> tuple[str, bool]:
+    """Return the table with the survivors, in Markdown, and whether enough was caught and all survivors explained.
+
+    What is unknown counts as not caught.
+    """
+    equivalent = known_equivalent(root)
+    why = {r.key: equivalent.get(r.key, "") for r in records}
     counts: dict[str, Counter[str]] = {}
     for record in records:
         outcome = (
@@ -108,16 +150,17 @@ def report(records: list[Record]) -> tuple[str, bool]:
         counts.setdefault(record.room, Counter())[outcome] += 1
     whole: Counter[str] = sum(counts.values(), Counter())
     lines = [
-        "| room | mutants | caught | equivalent | survived | share of those that change something |",
-        "|:---|---:|---:|---:|---:|---:|",
+        "| room | mutants | caught | equivalent | survived | unknown | share of those that change something |",
+        "|:---|---:|---:|---:|---:|---:|---:|",
     ]
     for name, one in [*counts.items(), ("all", whole)]:
-        tried = one["caught"] + one["survived"] + one["equivalent"]
-        told = [tried, one["caught"], one["equivalent"], one["survived"], f"{_share(one):.1%}"]
+        columns = [one[name] for name in ("caught", "equivalent", "survived", "unknown")]
+        told = [sum(columns), *columns, f"{_share(one):.1%}"]
         lines.append(f"| {name} | {' | '.join(map(str, told))} |")
     left = [r for r in records if r.outcome == "survived" and not why[r.key]]
     for title, chosen in (
         ("Survivors", left),
+        ("Unknown", [r for r in records if r.outcome == "unknown"]),
         ("Equivalent", [r for r in records if r.outcome == "survived" and why[r.key]]),
     ):
         lines += ["", f"## {title}", ""] if chosen else []
@@ -131,5 +174,5 @@ def report(records: list[Record]) -> tuple[str, bool]:
 
 
 def _share(counts: Counter[str]) -> float:
-    tried = counts["caught"] + counts["survived"]
+    tried = counts["caught"] + counts["survived"] + counts["unknown"]
     return counts["caught"] / tried if tried else 1.0

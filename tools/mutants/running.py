@@ -11,8 +11,9 @@ import contextlib
 import hashlib
 import json
 import math
+import re
 import sys
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from tools.mutants.operators import Edit
@@ -35,6 +36,10 @@ COLLECTING = 120.0
 """Seconds that collecting anew may take."""
 LIMIT, SLOWER = 15.0, 5.0
 """Seconds that a run may always take, and how many times longer than with nothing planted."""
+HANGS = 10.0
+"""How many times longer a test may take, alone on the machine, before it hangs."""
+_GIVEN_UP = re.compile(r"Timeout \(>|TimeoutExpired|timed out")
+"""What a test says that has itself waited too long for a program, or was ended by its own clock."""
 
 
 @dataclass
@@ -87,20 +92,34 @@ def _bits(edit: Edit) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one stage ended: ``by`` says by what the fault was found, and is empty where it was not."""
+    """How one stage ended.
+
+    Attributes:
+        by: by what the fault was found; empty where it was not.
+        seconds: by the wall's clock.
+        tests: how many were chosen.
+        test: which one has found it.
+        late: it had not ended in time, which says nothing of the fault: the machine may have had other work.
+    """
 
     by: str
     seconds: float
     tests: int
     test: str = ""
+    late: bool = False
 
 
 class Stages:
     """The stages of one room in a tree: each collected once, while mutants of the room are tried."""
 
-    def __init__(self, tree: Path, folder: Path, most: float = math.inf) -> None:
-        """Keep what is known of tests in ``folder``; of those that can find a mutant run what takes ``most`` seconds."""
-        self._tree, self._folder, self._most = tree, folder, most
+    def __init__(
+        self, tree: Path, folder: Path, most: float = math.inf, *, alone: bool = False
+    ) -> None:
+        """Keep what is known of tests in ``folder``; of those that can find a mutant run what takes ``most`` seconds.
+
+        ``alone`` says that no other run is beside this one: a test that does not end then hangs.
+        """
+        self._tree, self._folder, self._most, self._alone = tree, folder, most, alone
         self._warm: dict[Stage, tuple[Warm, Baseline]] = {}
         self._trusted: set[str] = set()
 
@@ -129,13 +148,41 @@ class Stages:
         names = [n for n in names if (left := left - known.tests[n].seconds) > 0]
         if not names:
             return Outcome("", 0.0, 0)
-        expected = sum(known.tests[name].seconds for name in names)
-        limit = LIMIT + SLOWER * expected
         if mutant.path.endswith(".py") and not known.at_import(mutant.path, mutant.edit):
-            ended = warm.run(Request(names, limit, mutant.path, before))
-            if not ended.unable:
-                return _outcome(ended, names)
+            outcome = self._ended(warm, known, names, mutant.path, before)
+            if outcome:
+                return outcome
         return self._anew(stage, known, names)
+
+    def _ended(
+        self, warm: Warm, known: Baseline, names: list[str], path: str = "", before: str = ""
+    ) -> Outcome | None:
+        """Run tests until one fails; None where the fault cannot be planted in memory.
+
+        What does not end in time has an outcome only of a run that is alone: there the test that was under way is
+        given :data:`HANGS` times as long by itself, and found to hang, or to have been slow.
+        """
+
+        def limit(chosen: list[str], times: float = SLOWER) -> float:
+            return LIMIT + times * sum(known.tests[name].seconds for name in chosen)
+
+        seconds, left = 0.0, names
+        while left:
+            ended = warm.run(Request(left, limit(left), path, before))
+            if ended.unable:
+                return None
+            outcome, seconds = _outcome(ended, names), seconds + ended.seconds
+            if not outcome.late or not self._alone:
+                return replace(outcome, seconds=seconds)
+            stuck = outcome.test or next((n for n in left if n not in ended.tests), left[0])
+            ended = warm.run(Request([stuck], limit([stuck], HANGS), path, before))
+            outcome, seconds = _outcome(ended, names), seconds + ended.seconds
+            if outcome.late:
+                return Outcome(f"HANGS {stuck}"[:200], seconds, len(names), stuck)
+            if outcome.by:
+                return replace(outcome, seconds=seconds)
+            left = left[left.index(stuck) + 1 :]
+        return Outcome("", seconds, len(names))
 
     def trusts(self, stage: Stage, test: str) -> bool:
         """Tell whether a test that has found a mutant passes by itself, with nothing planted; one that does not is left out."""
@@ -150,23 +197,26 @@ class Stages:
 
     def _anew(self, stage: Stage, known: Baseline, names: list[str]) -> Outcome:
         """Collect the files of some fast tests anew, and run them; then those of all."""
-        seconds, tests = 0.0, 0
+        seconds, tests, late = 0.0, 0, False
         few = _few(known, names)
         for chosen in (few, [name for name in names if name not in set(few)]):
             if not chosen:
                 continue
             files = list(dict.fromkeys(map(_file, chosen)))
             log = self._folder / f"{self._tree.name}-anew.log"
-            limit = LIMIT + SLOWER * sum(known.tests[name].seconds for name in chosen)
+            patience = COLLECTING * (HANGS if self._alone else 1)
             try:
-                with Warm(self._tree, stage, log, tests=files, patience=COLLECTING) as warm:
-                    outcome = _outcome(warm.run(Request(chosen, limit)), chosen)
+                with Warm(self._tree, stage, log, tests=files, patience=patience) as warm:
+                    outcome = self._ended(warm, known, chosen) or Outcome("", 0.0, 0)
+            except TimeoutError:
+                outcome = Outcome("", 0.0, 0, late=True)
             except RuntimeError as error:
                 outcome = Outcome(str(error).replace("\n", " ")[:200], 0.0, 0)
             seconds, tests = seconds + outcome.seconds, tests + outcome.tests
+            late = late or outcome.late
             if outcome.by:
                 return Outcome(outcome.by, seconds, tests, outcome.test)
-        return Outcome("", seconds, tests)
+        return Outcome("", seconds, tests, late=late)
 
 
 def _few(known: Baseline, names: list[str]) -> list[str]:
@@ -181,12 +231,13 @@ def _few(known: Baseline, names: list[str]) -> list[str]:
 
 def _outcome(ended: Ended, names: list[str]) -> Outcome:
     by = ended.failed[:200]
-    if not by and ended.status is None:
-        by = "no end in time"
+    late = _GIVEN_UP.search(by) is not None or not by and ended.status is None
+    if late:
+        by = ""
     elif not by and ended.status not in (0, 5):
         status = ended.status or 0
         by = f"signal {-status}" if status < 0 else f"pytest ends with {status}"
-    return Outcome(by, ended.seconds, len(names), ended.test)
+    return Outcome(by, ended.seconds, len(names), ended.test, late)
 
 
 def _baseline(warm: Warm, kept: Path, each: float | None) -> Baseline:

@@ -20,7 +20,7 @@ from tools.mutants.c_operators import c_edits
 from tools.mutants.operators import Edit, edits
 from tools.mutants.rooms import ROOMS
 
-__all__ = ["Mutant", "Tree", "sample"]
+__all__ = ["Mutant", "Tree", "in_file", "sample"]
 
 SEED = 16
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
@@ -52,14 +52,15 @@ def sample(root: Path, most: int, rooms: list[str]) -> list[Mutant]:
     chosen: list[Mutant] = []
     for name in rooms:
         room = ROOMS[name]
-        found = [mutant for path in room.files(root) for mutant in _mutants(name, path, root)]
+        found = [mutant for path in room.files(root) for mutant in in_file(name, path, root)]
         # By the mutants' names: a line that is changed or deleted leaves the others where they are.
         found.sort(key=lambda one: hashlib.sha256(f"{SEED}:{one.key}".encode()).digest())
         chosen += found[: max(1, round(room.drawn * min(1.0, most / whole)))]
     return chosen
 
 
-def _mutants(room: str, path: str, root: Path) -> Iterator[Mutant]:
+def in_file(room: str, path: str, root: Path) -> Iterator[Mutant]:
+    """Yield every fault that can be planted in one file."""
     seen: Counter[tuple[str, ...]] = Counter()
     for edit in _edits(root / path):
         read = (edit.function, edit.kind, edit.before, edit.after)

@@ -100,7 +100,8 @@ class Warm:
         """Start it and wait until it has collected ``tests``, those of the stage where there are none.
 
         Raises:
-            RuntimeError: nothing can be collected, or not within ``patience`` seconds.
+            RuntimeError: nothing can be collected.
+            TimeoutError: nothing was collected within ``patience`` seconds.
         """
         self.tree, self.stage = tree, stage
         ours, theirs = socket.socketpair()
@@ -116,6 +117,8 @@ class Warm:
         line = self._file.readline() if ready else ""
         if not line:
             self.close()
+            if not ready:
+                raise TimeoutError(f"nothing was collected in {patience:.0f} s: {stage.tests}")
             raise RuntimeError(f"nothing was collected: {log.read_text(errors='replace')[-3000:]}")
         told = json.loads(line)
         self.names: list[str] = told["names"]
