@@ -137,7 +137,6 @@ UNBOUNDED = {
     "accelerators.privateuse.torch_api.prototype": "devices and element types",
     "accelerators.sim.drawing._key": "operators",
     "accelerators.sim.drawing._place": "operators",
-    "accelerators.sim.drawing._with_generator": "operators",
     "accelerators.sim.fallback._rules": "operators",
     "codemod.engine.analysis.nodes._is_node": "classes of a syntax tree",
     "codemod.engine.analysis.nodes._values": "classes of a syntax tree",

@@ -7,7 +7,6 @@ operators that draw and gives them the generator.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -45,39 +44,23 @@ class DrawsFrom(TorchDispatchMode):
         named = kwargs or {}
         if torch.Tag.nondeterministic_seeded not in func.tags:
             return func(*args, **named)
-        drawing = _with_generator(func)
-        if drawing is None:  # it draws with the help of other operators, which come here
+        place = _place(func)
+        if place is None:  # it draws with the help of other operators, which come here
             with self:
                 return torch_api.call_at(func, _key(func), *args, **named)
-        place = _place(drawing)
         if len(args) > place:
             if args[place] is None:
                 args = (*args[:place], self._generator, *args[place + 1 :])
         elif named.get(_GENERATOR) is None:
             named = {**named, _GENERATOR: self._generator}
-        return drawing(*args, **named)
+        return func(*args, **named)
 
 
 @cache
-def _with_generator(op: OpOverload) -> Callable[..., Any] | None:
-    """Return ``op``, or the overload that takes a generator besides; None where torch has none."""
-    names = {a.name for a in op._schema.arguments}
-    if _GENERATOR in names:
-        return op
-    packet = op.overloadpacket
-    wanted = {(a.name, str(a.type)) for a in op._schema.arguments} | {
-        (_GENERATOR, "Optional[Generator]")
-    }
-    for name in packet.overloads():
-        other: OpOverload = getattr(packet, name)
-        if {(a.name, str(a.type)) for a in other._schema.arguments} == wanted:
-            return other
-    return None
-
-
-@cache
-def _place(op: OpOverload) -> int:
-    """Return where ``op`` takes its generator by position; beyond all positions where it does not."""
+def _place(op: OpOverload) -> int | None:
+    """Return where ``op`` takes its generator by position, beyond all positions by name only; None where it takes none."""
+    if all(a.name != _GENERATOR for a in op._schema.arguments):
+        return None
     positions = [a.name for a in op._schema.arguments if not a.kwarg_only]
     return positions.index(_GENERATOR) if _GENERATOR in positions else len(positions)
 
