@@ -21,7 +21,7 @@ from tools.mutants.results import (
     report,
     shared_record,
 )
-from tools.mutants.rooms import ROOMS
+from tools.mutants.rooms import ROOMS, Stage
 from tools.mutants.running import Stages
 from tools.mutants.trees import Mutant, Tree, sample
 from tools.mutants.warm import share_servers
@@ -73,6 +73,12 @@ def _options(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="at most, of tests for each mutant"
     )
+    parser.add_argument(
+        "--tests",
+        action="append",
+        default=[],
+        help="only these of the room's files: what they miss stays untried",
+    )
     parser.add_argument("--report", action="store_true", help="tell what is known, try nothing")
     return parser.parse_args(argv)
 
@@ -104,7 +110,7 @@ def _run(
         share_servers((), COMPILER)
         while taken := os.read(left, 1):
             room = rooms[taken[0]]
-            _work([m for m in mutants if m.room == room], results, tree, stages, options.whole)
+            _work([m for m in mutants if m.room == room], results, tree, stages, options)
         shutil.rmtree(tree.root, ignore_errors=True)
         os._exit(0)
     os.close(left)
@@ -112,13 +118,21 @@ def _run(
         os.waitpid(pid, 0)
 
 
-def _work(mutants: list[Mutant], results: Results, tree: Tree, stages: Stages, whole: bool) -> None:
+def _work(
+    mutants: list[Mutant],
+    results: Results,
+    tree: Tree,
+    stages: Stages,
+    options: argparse.Namespace,
+) -> None:
     room = ""
+    chosen: list[Stage] = []
     for number, mutant in enumerate(mutants, 1):
         if mutant.room != room:
             stages.close()
             room = mutant.room
-            for stage in ROOMS[room].stages:
+            chosen = [only for one in ROOMS[room].stages if (only := one.of(options.tests))]
+            for stage in chosen:
                 begun = time.monotonic()
                 found = stages.ready(stage)
                 failed = [name for name, test in found.tests.items() if not test.passed]
@@ -127,8 +141,9 @@ def _work(mutants: list[Mutant], results: Results, tree: Tree, stages: Stages, w
                     f"{len(failed)} fail or are skipped as they are",
                     flush=True,
                 )
-        record = _tried(mutant, tree, stages, whole)
-        results.add(record)
+        record = _tried(mutant, tree, stages, chosen, options.whole)
+        if record.outcome in ("caught", "invalid") or not options.tests:
+            results.add(record)  # others of the room's tests may find what these do not
         print(
             f"[{number}/{len(mutants)}] {record.outcome} {mutant.path}:{record.line} {record.kind}: "
             f"{record.by} ({record.tests} tests, {record.seconds:.1f} s)",
@@ -137,7 +152,7 @@ def _work(mutants: list[Mutant], results: Results, tree: Tree, stages: Stages, w
     stages.close()
 
 
-def _tried(mutant: Mutant, tree: Tree, stages: Stages, whole: bool) -> Record:
+def _tried(mutant: Mutant, tree: Tree, stages: Stages, chosen: list[Stage], whole: bool) -> Record:
     """Plant one mutant and run the stages of its room until a test fails."""
     edit = mutant.edit
     source = (tree.root / mutant.path).read_bytes()
@@ -145,7 +160,7 @@ def _tried(mutant: Mutant, tree: Tree, stages: Stages, whole: bool) -> Record:
     found = None
     try:
         with tree.planted(mutant):
-            for stage in ROOMS[mutant.room].stages:
+            for stage in chosen:
                 one = stages.first_failure(stage, mutant, source.decode(), whole=whole)
                 by, seconds, tests = one.by, seconds + one.seconds, tests + one.tests
                 late = late or one.late
@@ -157,7 +172,7 @@ def _tried(mutant: Mutant, tree: Tree, stages: Stages, whole: bool) -> Record:
     except (SyntaxError, subprocess.CalledProcessError) as error:
         outcome, by = "invalid", type(error).__name__
     if found and not stages.trusts(*found):
-        return _tried(mutant, tree, stages, whole)
+        return _tried(mutant, tree, stages, chosen, whole)
     return Record(
         mutant.key,
         mutant.room,

@@ -276,6 +276,9 @@ def _baseline(warm: Warm, kept: Path, each: float | None) -> Baseline:
     for name in again:
         one = found.setdefault(name, Witness())
         one.passed, one.starts = name in passed, True
+    failing = [name for name, test in found.items() if not test.passed]
+    if len(failing) > len(found) / 2:
+        raise RuntimeError(f"{len(failing)} of {len(found)} tests fail as they are: {failing[:5]}")
     tests = {
         name: {**asdict(test), "lines": {path: f"{bits:x}" for path, bits in test.lines.items()}}
         for name, test in found.items()
