@@ -142,7 +142,7 @@ def _work(
                     flush=True,
                 )
         record = _tried(mutant, tree, stages, chosen, options.whole)
-        if record.outcome in ("caught", "invalid") or not options.tests:
+        if record.outcome in ("caught", "invalid") or chosen == [*ROOMS[room].stages]:
             results.add(record)  # others of the room's tests may find what these do not
         print(
             f"[{number}/{len(mutants)}] {record.outcome} {mutant.path}:{record.line} {record.kind}: "

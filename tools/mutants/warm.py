@@ -263,7 +263,7 @@ class _Plugin:
         if theirs is not None:
             for (_, preload), server in self._servers.items():
                 theirs._servers[os.getpid(), preload] = server
-        sim = sys.modules.get("tdev_core.accelerators.sim.fallback")
+        sim: Any = sys.modules.get("tdev_core.accelerators.sim.fallback")
         if sim is not None:
             sim.forked = False  # tests may have made tensors while they were collected; no thread has computed them
         if request.path and not self._replaced(request):
