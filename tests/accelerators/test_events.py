@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 from multiprocessing import get_context
 from unittest import mock
@@ -204,3 +205,11 @@ def test_importing_events_starts_no_thread_and_no_device():
     )
     done = python("-c", code)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_not_said_is_what_torchs_events_take() -> None:
+    asked = inspect.signature(torch.cuda.Event.__new__).parameters
+    defaults = {name: one.default for name, one in asked.items() if one.default is not one.empty}
+    for ours in (events.Event.__new__, events.Event.__init__):
+        told = inspect.signature(ours).parameters
+        assert {name: told[name].default for name in defaults} == defaults

@@ -125,7 +125,10 @@ ROOMS: dict[str, Room] = {
     "sim": Room(
         ("tdev_core/accelerators/sim",),
         90,
-        (Stage(_SUITE, _SIM), Stage(("tests/accelerators/sim",))),
+        (
+            Stage(_SUITE, _SIM),
+            Stage(tuple(f"tests/accelerators/sim/test_{name}.py" for name in ("config", "processes"))),
+        ),
     ),
     "run": Room(("tdev_core/run",), 70, (Stage(("tests/run",)),)),
     "engine": Room(("tdev_core/codemod/engine",), 100, (Stage(("tests/codemod",)),)),

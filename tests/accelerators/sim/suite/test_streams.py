@@ -78,6 +78,16 @@ def test_there_is_one_table_of_current_streams() -> None:
     assert sim.current_stream() == sim.default_stream(1) == sim.default_stream()
 
 
+def test_each_device_has_a_default_stream_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where nobody has asked for it before, from another device."""
+    monkeypatch.setattr(streams, "_defaults", {})
+    assert sim.current_device() == 0
+    for index in range(sim.device_count()):
+        stream = tdev.cuda.default_stream(index)
+        assert (stream.stream_id, stream.device_index) == (0, index)
+        assert stream.device == torch.device("sim", index)
+
+
 @pytest.mark.parametrize("fails", [False, True], ids=["ends", "raises"])
 @pytest.mark.parametrize("way", ["tdev.cuda.stream", "torch.sim.stream", "the stream itself"])
 def test_a_context_puts_back_the_streams_of_both_devices(way: str, fails: bool) -> None:
