@@ -105,6 +105,10 @@ def test_a_backend_is_asked_for_by_its_name(monkeypatch: pytest.MonkeyPatch) -> 
         backend.forced()
 
 
+def test_the_reason_is_of_the_backend_that_was_picked() -> None:
+    assert backend.current().value in backend.reason() or "neither" in backend.reason()
+
+
 def test_what_is_asked_for_is_picked_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pick = backend._pick.__wrapped__
     monkeypatch.setattr(backend, "forced", lambda: backend.Backend.SIM)

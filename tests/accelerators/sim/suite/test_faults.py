@@ -49,6 +49,17 @@ def test_out_of_memory_at_a_size_comes_once_and_a_program_recovers(
     assert torch.ones(400, device="sim").sum() == 400
 
 
+def test_only_what_asks_for_more_is_an_allocation(monkeypatch: pytest.MonkeyPatch) -> None:
+    ask(monkeypatch, "oom@call:3")
+    for _ in range(2):
+        freed = torch.empty(4, device="sim")
+        freed.untyped_storage().resize_(0)
+    del freed
+    torch.empty(0, device="sim")
+    with pytest.raises(torch.OutOfMemoryError):
+        torch.empty(4, device="sim")
+
+
 def test_a_lost_device_stays_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.ones(2, device="sim")
     ask(monkeypatch, "xid@call:2")
