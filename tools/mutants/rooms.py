@@ -127,7 +127,9 @@ ROOMS: dict[str, Room] = {
         90,
         (
             Stage(_SUITE, _SIM),
-            Stage(tuple(f"tests/accelerators/sim/test_{name}.py" for name in ("config", "processes"))),
+            Stage(
+                tuple(f"tests/accelerators/sim/test_{name}.py" for name in ("config", "processes"))
+            ),
         ),
     ),
     "run": Room(("tdev_core/run",), 70, (Stage(("tests/run",)),)),
