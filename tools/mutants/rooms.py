@@ -60,7 +60,17 @@ _SIM = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
 _SUITE = tuple(
     f"tests/accelerators/sim/suite/test_{name}.py"
     for name in (
-        *("compile", "dtypes", "faults", "memory", "nested", "parallel", "properties", "random"),
+        *(
+            "compile",
+            "dtypes",
+            "faults",
+            "in_place",
+            "memory",
+            "nested",
+            "parallel",
+            "properties",
+            "random",
+        ),
         *("safetensors", "serialization", "sparse", "streams", "tensors", "training", "waits"),
     )
 )
