@@ -12,6 +12,7 @@ from tdev_core.cuda import properties as _properties
 from tdev_core.mirror import adoption as _adoption
 
 cuda = _properties.CUDA_VERSION
+hip = _properties.HIP_VERSION
 
 
 _adoption.adopt(
@@ -19,12 +20,17 @@ _adoption.adopt(
     "torch.version",
     routed=[
         "cuda",
+        "hip",
     ],
     home=_Backend.CUDA,
     answers={
         "cuda": (
             "cuda: torch's own",
-            'mps, mlx, sim, cpu: tdev\'s own; "0.0", below all that a CUDA kernel asks for, and false as a truth value: no CUDA is compiled in',
+            'mps, mlx, sim, cpu: tdev\'s own; "0.0", below all that a CUDA kernel asks for, and false as a truth value: no CUDA is compiled in; on sim what TDEV_SIM_PROFILE asks for',
+        ),
+        "hip": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own; None: no ROCm is compiled in; on sim what TDEV_SIM_PROFILE asks for",
         ),
     },
     generated_from="2.11 to 2.15",

@@ -119,6 +119,7 @@ LEFT: dict[str, str] = {
     "torch.nn.parallel.parallel_apply.*": "the same",
     "torch.nn.parallel.replicate.*": "the same",
     "torch.utils.benchmark.examples.*": "programs of torch's own",
+    "torch.version.hip": "asks which kernels were compiled in",
     "torch.xpu.*": "another accelerator's",
 }
 

@@ -1,6 +1,7 @@
 """Tell what devices can do, for backends other than CUDA.
 
-Every fact is the host's or the device's own. What only an NVIDIA GPU has is 0 and documented as such.
+Every fact is the host's or the device's own. What only an NVIDIA GPU has is 0 and documented as such. Under
+``TDEV_SIM_PROFILE`` the answers are those of the device that was asked for (``tdev_core.accelerators.sim.profiles``).
 
 *Compute capability* is ``(0, 0)``. Libraries compare it with the lowest capability that their CUDA-only
 kernels need (``>= (8, 0)`` for flash attention, ``>= 7`` for Triton, ``sm_90`` for Hopper's), so anything
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import uuid
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -20,17 +21,22 @@ import torch
 from tdev_core.accelerator import accelerator
 from tdev_core.accelerators import host
 from tdev_core.accelerators.queues import device_of_index
+from tdev_core.accelerators.sim import profiles
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
 
 __all__ = [
     "CUDA_VERSION",
+    "HIP_VERSION",
     "AbsentVersion",
     "DeviceProperties",
+    "arch_list",
     "as_dict",
     "capability",
+    "gencode_flags",
     "get",
     "is_bf16_supported",
+    "is_tf32_supported",
     "name",
     "supported_dtypes",
 ]
@@ -51,7 +57,17 @@ class AbsentVersion(str):
         return str, (str(self),)
 
 
-CUDA_VERSION = AbsentVersion("0.0")
+def _profile() -> profiles.Profile | None:
+    """Return the device that ``sim`` was asked to be, if it was."""
+    return profiles.active() if current() is Backend.SIM else None
+
+
+def _version(build: str) -> str | None:
+    profile = _profile()
+    return profile.version if profile is not None and profile.build == build else None
+
+
+CUDA_VERSION = _version("cuda") or AbsentVersion("0.0")
 """``torch.version.cuda`` on every backend but CUDA.
 
 Programs that believe that they run on CUDA take the version apart (``int(torch.version.cuda.split(".")[0])``):
@@ -59,10 +75,16 @@ the answer is below every version that a kernel could ask for, as the capability
 *whether* torch was built with CUDA, it is false, and codemod and ``tdev run`` make ``is None`` that question.
 """
 
+HIP_VERSION = _version("hip")
+"""``torch.version.hip`` on every backend but CUDA: None, except where ``sim`` was asked to be an AMD GPU."""
+
 
 def name(device: Any = None) -> str:
     """Return what the device calls itself: the processor, the Apple GPU, or the simulated device."""
     index = device_index(device)
+    profile = _profile()
+    if profile is not None:
+        return str(profile.properties["name"])
     match current():
         case Backend.CPU | Backend.CUDA:
             return host.name()
@@ -81,9 +103,33 @@ def name(device: Any = None) -> str:
 
 
 def capability(device: Any = None) -> tuple[int, int]:
-    """``(0, 0)``: no CUDA compute capability. The module's docstring says why this and not another."""
+    """``(0, 0)``: no CUDA compute capability, unless a profile has one. The module's docstring says why this and not another."""
     device_index(device)
-    return (0, 0)
+    profile = _profile()
+    return (0, 0) if profile is None else profile.capability
+
+
+def arch_list() -> list[str]:
+    """List the architectures that torch's kernels are compiled for: none, or those of the profile's wheels."""
+    profile = _profile()
+    return [] if profile is None else list(profile.arch_list)
+
+
+def gencode_flags() -> str:
+    """Return the flags that nvcc was given for them.
+
+    Source: ``torch.cuda.get_gencode_flags``.
+    """
+    kinds = [arch.split("_") for arch in arch_list() if "_" in arch]
+    return " ".join(
+        f"-gencode compute=compute_{number},code={kind}_{number}" for kind, number in kinds
+    )
+
+
+def is_tf32_supported() -> bool:
+    """Tell whether the device computes in TF32: no host does, a profile may."""
+    profile = _profile()
+    return profile is not None and profile.tf32
 
 
 @dataclass(frozen=True)
@@ -170,12 +216,19 @@ def _units() -> int:
     return host.cores()
 
 
+_OF_A_GPU: dict[str, Any] = dict(
+    is_integrated=0, max_threads_per_multi_processor=0, warp_size=0, L2_cache_size=0, clock_rate=0
+)
+"""Facts of the host that are none of a GPU whose profile does not tell them."""
+
+
 def get(device: Any = None) -> DeviceProperties:
     """Return the properties of ``device``."""
     index = device_index(device)
     on_host = current() is not Backend.MPS
     clock = host.clock_mhz() if on_host else None
-    return DeviceProperties(
+    profile = _profile()
+    found = DeviceProperties(
         name=name(index),
         major=0,
         minor=0,
@@ -193,6 +246,9 @@ def get(device: Any = None) -> DeviceProperties:
         type=current().value,
         has_fp64=on_host,
     )
+    if profile is None:
+        return found
+    return replace(found, **{**_OF_A_GPU, **profile.properties}, has_fp64=profile.build != "mps")
 
 
 def as_dict(properties: Any) -> dict[str, Any]:
@@ -207,6 +263,9 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
     With ``including_emulation=False``: whether its processor has instructions for it.
     """
+    profile = _profile()
+    if profile is not None and (profile.bf16 or not including_emulation):
+        return profile.bf16
     if not including_emulation and current() is not Backend.MPS:
         told = torch.cpu.get_capabilities()
         return any(told.get(key, False) for key in ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16"))

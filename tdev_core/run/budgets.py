@@ -93,7 +93,7 @@ def _syncs(marker: pytest.Mark) -> _Limit | None:
 
 def _memory(marker: pytest.Mark) -> _Limit | None:
     text = _argument(marker, 'a size, such as "512MiB"')
-    from tdev_core.accelerators.sim.config import parse_size
+    from tdev_core.accelerators.sim.sizes import parse_size
     from tdev_core.backend import is_accelerator
 
     try:

@@ -28,6 +28,7 @@ LOCKED = {
         f"accelerators.sim.faults.{n}": "_counting"
         for n in ("asked", "lost", "_faults", "_allocations", "_operators")
     },
+    **{f"accelerators.sim.refusals.{n}": "_changing" for n in ("asked", "dtypes", "_checks")},
     "cuda.memory.allocator._held": "_lock",
     "shims.install._waiting": "_lock",
     "watermark._watched": "_lock",
@@ -138,6 +139,7 @@ UNBOUNDED = {
     "accelerators.sim.drawing._key": "operators",
     "accelerators.sim.drawing._place": "operators",
     "accelerators.sim.fallback._rules": "operators",
+    "accelerators.sim.metal._lacks": "operators",
     "codemod.engine.analysis.nodes._is_node": "classes of a syntax tree",
     "codemod.engine.analysis.nodes._values": "classes of a syntax tree",
     "codemod.output.about.page": "rules",

@@ -235,10 +235,15 @@ def get_arch_list() -> list[str]:
 
     Backends:
         cuda: torch's own
-        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
-            same without CUDA
+        mps, mlx, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the same
+            without CUDA
+        sim: tdev's own; those of the wheels for TDEV_SIM_PROFILE's device; none without one
     """
-    return []  # no CUDA kernels are compiled in; torch answers the same without CUDA
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
+            return []  # no CUDA kernels are compiled in; torch answers the same without CUDA
+        case _Backend.SIM:
+            return _properties.arch_list()
 
 
 def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
@@ -247,7 +252,7 @@ def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
     Backends:
         cuda: torch's own
         mps, mlx, sim, cpu: tdev's own; (0, 0): below every compute capability that selects a
-            CUDA-only kernel
+            CUDA-only kernel; on sim what TDEV_SIM_PROFILE asks for
     """
     return _properties.capability(device)
 
@@ -259,7 +264,8 @@ def get_device_name(device: torch.types.Device = None) -> str:
         cuda: torch's own
         mps: tdev's own; torch.backends.mps.get_name()
         mlx: tdev's own; what mlx.core.device_info() says, the host's processor on Linux
-        sim: tdev's own; says that it is simulated, and on which processor
+        sim: tdev's own; says that it is simulated, and on which processor; or the name of
+            TDEV_SIM_PROFILE's device
         cpu: tdev's own; the host's processor
     """
     return _properties.name(device)
@@ -283,10 +289,15 @@ def get_gencode_flags() -> str:
 
     Backends:
         cuda: torch's own
-        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
-            same without CUDA
+        mps, mlx, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the same
+            without CUDA
+        sim: tdev's own; for the architectures of TDEV_SIM_PROFILE's device; none without one
     """
-    return ""  # no CUDA kernels are compiled in; torch answers the same without CUDA
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
+            return ""  # no CUDA kernels are compiled in; torch answers the same without CUDA
+        case _Backend.SIM:
+            return _properties.gencode_flags()
 
 
 def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -> Any:
@@ -395,9 +406,14 @@ def is_tf32_supported() -> bool:
 
     Backends:
         cuda: torch's own
-        mps, mlx, sim, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
+        mps, mlx, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
+        sim: tdev's own; what TDEV_SIM_PROFILE's device does; false without one
     """
-    return False  # TF32 is a format of NVIDIA's tensor cores
+    match _instead_of_cuda():
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
+            return False  # TF32 is a format of NVIDIA's tensor cores
+        case _Backend.SIM:
+            return _properties.is_tf32_supported()
 
 
 def memory_usage(device: torch.types.Device = None) -> int:

@@ -148,7 +148,7 @@ def get_device_capability(device: torch.types.Device = None) -> tuple[int, int]:
     Backends:
         cuda: calls what the backend has for it
         mps, mlx, sim, cpu: tdev's own; (0, 0): below every compute capability that selects a
-            CUDA-only kernel
+            CUDA-only kernel; on sim what TDEV_SIM_PROFILE asks for
     """
     match _current():
         case _Backend.CUDA:

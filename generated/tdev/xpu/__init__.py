@@ -155,14 +155,17 @@ def get_arch_list() -> list[str]:
 
     Backends:
         cuda: calls what the backend has for it
-        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
-            same without CUDA
+        mps, mlx, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the same
+            without CUDA
+        sim: tdev's own; those of the wheels for TDEV_SIM_PROFILE's device; none without one
     """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_arch_list()
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
             return []  # no CUDA kernels are compiled in; torch answers the same without CUDA
+        case _Backend.SIM:
+            return _properties.arch_list()
 
 
 def get_device_capability(device: torch.types.Device = None) -> Any:
@@ -186,7 +189,8 @@ def get_device_name(device: torch.types.Device = None) -> str:
         cuda: calls what the backend has for it
         mps: tdev's own; torch.backends.mps.get_name()
         mlx: tdev's own; what mlx.core.device_info() says, the host's processor on Linux
-        sim: tdev's own; says that it is simulated, and on which processor
+        sim: tdev's own; says that it is simulated, and on which processor; or the name of
+            TDEV_SIM_PROFILE's device
         cpu: tdev's own; the host's processor
     """
     match _current():
@@ -218,14 +222,17 @@ def get_gencode_flags() -> str:
 
     Backends:
         cuda: calls what the backend has for it
-        mps, mlx, sim, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the
-            same without CUDA
+        mps, mlx, cpu: nothing is done; no CUDA kernels are compiled in; torch answers the same
+            without CUDA
+        sim: tdev's own; for the architectures of TDEV_SIM_PROFILE's device; none without one
     """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.get_gencode_flags()
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
             return ""  # no CUDA kernels are compiled in; torch answers the same without CUDA
+        case _Backend.SIM:
+            return _properties.gencode_flags()
 
 
 def get_stream_from_external(data_ptr: int, device: torch.types.Device = None) -> Any:
@@ -325,13 +332,16 @@ def is_tf32_supported() -> bool:
 
     Backends:
         cuda: calls what the backend has for it
-        mps, mlx, sim, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
+        mps, mlx, cpu: nothing is done; TF32 is a format of NVIDIA's tensor cores
+        sim: tdev's own; what TDEV_SIM_PROFILE's device does; false without one
     """
     match _current():
         case _Backend.CUDA:
             return torch.cuda.is_tf32_supported()
-        case _Backend.MPS | _Backend.MLX | _Backend.SIM | _Backend.CPU:
+        case _Backend.MPS | _Backend.MLX | _Backend.CPU:
             return False  # TF32 is a format of NVIDIA's tensor cores
+        case _Backend.SIM:
+            return _properties.is_tf32_supported()
 
 
 # Torch 2.13 and newer.

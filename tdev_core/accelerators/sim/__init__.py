@@ -19,7 +19,7 @@ def activate() -> None:
     """Register the ``sim`` device type with torch; a second call does nothing.
 
     Raises:
-        ConfigError: ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY``, ``TDEV_SIM_RNG`` or ``TDEV_SIM_FAULTS`` is not usable, or
+        ConfigError: a ``TDEV_SIM_…`` variable is not usable, or
             another backend already has torch's ``PrivateUse1``.
     """
     # Importing the package costs nothing.

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.accelerators.sim import memory, nested, sparse
+from tdev_core.accelerators.sim import memory, nested, refusals, sparse
 from tdev_core.errors import UnsupportedError
 
 __all__ = ["adopt_tensor", "dense_alias", "host_alias"]
@@ -55,11 +55,14 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
     Raises:
         UnsupportedError: it is quantized or of a layout for one library alone.
         torch.OutOfMemoryError: the device's capacity would be exceeded.
+        TypeError: the device that this one stands for has no such dtype.
     """
     if sparse.has(tensor):
         return sparse.rebuilt(tensor, lambda part: adopt_tensor(part, index), memory.device(index))
     if tensor.layout != torch.strided or tensor.is_quantized:
         _refuse(tensor)
+    if refusals.dtypes and tensor.dtype in refusals.dtypes:
+        raise TypeError(refusals.dtypes[tensor.dtype])
     if tensor.is_nested:
         whole = nested.buffer(tensor, tensor.untyped_storage())
         return nested.rebuilt(tensor, adopt_tensor(whole, index))

@@ -3,56 +3,49 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 
 from tdev_core.accelerators import host
+from tdev_core.accelerators.sim import profiles
+from tdev_core.accelerators.sim.sizes import parse_size
 from tdev_core.errors import ConfigError
 
-__all__ = ["SimConfig", "parse_size", "read"]
+__all__ = ["SimConfig", "read"]
 
-_UNITS = {"": 1, "k": 1, "m": 2, "g": 3, "t": 4}
 _MAX_DEVICES = 64  # torch keeps a device index in 8 signed bits; per-device state is made for each
 _LEAST_MEMORY = 1 << 26  # where the system does not tell how much there is
 
 
 @dataclass(frozen=True)
 class SimConfig:
-    """``devices``: how many; ``memory``: bytes of capacity for each; ``rng``: ``"linked"`` or ``"own"``."""
+    """``devices``: how many; ``memory``: bytes of capacity that each tells; ``rng``: ``"linked"`` or ``"own"``.
+
+    ``backing`` is how many of those bytes the host can give each.
+    """
 
     devices: int
     memory: int
     rng: str
+    backing: int
 
 
 def read() -> SimConfig:
-    """Read the configuration from ``TDEV_SIM_DEVICES``, ``TDEV_SIM_MEMORY`` and ``TDEV_SIM_RNG``.
+    """Read the configuration from ``TDEV_SIM_DEVICES``, ``_MEMORY``, ``_RNG`` and ``_PROFILE``.
 
     Raises:
         ConfigError: a variable has a value that means nothing.
     """
+    profile = profiles.active()
     devices = _devices()
-    return SimConfig(devices, _memory(devices), _rng())
-
-
-def parse_size(text: str) -> int:
-    """Return the bytes for ``"512"``, ``"8GiB"``, ``"1.5 GB"``, ``"200M"``; one-letter units are powers of 1024.
-
-    Raises:
-        ValueError: the text is not a positive size.
-    """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?\s*", text.lower())
-    if match is None:
-        raise ValueError(text)
-    number, unit, suffix = match.groups()
-    if suffix == "ib" and not unit:
-        raise ValueError(text)
-    base = 1000 if unit and suffix == "b" else 1024
-    power = 0 if not unit else _UNITS[unit]
-    size = int(float(number) * base**power)
-    if size < 1:
-        raise ValueError(text)
-    return size
+    if devices > 1 and profile is not None and profile.build == "mps":
+        raise ConfigError(
+            f"TDEV_SIM_DEVICES={devices} with TDEV_SIM_PROFILE={profile.key}: a Mac has one device. Unset one of the two."
+        )
+    asked = _memory()
+    # Programs fill a device until it raises; before these do, the system must not run out itself.
+    backing = asked or max(host.memory_total() // 2 // devices, _LEAST_MEMORY)
+    told = profile.memory if profile is not None and not asked else None
+    return SimConfig(devices, told or backing, _rng(), min(backing, told or backing))
 
 
 def _devices() -> int:
@@ -67,11 +60,11 @@ def _devices() -> int:
     return int(text)
 
 
-def _memory(devices: int) -> int:
+def _memory() -> int:
+    """Return the bytes asked for; 0 where none are."""
     text = os.environ.get("TDEV_SIM_MEMORY", "").strip()
     if not text:
-        # Programs fill a device until it raises; before these do, the system must not run out itself.
-        return max(host.memory_total() // 2 // devices, _LEAST_MEMORY)
+        return 0
     try:
         return parse_size(text)
     except ValueError:

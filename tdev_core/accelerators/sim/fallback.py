@@ -21,7 +21,7 @@ from torch._ops import OpOverload
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
-from tdev_core.accelerators.sim import faults, memory, rng
+from tdev_core.accelerators.sim import faults, memory, refusals, rng
 from tdev_core.accelerators.sim.lowering import Call
 
 __all__ = ["common_device", "kernel", "run"]
@@ -56,6 +56,8 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(_FORKED)
     if faults.asked:
         faults.runs()
+    if refusals.asked:
+        refusals.check(op, args, kwargs)
     torch_api.run_backward_on_caller()
     known, scalars, any_of, may_wait = _rules(op)
     with _no_torch_function():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tdev_core.accelerators.sim.config import parse_size
+from tdev_core.accelerators.sim.sizes import parse_size
 from tdev_core.errors import ConfigError
 
 __all__ = ["Fault", "allocates", "asked", "configure", "lost", "read", "runs"]

@@ -47,9 +47,10 @@ _nbytes = torch_api.storage_nbytes
 class Pool:
     """The memory of one device: capacity, and counters of bytes and of the storages that hold them."""
 
-    def __init__(self, index: int, total: int) -> None:
+    def __init__(self, index: int, total: int, backing: int) -> None:
         self.index = index
         self.total = total
+        self.backing = backing  # what the host can give of it; a profile tells of more
         self.fraction = 1.0
         self.used = False  # whether anything was ever made on the device
         self.bytes = Tally()
@@ -65,7 +66,7 @@ class Pool:
     @property
     def limit(self) -> int:
         """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it."""
-        return int(self.total * self.fraction)
+        return min(int(self.total * self.fraction), self.backing)
 
     def check(self, more: int) -> None:
         """Refuse ``more`` bytes where they do not fit.
@@ -119,12 +120,14 @@ class Pool:
         allowed = ""
         if self.fraction < 1:
             allowed = f"{_human(self.limit)} allowed to this process; "
+        of = "The capacity is TDEV_SIM_MEMORY (bytes for each device)."
+        if self.backing < self.total:
+            of = f"The capacity is the profile's; this host gives {_human(self.backing)} of it (TDEV_SIM_MEMORY sets both)."
         return no_memory(
             f"sim:{self.index}",
             f"Tried to allocate {_human(nbytes)}. GPU {self.index} has a total capacity of "
             f"{_human(self.total)} of which {_human(max(free, 0))} is free. {allowed}Of the allocated "
-            f"memory {_human(self.allocated)} is held by live tensors. "
-            "The capacity is TDEV_SIM_MEMORY (bytes for each device).",
+            f"memory {_human(self.allocated)} is held by live tensors. {of}",
         )
 
 
@@ -160,9 +163,9 @@ _devices: list[torch.device] = []
 _current = threading.local()
 
 
-def configure(devices: int, total: int) -> None:
-    """Make the pools: ``devices`` of ``total`` bytes each."""
-    _pools[:] = [Pool(index, total) for index in range(devices)]
+def configure(devices: int, total: int, backing: int | None = None) -> None:
+    """Make the pools: ``devices`` of ``total`` bytes each, of which the host can give ``backing`` (None: all)."""
+    _pools[:] = [Pool(index, total, backing or total) for index in range(devices)]
 
 
 def name_devices() -> None:

@@ -17,7 +17,9 @@ from tdev_core.accelerators.sim import (
     fallback,
     faults,
     memory,
+    metal,
     nested,
+    profiles,
     rng,
     sharing,
     sparse,
@@ -39,7 +41,7 @@ _CPUS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFuncti
 def activate() -> None:
     """Register everything; see ``tdev_core.accelerators.sim.activate``."""
     settings = config.read()
-    memory.configure(settings.devices, settings.memory)
+    memory.configure(settings.devices, settings.memory, settings.backing)
     faults.configure(faults.read())
     register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
     memory.name_devices()
@@ -53,6 +55,9 @@ def activate() -> None:
     special.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
+    profile = profiles.active()
+    if profile is not None and profile.build == "mps":
+        metal.install()
 
 
 def _rebuild(*parts: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdev_core.accelerators.sim import config, memory
+from tdev_core.accelerators.sim.sizes import parse_size
 from tdev_core.errors import ConfigError
 
 
@@ -25,7 +26,7 @@ from tdev_core.errors import ConfigError
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert config.parse_size(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize(
@@ -33,7 +34,7 @@ def test_sizes(text: str, size: int) -> None:
 )
 def test_sizes_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        config.parse_size(text)
+        parse_size(text)
 
 
 def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +61,9 @@ def test_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TDEV_SIM_DEVICES", " 4 ")
     monkeypatch.setenv("TDEV_SIM_MEMORY", "64MiB")
     monkeypatch.setenv("TDEV_SIM_RNG", "OWN")
-    assert config.read() == config.SimConfig(devices=4, memory=64 << 20, rng="own")
+    assert config.read() == config.SimConfig(
+        devices=4, memory=64 << 20, rng="own", backing=64 << 20
+    )
 
 
 @pytest.mark.parametrize(

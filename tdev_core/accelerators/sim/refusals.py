@@ -1,0 +1,54 @@
+"""What ``sim`` refuses because the device that it stands for would: operators by name, new tensors by dtype.
+
+Nothing is refused unless a setting asks for it, and then one test of a module's name is all that an operator costs.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._ops import OpOverload
+
+__all__ = ["Check", "add", "asked", "check", "clear", "dtypes", "refuse_dtype"]
+
+Check = Callable[[OpOverload, tuple[Any, ...], dict[str, Any]], None]
+"""Look at a call before it runs; raises what the device would."""
+
+asked = False
+"""Whether anything looks at calls."""
+dtypes: dict[torch.dtype, str] = {}
+"""Dtypes of which the device has no tensors, each with the text of the TypeError."""
+_checks: list[Check] = []
+_changing = threading.Lock()
+
+
+def add(check: Check) -> None:
+    """Have ``check`` look at every call from now on."""
+    global asked
+    with _changing:
+        _checks.append(check)
+        asked = True
+
+
+def refuse_dtype(dtype: torch.dtype, why: str) -> None:
+    """Make no new tensors of ``dtype`` from now on, with ``why`` as the text of the TypeError."""
+    with _changing:
+        dtypes[dtype] = why
+
+
+def clear() -> None:
+    """Refuse nothing any more: for tests."""
+    global asked
+    with _changing:
+        _checks.clear()
+        dtypes.clear()
+        asked = False
+
+
+def check(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Have every check look at one call."""
+    for look in _checks:
+        look(op, args, kwargs)
