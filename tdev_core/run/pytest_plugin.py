@@ -38,6 +38,11 @@ from tdev_core.run.state import State, hand_on, take_back
 
 _FINDER = pytest.StashKey["PytestFinder"]()
 _STATE = pytest.StashKey[State]()
+_HARNESS = tuple(
+    f"torch.testing._internal.common_{name}"
+    for name in ("utils", "cuda", "device_type", "nn", "distributed", "fsdp", "quantization")
+)
+"""What tells torch's own tests which devices there are. The files that hold the operators to test are no part of it."""
 
 
 class PytestFinder(Finder):
@@ -56,12 +61,18 @@ class PytestFinder(Finder):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare ``tdev_roots``."""
+    """Declare ``tdev_roots`` and ``--tdev-torch-testing``."""
     parser.addini(
         "tdev_roots",
         "more directories, and modules by name, that tdev rewrites",
         "args",
         default=[],
+    )
+    parser.getgroup("tdev").addoption(
+        "--tdev-torch-testing",
+        action="store_true",
+        help="the harness of torch's own tests (torch.testing._internal) sees tdev's devices as CUDA: TEST_CUDA, TEST_CUDNN, "
+        "classes for each device type",
     )
 
 
@@ -114,10 +125,14 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Say what would run the tests that were skipped for want of CUDA."""
-    said = telling.of_skipped(terminalreporter.stats.get("skipped", ()))
+    """Say what would run the tests that were skipped for want of CUDA; in red where a device was there for them."""
+    skipped = terminalreporter.stats.get("skipped", ())
+    said = telling.of_skipped(skipped)
     if said is not None:
         terminalreporter.write_line(f"tdev: {said}", yellow=True)
+    amiss = telling.of_skipped_in_vain(skipped)
+    if amiss is not None:
+        terminalreporter.write_line(f"tdev: {amiss}", red=True, bold=True)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -147,6 +162,9 @@ def _state(config: pytest.Config) -> State:
                 f"tdev_roots: {entry!r} is neither a directory ({folder}) nor a module that this Python finds. "
                 "Name a directory relative to pytest's settings, or an importable package: src/, or mypackage"
             )
+    if getattr(config.known_args_namespace, "tdev_torch_testing", False):
+        roots.extend(place for name in _HARNESS for place in package_places(name))
+        os.environ.setdefault("PYTORCH_TESTING_DEVICE_ONLY_FOR", "cpu,cuda")
     try:
         named = (*modules, *configured_libraries(str(config.rootpath)))
         state = State(

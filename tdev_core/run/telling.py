@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from tdev_core.libraries import NEVER_REWRITTEN
 
 _WANTS_CUDA = re.compile(r"\bcuda\b|\bgpus?\b|nvidia|accelerator", re.I)
+_OF_ANOTHER_TYPE = re.compile(r"^(only runs|doesn't run|does not run) on", re.I)
+"""What the harness of torch's tests says in the classes of the other devices."""
+_SHOWN = 5
 _FAILED_FOR_CUDA = re.compile(
     r"not compiled with CUDA|\b_cuda_\w+|no NVIDIA driver|CUDA is not available|invalid device ordinal"
     r"|Expected .*\bcuda\b|don't have kernel|CUDA driver",
@@ -59,8 +63,7 @@ def of_failure(error: BaseException, covers: Callable[[str], bool]) -> str | Non
 
 def of_skipped(reports: Iterable[Any]) -> str | None:
     """Return how many of the skipped tests wanted CUDA, and what would run them; None where none did."""
-    reasons = (str(report.longrepr[-1]) for report in reports if isinstance(report.longrepr, tuple))
-    number = sum(_WANTS_CUDA.search(reason) is not None for reason in reasons)
+    number = _for_cuda(reports).total()
     if not number or _on_accelerator() is not False:
         return None
     tests = "1 test was" if number == 1 else f"{number} tests were"
@@ -68,6 +71,36 @@ def of_skipped(reports: Iterable[Any]) -> str | None:
         f"{tests} skipped for want of CUDA. TDEV_BACKEND=sim runs them on an accelerator made of host memory, "
         "TDEV_BACKEND=mlx on Apple's MLX"
     )
+
+
+def of_skipped_in_vain(reports: Iterable[Any]) -> str | None:
+    """Return how many tests were skipped because of CUDA although tdev has a device for them, why, and what runs them.
+
+    A run that is green because it ran nothing is the worst answer. None where all ran, or a real GPU may lack what they want.
+    """
+    reasons = _for_cuda(reports)
+    if not reasons or not _on_accelerator():
+        return None
+    from tdev_core.backend import Backend, current
+
+    if current() not in (Backend.SIM, Backend.MLX):
+        return None
+    number = reasons.total()
+    tests = "1 test was" if number == 1 else f"{number} tests were"
+    shown = [f"{reason!r} ({n})" for reason, n in reasons.most_common(_SHOWN)]
+    shown += [f"and {len(reasons) - _SHOWN} reasons more"] if len(reasons) > _SHOWN else []
+    return (
+        f"{tests} skipped because of CUDA although {current().value} was active: {', '.join(shown)}. What asks torch as it is "
+        "does not see the device: tdev_roots includes a module, --tdev-torch-testing the harness of torch's own tests, and "
+        "TDEV_SIM_DEVICES=2 makes two devices"
+    )
+
+
+def _for_cuda(reports: Iterable[Any]) -> Counter[str]:
+    """Count the reasons of skipped tests that name CUDA; a test of another device type's is none."""
+    said = (str(report.longrepr[-1]) for report in reports if isinstance(report.longrepr, tuple))
+    reasons = (text.removeprefix("Skipped: ") for text in said)
+    return Counter(r for r in reasons if _WANTS_CUDA.search(r) and not _OF_ANOTHER_TYPE.search(r))
 
 
 def _on_accelerator() -> bool | None:
