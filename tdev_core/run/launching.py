@@ -35,6 +35,13 @@ def install(roots: Roots, runner: Sequence[str]) -> None:
 
     popen: Any = subprocess.Popen
     popen.__init__ = __init__
+    popen.__init__.tdev_original = plain
+
+
+def uninstall() -> None:
+    """Undo :func:`install`."""
+    popen: Any = subprocess.Popen
+    popen.__init__ = getattr(popen.__init__, "tdev_original", popen.__init__)
 
 
 def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = None) -> Any:

@@ -22,7 +22,7 @@ from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
 from tdev_core import caches, libraries
 from tdev_core.errors import ConfigError
-from tdev_core.run import telling
+from tdev_core.run import launching, telling
 from tdev_core.run.budgets import MARKERS, Budgets
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
@@ -140,6 +140,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     finder = config.stash.get(_FINDER, None)
     if finder is not None:
         uninstall(finder)
+        launching.uninstall()
         libraries.forget_rewritten(finder.covers)
         take_back()
         del config.stash[_FINDER]
@@ -194,6 +195,7 @@ def _install(config: pytest.Config) -> None:
     finder = PytestFinder(state.places(), state.compiler(), Compiler(cache, asserts))
     config.stash[_FINDER] = finder
     install(finder)
+    launching.install(state.places(), state.runner())
     libraries.add_rewritten(finder.covers)
     hand_on(state)
 

@@ -221,3 +221,15 @@ def test_devices_in_parameters(suite: Path, python: Run) -> None:
         ), said
         assert ">       assert device.type == kind, 'as it should'" in said
         assert "('cpu', 'xpu')" in said  # asked, and explained
+
+
+def test_scripts_that_tests_start_are_rewritten_too(suite: Path, python: Run) -> None:
+    (suite / "script.py").write_text("import torch\nprint(torch.cuda.synchronize())\n")
+    (suite / "test_it.py").write_text(
+        "import subprocess\nimport sys\n\n\n"
+        "def test_script():\n"
+        "    done = subprocess.run([sys.executable, 'script.py'], capture_output=True, text=True)\n"
+        "    assert done.stdout == 'mirrored\\n', done.stderr\n"
+    )
+    status, said = run_pytest(python, suite)
+    assert status == 0, said
