@@ -19,6 +19,7 @@ How a device is built on it::
                      ``torch.load`` are right.
 * ``module``         the module that torch expects as ``torch.<name>`` (``device_count``, ``manual_seed_all``,
                      memory, RNG state), answered by an ``Accelerator``, and by ``tdev_core.accelerators.streams``.
+* ``generic_api``    what ``torch.accelerator`` asks of the device in code that is not rewritten.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
 * ``operators``      one Python object for each operator, whichever threads ask for it first.
 * ``compiling``      which compiler serves where TorchInductor is asked for.

@@ -11,6 +11,7 @@ from tdev_core.accelerators import streams
 from tdev_core.accelerators.privateuse import (
     autocast,
     compiling,
+    generic_api,
     operators,
     recomputing,
     serialization,
@@ -77,6 +78,7 @@ def register(spec: DeviceSpec) -> DeviceModule:
     _registered = spec
     torch_api.allow_data_moves(spec.name)
     torch_api.implement("aten::record_stream", streams.record_stream)
+    generic_api.install(spec.accelerator)
     autocast.install(spec.name)
     storages.install(spec.name, spec.storages)
     serialization.install(spec.name, spec.storages, spec.accelerator)

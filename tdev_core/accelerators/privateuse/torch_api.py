@@ -31,6 +31,7 @@ from tdev_core.internals import relying_on
 
 __all__ = [
     "alias_on",
+    "answer_bindings",
     "backend_name",
     "device_type_code",
     "from_capsule",
@@ -221,6 +222,20 @@ def implement(
 def operator_names() -> list[str]:
     """List the qualified names (``aten::add.Tensor``) of all operators torch's dispatcher knows."""
     return sorted(_C._dispatch_get_all_op_names())
+
+
+def answer_bindings(functions: dict[str, Callable[..., Any]]) -> None:
+    """Put functions in the place of those of ``torch._C`` that ask a device's C++ and find none.
+
+    For the bindings below ``torch.accelerator`` alone: they fail, or answer for one device, on a device from Python.
+    """
+    with relying_on(
+        "torch._C._accelerator_…", "torch.accelerator fails in code that is not rewritten"
+    ):
+        for name in functions:
+            getattr(_C, name)
+        for name, function in functions.items():
+            setattr(_C, name, function)
 
 
 _backward_ready = threading.local()
