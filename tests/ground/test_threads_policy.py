@@ -26,7 +26,7 @@ LOCKED = {
     "accelerators.privateuse.waits.seen": "_noting",
     **{
         f"accelerators.sim.faults.{n}": "_counting"
-        for n in ("asked", "lost", "_faults", "_allocations", "_operators")
+        for n in ("asked", "lost", "_faults", "_allocations", "_operators", "_steps", "_hook")
     },
     **{f"accelerators.sim.refusals.{n}": "_changing" for n in ("asked", "dtypes", "_checks")},
     "cuda.memory.allocator._held": "_lock",

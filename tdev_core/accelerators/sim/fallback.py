@@ -55,7 +55,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if forked:
         raise RuntimeError(_FORKED)
     if faults.asked:
-        faults.runs()
+        faults.runs(op)
     if refusals.asked:
         refusals.check(op, args, kwargs)
     torch_api.run_backward_on_caller()
