@@ -262,8 +262,9 @@ def _on_target(backend: Backend, index: int | None, what: str) -> torch.device:
         return THERE
     if index is None:
         return torch.device(backend.value)
-    # Real CUDA is never folded: torch raises its own error, as the program's author would expect.
-    if backend is not Backend.CUDA and not 0 <= index < _count(backend):
+    # Real CUDA is never folded: torch raises its own error, as the program's author would expect. Nor is a strict sim.
+    real = backend is Backend.CUDA or (backend is Backend.SIM and settings.flag("TDEV_SIM_STRICT"))
+    if not real and not 0 <= index < _count(backend):
         _warn_folded(what, f"{backend.value}:0")
         index = 0
     return torch.device(backend.value, index)

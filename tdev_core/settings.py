@@ -13,6 +13,7 @@ FLAGS = {
     "TDEV_CPU_ALIAS": False,
     "TDEV_REPORT": False,
     "TDEV_STRICT": False,
+    "TDEV_SIM_STRICT": False,
     "TDEV_NATIVE": True,
     "TDEV_NATIVE_BUILD": True,
     "TDEV_C_CALLS": True,

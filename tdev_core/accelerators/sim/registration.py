@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from tdev_core import settings
 from tdev_core.accelerators.privateuse import process_group, torch_api
 from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
@@ -25,6 +26,7 @@ from tdev_core.accelerators.sim import (
     sparse,
     special,
     storages,
+    strict,
 )
 from tdev_core.accelerators.sim.accelerator import SimAccelerator
 
@@ -40,12 +42,12 @@ _CPUS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFuncti
 @cache
 def activate() -> None:
     """Register everything; see ``tdev_core.accelerators.sim.activate``."""
-    settings = config.read()
-    memory.configure(settings.devices, settings.memory, settings.backing)
+    asked = config.read()
+    memory.configure(asked.devices, asked.memory, asked.backing)
     faults.configure(faults.read())
     register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
     memory.name_devices()
-    rng.configure(settings.devices, settings.rng)
+    rng.configure(asked.devices, asked.rng)
     torch_api.set_fallback(fallback.run)
     _implement_kernels()
     for ours, cpus in (*sparse.KEYS, *nested.KEYS):
@@ -58,6 +60,8 @@ def activate() -> None:
     profile = profiles.active()
     if profile is not None and profile.build == "mps":
         metal.install()
+    if settings.flag("TDEV_SIM_STRICT"):
+        strict.install()
 
 
 def _rebuild(*parts: Any) -> Any:
