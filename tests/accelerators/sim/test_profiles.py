@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tdev_core.accelerators import host
 from tdev_core.accelerators.sim import config, memory, metal, profiles
 from tdev_core.cuda import properties
 from tdev_core.errors import ConfigError
@@ -81,7 +82,7 @@ def test_a_wrong_name_says_the_known_ones() -> None:
 def test_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A device tells the profile's memory and gives what the host has; TDEV_SIM_MEMORY sets both."""
     monkeypatch.setattr(profiles, "active", lambda: profiles.read("h200"))
-    monkeypatch.setattr(config.host, "memory_total", lambda: 16 << 30)
+    monkeypatch.setattr(host, "memory_total", lambda: 16 << 30)
     settings = config.read()
     assert settings.memory == int(139.8 * (1 << 30)) and settings.backing == 8 << 30
     monkeypatch.setenv("TDEV_SIM_MEMORY", "1GiB")
@@ -169,7 +170,7 @@ print(torch.cuda.get_device_name(), torch.cuda.device_count(), torch.cuda.get_de
 
 @pytest.mark.deep  # the other reader parses all of the table as YAML
 def test_the_table_of_kernels_is_read_as_yaml_reads_it() -> None:
-    import torchgen
+    import torchgen  # type: ignore[import-untyped]
 
     from generator.facts.operators import read_operators
 
