@@ -93,7 +93,11 @@ def test_children_of_a_test_have_the_mirror_where_it_has(
     else:
         monkeypatch.delitem(sys.modules, "tdev", raising=False)
     config: Any = SimpleNamespace(
-        stash=pytest.Stash(), rootpath=tmp_path, inipath=None, getini=lambda name: []
+        stash=pytest.Stash(),
+        rootpath=tmp_path,
+        inipath=None,
+        getini=lambda name: [],
+        known_args_namespace=SimpleNamespace(),
     )
     assert pytest_plugin._state(config).mirror is there
     assert pytest_plugin._state(config) is pytest_plugin._state(config)
