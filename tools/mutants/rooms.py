@@ -60,18 +60,9 @@ _SIM = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
 _SUITE = tuple(
     f"tests/accelerators/sim/suite/test_{name}.py"
     for name in (
-        *(
-            "compile",
-            "dtypes",
-            "faults",
-            "in_place",
-            "memory",
-            "nested",
-            "parallel",
-            "properties",
-            "random",
-        ),
-        *("safetensors", "serialization", "sparse", "streams", "tensors", "training", "waits"),
+        *("compile", "dtypes", "faults", "in_place", "memory", "nested", "parallel", "properties"),
+        *("random", "safetensors", "serialization", "several_devices", "sparse", "streams"),
+        *("tensors", "training", "waits"),
     )
 )
 
