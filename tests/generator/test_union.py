@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml  # type: ignore[import-untyped]
 
 from generator import paths, union
 from generator.errors import GenerationError, Undecided
@@ -197,6 +198,18 @@ def test_every_torch_of_the_catalog_is_recorded() -> None:
             f'"base":"{PINNED}",\n'.replace(":", ": "),
             f'"torch": "{version}",\n',
         ]
+
+
+def test_the_nightly_run_is_of_every_torch_of_the_catalog() -> None:
+    """On two Pythons at least; the pinned one has more in the job that runs at every change."""
+    text = (paths.ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    matrix = yaml.safe_load(text)["jobs"]["torches"]["strategy"]["matrix"]
+    cells = {(torch, python) for torch in matrix["torch"] for python in matrix["python"]}
+    cells -= {(cell["torch"], cell["python"]) for cell in matrix["exclude"]}
+    cells |= {(cell["torch"], cell["python"]) for cell in matrix["include"]}
+    assert {torch for torch, _ in cells} == {*deltas.recorded(), PINNED}
+    few = {one for one in deltas.recorded() if sum(torch == one for torch, _ in cells) < 2}
+    assert not few
 
 
 @pytest.mark.parametrize("version", ["2.15", "torch", "2.15.0; rm", PINNED])
