@@ -70,4 +70,16 @@ def test_what_is_no_test_changes_beside_kernels() -> None:
 def test_cudas_module_stays_beside_those_of_others() -> None:
     assert not changed("pkg/accelerators/cuda.py")
     assert changed("pkg/cuda.py")
-    assert not changed("pkg/accelerators/mps.py")
+    assert not changed(
+        "pkg/accelerators/mps.py", "torch.mps.empty_cache(); torch.mps.synchronize()"
+    )
+
+
+@pytest.mark.parametrize("style", ["explicit", "accelerator"])
+@pytest.mark.parametrize("name", ["mps_utils.py", "train_mps.py", "npu/utils.py", "hip_ops.py"])
+def test_a_name_decides_where_the_text_says_the_same(name: str, style: Style) -> None:
+    whose = name[:3] if name[:3] in ("npu", "hip") else "mps"
+    assert changed(name, style=style)
+    assert not changed(name, f"{whose}.empty_cache(); {whose}.synchronize()", style)
+    script = f"{whose}.empty_cache(); {whose}.synchronize()\nif __name__ == '__main__': pass"
+    assert changed(name, script, style)

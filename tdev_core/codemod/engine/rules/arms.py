@@ -115,6 +115,38 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
     return re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None
 
 
+_MEASURED = re.compile(r"\b(?:measured|benchmarked|faster|slower|beats)\b", re.IGNORECASE)
+_TEXT = re.compile(r"(?:\"{3}.*?\"{3}|'{3}.*?'{3})|(?:^[ \t]*#[^\n]*\n)+", re.DOTALL | re.MULTILINE)
+_OTHER_NAMES = re.compile(r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend)\b")
+
+
+def measured_for_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a text of the function says what was measured on another accelerator.
+
+    A choice between engines by speed is none to be made for a device that nobody tried.
+    """
+    home = enclosing_function(file, node)
+    return home is not None and any(
+        _MEASURED.search(found.group()) and _OTHER_NAMES.search(found.group())
+        for found in _TEXT.finditer(file.tree.text(home))
+    )
+
+
+def is_the_rest(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether ``node`` stands in the ``else`` of a chain in which each test asks for another accelerator."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Else):
+            tests = []
+            above: cst.CSTNode | None = file.tree.parents[parent]
+            while isinstance(above, cst.If):
+                tests.append(above.test)
+                above = file.tree.parents.get(above)
+            return len(tests) > 1 and all(names_other(file, test) for test in tests)
+        if isinstance(parent, (cst.If, cst.FunctionDef)):
+            return False
+    return False
+
+
 def enclosing_function(file: File, node: cst.CSTNode) -> cst.FunctionDef | None:
     """Return the innermost function around a node."""
     return next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)

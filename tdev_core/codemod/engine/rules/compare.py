@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     asks_about_others,
     decides_beside_other_arms,
+    measured_for_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
@@ -149,6 +150,9 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     )
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
+    elif measured_for_others(file, node):
+        said = "what it chooses was measured, on another accelerator too; left as it is"
+        file.find(ARMS, node, said)
     elif asks_about_others(file, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")

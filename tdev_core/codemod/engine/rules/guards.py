@@ -143,7 +143,9 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             return home is not None and only.search(tree.text(home.body)) is not None
         if isinstance(parent, cst.BaseSmallStatement):
             return only is _CUDA_ONLY and (
-                KERNEL_NAME.search(_said_by(file, parent)) is not None or _said_beside(file, node)
+                KERNEL_NAME.search(_said_by(file, parent)) is not None
+                or _said_beside(file, node)
+                or _asked_with_a_kernel(file, parent)
             )
         below = parent
     return False
@@ -232,6 +234,16 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
         return ""
     home = enclosing_function(file, node)
     return " ".join([*names, home.name.value if home is not None else ""])
+
+
+def _asked_with_a_kernel(file: File, node: cst.BaseSmallStatement) -> bool:
+    """Tell whether what keeps an answer is asked in one condition with a kernel: ``if kernel is None or no_cuda``."""
+    target = node.targets[0].target if isinstance(node, cst.Assign) else None
+    home = enclosing_function(file, node)
+    if home is None or not isinstance(target, cst.Name):
+        return False
+    asked = re.compile(rf"^[ \t]*(?:el)?if\b[^\n]*\b{target.value}\b[^\n]*", re.MULTILINE)
+    return any(KERNEL_NAME.search(found.group()) for found in asked.finditer(file.tree.text(home)))
 
 
 def _block_text(file: File, node: cst.If) -> str:

@@ -9,6 +9,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_places import (
@@ -79,9 +80,35 @@ def _alias(file: File) -> None:
                 # What `import torch` loads is there as soon as tdev is.
                 file.replace(IMPORT, start, start + len(full), "tdev as torch")
                 continue
+            if not first and full in file.names.modules and (line := _own_line(file, binding)):
+                file.replace(IMPORT, *line, "")
+                continue
             file.replace(
                 IMPORT, start, start + len("torch"), "tdev as torch, tdev" if first else "tdev"
             )
+
+
+def _own_line(file: File, binding: Binding) -> Span | None:
+    """Return the line of ``import torch.optim`` where it says no more than ``import tdev as torch`` beside it."""
+    statement = binding.statement
+    if not isinstance(statement, cst.Import) or len(statement.names) != 1 or file.pieces:
+        return None
+    mine = binding.scope.bindings["torch"]
+    plain = [b for b in mine if isinstance(b.node, cst.ImportAlias) and b.target == "torch"]
+    block = file.tree.parents[file.tree.statement(statement)]
+    beside = any(
+        b is not binding
+        and b.statement is not None
+        and dotted(b.node.name) == "torch"  # type: ignore[attr-defined]
+        and file.tree.parents[file.tree.statement(b.node)] is block
+        for b in plain
+    )
+    row = file.tree.position(file.tree.span(statement)[0])[0]
+    text = file.tree.line_text(row)
+    if not beside or text.strip() != file.tree.text(statement):
+        return None
+    begin = file.tree.line_start(row)
+    return begin, begin + len(text)
 
 
 # -- explicit style ------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     decides_beside_other_arms,
     enclosing_function,
+    is_the_rest,
 )
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
@@ -260,6 +261,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if asks_for_a_private_name(file, found):
         message = f"a private name of {name} is asked for; {LEFT}"
         _kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
+        return
+    if name == "torch.cuda.empty_cache" and is_the_rest(file, found.node):
+        # It does nothing where there is no CUDA, and is what the function gives CUDA.
+        message = f"{name} is CUDA's arm beside those of other accelerators; {LEFT}"
+        _kept_question(file, found, ARMS, message, "note")
         return
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):

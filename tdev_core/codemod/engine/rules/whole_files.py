@@ -47,6 +47,26 @@ _IMPORTS = re.compile(
 _NAME = re.compile(r"\w+")
 
 
+_SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
+# What NVIDIA's tools and ROCm are worked with is torch.cuda: they need to be spoken of, no more.
+_THROUGH_CUDA = re.compile(rf"(?:{_TOOLS}|rocm|hip)\Z", re.IGNORECASE)
+
+
+def speaks_of(file: File, whose: str) -> bool:
+    """Tell whether a file is about what it is named after: its text says that, and CUDA no oftener.
+
+    A program's script is not, whatever it is called: ``train_mps.py`` may ask for CUDA first.
+    """
+    source = file.tree.source
+    if _SCRIPT.search(source) and not is_for_tests(PurePath(file.filename)):
+        return False
+    word = "tensorrt|trt" if whose.lower() == "trt" else whose
+    said = len(re.findall(rf"(?<![a-z])(?:{word})(?![a-z])", source, re.IGNORECASE))
+    if _THROUGH_CUDA.match(whose):
+        return said > 0
+    return said >= len(re.findall(r"(?<![a-z])cuda(?![a-z])", source, re.IGNORECASE))
+
+
 def stays_whole(file: File) -> bool:
     """Report a file that is one kind of device's as a whole, and tell whether it is: it is left as it is."""
     options = file.options
@@ -57,10 +77,10 @@ def stays_whole(file: File) -> bool:
     if options.style != "accelerator":  # which has more to say of modules named after a vendor
         if (named := _NAMED.match(stem)) is not None or _FOLDER.match(path.parent.name):
             whose = (named and (named[1] or named[2])) or path.parent.name
-            file.find_at(
-                ARMS, 0, f"{path.name} is written for {whose}; left as it is (--all rewrites it)"
-            )
-            return True
+            if speaks_of(file, whose):
+                said = f"{path.name} is written for {whose}; left as it is (--all rewrites it)"
+                file.find_at(ARMS, 0, said)
+                return True
         beside = options.tree.platforms if options.tree is not None else frozenset()
         if f"{path.parent.name}/{path.name}" in beside:
             why = f"{path.name} is CUDA's module beside those of other accelerators"

@@ -94,7 +94,7 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         if found.node in stay.chosen:
             file.find(ARMS, found.node, stay.chosen[found.node])
             return
-        why = stay.why(found.node)
+        why = stay.why(found.node) or _setting(file, found.node, name)
         if why is not None:
             file.find(GAP, found.node, f"{name} {why}")
             return
@@ -142,6 +142,22 @@ def _attribute_of(file: File, found: Reference) -> str | None:
             if dotted(call.func) in ("hasattr", "getattr"):
                 attribute = string_value(call.args[1].value)
     return None if attribute is None or attribute.startswith("__") else attribute
+
+
+def _setting(file: File, node: cst.CSTNode, name: str) -> str | None:
+    """Say that a count is a setting of another program's, which may know CUDA's devices alone."""
+    call = file.tree.parents[node]
+    entry = file.tree.parents.get(call)
+    if name != "torch.cuda.device_count" or not isinstance(entry, cst.DictElement):
+        return None
+    key = string_value(entry.key)
+    if entry.value is not call or key is None or _SETTING.match(key) is None:
+        return None
+    return f"is the setting {key!r}, which another program reads"
+
+
+# A key in the spelling of JSON, as no program in Python spells its own.
+_SETTING = re.compile(r"[a-z]+(?:[A-Z][a-z0-9]*)+\Z")
 
 
 def _is_replaced(file: File, node: cst.CSTNode) -> bool:

@@ -241,6 +241,8 @@ def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
     parent = file.tree.parents[call]
     if isinstance(parent, cst.WithItem):
         return "where there is no accelerator, None is no context: ask first"
+    while isinstance(parent, cst.IfExp):
+        parent = file.tree.parents[parent]
     if isinstance(parent, cst.Assign):
         home = enclosing_function(file, parent)
         around = file.tree.source if home is None else file.tree.text(home)

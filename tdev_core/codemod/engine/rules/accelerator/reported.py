@@ -11,6 +11,8 @@ from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 
+UNGUARDED = "with nothing that says it is available"
+
 
 def nccl(file: File, node: cst.SimpleString) -> None:
     """``"nccl"``, wherever a backend is chosen or asked for, and ``"cpu:gloo,cuda:nccl"``."""
@@ -69,7 +71,7 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
     if isinstance(parent, VALUE_POSITIONS):
         # One with an index is a device, whatever it is kept in.
         if string_value(node) != "cuda" or _holds_device(file, node, parent):
-            file.find(GAP, node, f"{text} with nothing that says it is available")
+            file.find(GAP, node, f"{text} {UNGUARDED}")
     elif isinstance(parent, cst.DictElement):
         key = string_value(parent.key) or ""
         if parent.value is node and (DEVICE.search(key) or string_value(node) is None):
@@ -94,7 +96,7 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
         elif name.rpartition(".")[2] not in _TAKES_TEXT:
             file.find(GAP, node, f"{text} is handed to {name}", "note")
     elif string_value(node) != "cuda" and isinstance(parent, _VALUES_BESIDES):
-        file.find(GAP, node, f"{text} with nothing that says it is available")
+        file.find(GAP, node, f"{text} {UNGUARDED}")
 
 
 # Where an expression is a value, beside the places that have rules of their own.

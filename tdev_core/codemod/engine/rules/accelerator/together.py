@@ -18,6 +18,7 @@ from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import Change, File, Question
 from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
+from tdev_core.codemod.engine.rules.accelerator.reported import UNGUARDED
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.accelerator.whole import whole
 from tdev_core.codemod.engine.rules.arms import enclosing_function
@@ -49,6 +50,7 @@ def settle(file: File, dropped: set[int]) -> None:
     for span, why in list(whole(file)):
         _take_back(file, [span], 0, why)
     _patched_alone(file)
+    _beside_a_kept_device(file)
     asked = [f for f in every_reference(file) if f.name in AVAILABILITY and f.package == "torch"]
     waiting = {f.node: list(decides_about(file, f.node)) for f in asked if not file.kept(f.node)}
     kept = _ask_generically(file)
@@ -159,6 +161,35 @@ def _spans_of(file: File, question: Question) -> list[Span]:
     return spans
 
 
+def _beside_a_kept_device(file: File) -> None:
+    """Take back what is planned for a function in which a tensor goes to a device that stays CUDA's.
+
+    What the function makes elsewhere meets that tensor, as in a collective.
+    """
+    left = {start for (rule, start, _), f in file.findings.items() if f.message.endswith(UNGUARDED)}
+    for node in file.tree.of(cst.SimpleString) if left and file.changes else ():
+        if file.tree.span(node)[0] in left and _moves(file, node):
+            if (home := enclosing_function(file, node)) is not None:
+                line = _line(file, node)
+                why = f"stays CUDA's with the device in line {line}"
+                _take_back(file, [file.tree.span(home)], line, why)
+
+
+def _moves(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a device is that of a call: ``x.to(…)``, ``device=…``."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Arg):
+            call = file.tree.parents[parent]
+            to = isinstance(call, cst.Call) and (dotted(call.func) or ".to").endswith(".to")
+            named = parent.keyword is not None and parent.keyword.value == "device"
+            return to or named and file.resolver.torch_name(getattr(call, "func", call)) is not None
+        if not isinstance(parent, cst.IfExp) or below is parent.test:
+            return False
+        below = parent
+    return False
+
+
 def _patched_alone(file: File) -> None:
     """Take back a patched name that the file does not ask for itself: the code that does may stay CUDA's."""
     source = file.tree.source
@@ -178,8 +209,8 @@ def _lies(file: File, node: cst.CSTNode) -> int:
         if isinstance(parent, (cst.If, cst.IfExp)) and below is parent.test:
             return _message(file, parent)
         if isinstance(parent, cst.Call) and below is not parent.func:
-            if _PRINTS.search(file.tree.text(parent.func)) and (line := _message(file, parent)):
-                return line
+            if (line := _message(file, parent)) != 0:
+                return line  # printed, or the label of a report: `add("Has CUDA", …)`
         if isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
             return 0
         below = parent
@@ -196,7 +227,6 @@ def _message(file: File, node: cst.CSTNode) -> int:
 
 
 _RAISES = re.compile(r"\A\s*raise\b")
-_PRINTS = re.compile(r"(?:^|\.)(?:print|echo|log\w*|info|debug|warn\w*|error|critical|write)\Z")
 
 
 def _planned(file: File, at: Span) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import PurePath
 
 import libcst as cst
@@ -15,7 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import names_other
-from tdev_core.codemod.engine.rules.whole_files import LAUNCH
+from tdev_core.codemod.engine.rules.whole_files import LAUNCH, speaks_of
 
 # Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
 _MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
@@ -25,7 +26,7 @@ _NAMED = re.compile(
 )
 # Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.
 _VENDORS = "cuda|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
-_MODULE = re.compile(rf"(?:test_)?(?:{_VENDORS})(?:_\w+)?\Z|\w+_(?:{_VENDORS})\Z", re.IGNORECASE)
+_MODULE = re.compile(rf"(?:test_)?({_VENDORS})(?:_\w+)?\Z|\w+_({_VENDORS})\Z", re.IGNORECASE)
 _FOLDER = re.compile(rf"(?:{_VENDORS})\Z", re.IGNORECASE)
 # Kernels that are compiled with CUDA, imported where the file is.
 _KERNELS = re.compile(
@@ -41,9 +42,18 @@ _SAYS = re.compile(r"(?<![.\w:'\"`])(?:cuda|nvidia)(?![.\w:'\"`])", re.IGNORECAS
 _TOOLS = re.compile(
     r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
     r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
+    r"|\bis_nccl_available\("
     r"|(?<![A-Za-z])triton(?![A-Za-z])"
     r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
 )
+_NCCL = re.compile(r"==\s*(?:\w+\.)*Backend\.NCCL\b")
+# What is tried because the package may not be there, and the names that say so afterwards.
+_TRIED = re.compile(r"^([ \t]*)try:[^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
+_OF_NVIDIA = re.compile(
+    r"^\s*(?:from|import)[ \t]+(?:apex|transformer_engine|cupy)\b", re.MULTILINE
+)
+_KEPT = re.compile(r"^\s*(\w+)\s*=(?!=)|\bimport[^\n]*?(\w+)[ \t]*$", re.MULTILINE)
+_FUSED = re.compile(r"\bfused_(?:adam|lamb|layer_?norm|rms_?norm)\w*", re.IGNORECASE)
 _GPU = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
@@ -53,7 +63,11 @@ def whole(file: File) -> Iterator[tuple[Span, str]]:
     if not places:
         return
     path = PurePath(file.filename)
-    if _MODULE.match(path.name.partition(".")[0]) or _FOLDER.match(path.parent.name):
+    named = _MODULE.match(path.name.partition(".")[0])
+    whose = (
+        (named and (named[1] or named[2])) or _FOLDER.match(path.parent.name) and path.parent.name
+    )
+    if whose and speaks_of(file, whose):
         yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.name}"
         return
     if _KERNELS.search(file.tree.source):
@@ -119,6 +133,8 @@ def _beside(file: File, choice: cst.If) -> str:
     while isinstance(link, cst.If):
         if names_other(file, link.test):
             return "stays CUDA's beside arms for other accelerators"
+        if _NCCL.search(file.tree.text(link.test)):
+            return "stays CUDA's with the question for NCCL"
         if name := _cudas_own(file, link.test):
             return f"stays CUDA's with {name}"
         link = link.orelse
@@ -131,7 +147,18 @@ def _cudas_own(file: File, test: cst.CSTNode) -> str:
         # The program's own answer, kept in a variable, changes with what it is made of.
         if not re.search(rf"(?m)^\s*{found.group()}\s*(?::.*)?=", file.tree.source):
             return found.group()
-    return ""
+    text = _unplanned(file, file.tree.span(test))
+    if (fused := _FUSED.search(text)) is not None:
+        return fused.group()
+    words = set(re.findall(r"\w+", text))
+    return next((name for name in _packages_flags(file.tree.source) if name in words), "")
+
+
+@lru_cache(maxsize=4)
+def _packages_flags(source: str) -> list[str]:
+    """Return the names that say whether a package of NVIDIA's is there: what its import binds, and what is set."""
+    tried = (found[2] for found in _TRIED.finditer(source) if _OF_NVIDIA.search(found[2]))
+    return [found[1] or found[2] for body in tried for found in _KEPT.finditer(body)]
 
 
 def _unplanned(file: File, span: Span) -> str:
