@@ -34,7 +34,7 @@ _EXTENSIONS = tuple(
         rb"torch\.ops\.(?!aten|prim)",
     )
 )
-_EXTENSION_SIGNS = (b"load_inline", b"cpp_extension", b"_C", b"torch.ops.")
+_EXTENSION_SIGNS = frozenset((b"load_inline", b"cpp_extension", b"_C", b"torch.ops."))
 _DEFINED = re.compile(
     rb"^[ \t]*def[ \t]+(\w*(?:[cC]uda|CUDA|[gG]pu|GPU)\w*)[ \t]*\("
     rb"|^(\w*(?:CUDA|GPU|cuda|gpu)\w*)[ \t]*(?::[^=\n]+)?=[^\n]*(?:is_available|device_count)\(",
@@ -63,7 +63,10 @@ _CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.
 _IMPORTS_KERNELS = re.compile(
     rb"\n(?:import|from)[ \t]+(?:flashinfer|cutlass|deep_gemm|deep_ep|flash_attn|sgl_kernel|\w+_cuda)\b"
 )
-_KERNEL_SIGNS = (b"cuda", b"triton", b"torch.ops.", b"_C")
+_KERNEL_SIGNS = frozenset((b"uda", b"triton", b"torch.ops.", b"_C"))
+_CUDA_SIGNS = frozenset((b"uda", b"CUDA", b"gpu", b"GPU"))
+# Looked for once in each file: few files have one, and each look reads the whole text.
+_SIGNS = (*_EXTENSION_SIGNS, *_CUDA_SIGNS, b"triton")
 # Of the files that say torch, those in which it may be the last of an import's names.
 _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?<!\nimport torch)")
 _PLATFORM = re.compile(
@@ -100,18 +103,19 @@ class Survey:
                 source = found[1].decode("ascii", "ignore").rstrip(".")
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
-        if _has_kernels(raw):
+        signs = {sign for sign in _SIGNS if sign in raw}
+        if _has_kernels(raw, signs):
             self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
         if (platform := _PLATFORM.search(path.stem)) is not None:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
         if not is_for_tests(path):
-            compiled = _makes_kernels(raw)
+            compiled = _makes_kernels(raw, signs)
             if compiled:
                 self._compiled.add(_dotted(path, top))
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
-        if b"uda" in raw or b"CUDA" in raw or b"gpu" in raw or b"GPU" in raw:
+        if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
 
     def _questions(self, raw: bytes) -> None:
@@ -158,9 +162,9 @@ _KEPT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
 
 
-def _makes_kernels(raw: bytes) -> bool:
+def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
     """Tell whether a file holds kernels for CUDA itself, or is nothing without a package of them."""
-    if not any(sign in raw for sign in _KERNEL_SIGNS):
+    if signs.isdisjoint(_KERNEL_SIGNS):
         return False
     if any(sign in raw for sign in _MAKES_KERNELS):
         return True
@@ -181,10 +185,13 @@ def _dotted(path: PurePath, top: str) -> str:
     return ".".join(parts[start:])
 
 
-def _has_kernels(raw: bytes) -> bool:
-    if any(pattern.search(raw) for pattern in _KERNELS) or _KERNELS[0].match(b"\n" + raw[:200]):
+def _has_kernels(raw: bytes, signs: set[bytes]) -> bool:
+    imported, decorated = _KERNELS
+    if imported.search(raw) or imported.match(b"\n" + raw[:200]):
         return True
-    return any(sign in raw for sign in _EXTENSION_SIGNS) and any(
+    if (b"triton" in signs or b"uda" in signs) and decorated.search(raw):
+        return True
+    return not signs.isdisjoint(_EXTENSION_SIGNS) and any(
         pattern.search(raw) for pattern in _EXTENSIONS
     )
 
