@@ -42,7 +42,7 @@ _SAYS = re.compile(r"(?<![.\w:'\"`])(?:cuda|nvidia)(?![.\w:'\"`])", re.IGNORECAS
 _TOOLS = re.compile(
     r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
     r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
-    r"|\bis_nccl_available\("
+    r"|\bis_nccl_available\(|\bCUDAGraph\(|\bcuda\.graph\(|\bget_device_capability\("
     r"|(?<![A-Za-z])triton(?![A-Za-z])"
     r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
 )
