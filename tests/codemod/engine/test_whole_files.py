@@ -55,6 +55,8 @@ def changed(
 def test_a_test_of_kernels_stays(imports: str, style: Style) -> None:
     assert not changed("tests/test_norm.py", imports, style)
     assert not changed("pkg/benchmarks/norm.py", imports, style)
+    assert not changed("pkg/jit_kernel/tests/test_norm.py", style=style)
+    assert changed("pkg/jit_kernel/norm.py", style=style)
 
 
 @pytest.mark.parametrize("imports", ["from pkg.model import M", "from pkg.ops import plain", ""])

@@ -35,6 +35,8 @@ _CALLED = re.compile(
     r"|\bop_builder\b|^(?:from|import)[ \t]+(?:\w+\.)*(?:_C|\w+_cuda)\b|\.cuh?[\"']",
     re.MULTILINE,
 )
+# Where kernels lie, with their tests beside them.
+_KERNELS_FOLDER = re.compile(r"(?:\w+_)?kernels?\Z")
 # Classes of CUDA's among kernels of the program's own.
 _WRAPPED = re.compile(
     r"^from[ \t]+[\w.]*\bkernels?\b[\w.]*[ \t]+import[ \t]*(?:\([^)]*?|[^\n(]*?)\b((?:CUDA|Cuda)[A-Z]\w*)",
@@ -112,6 +114,10 @@ def _kernels(file: File, path: PurePath) -> str | None:
         return found[1]
     if not is_for_tests(path):
         return None
+    if (
+        folder := next((part for part in path.parts[:-1] if _KERNELS_FOLDER.match(part)), "")
+    ) != "":
+        return folder
     if (found := _CALLED.search(source)) is not None:
         return found.group().strip().rstrip(".(")
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
