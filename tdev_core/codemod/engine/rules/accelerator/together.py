@@ -209,8 +209,8 @@ def _lies(file: File, node: cst.CSTNode) -> int:
         if isinstance(parent, (cst.If, cst.IfExp)) and below is parent.test:
             return _message(file, parent)
         if isinstance(parent, cst.Call) and below is not parent.func:
-            if (line := _message(file, parent)) != 0:
-                return line  # printed, or the label of a report: `add("Has CUDA", …)`
+            if _PRINTS.search(file.tree.text(parent.func)) and (line := _message(file, parent)):
+                return line
         if isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
             return 0
         below = parent
@@ -227,6 +227,10 @@ def _message(file: File, node: cst.CSTNode) -> int:
 
 
 _RAISES = re.compile(r"\A\s*raise\b")
+# What is printed, and the label of a report: `add(output, "Has CUDA", …)`.
+_PRINTS = re.compile(
+    r"(?:^|\.)(?:print|echo|log\w*|info|debug|warn\w*|error|critical|write|add|\w*append)\Z"
+)
 
 
 def _planned(file: File, at: Span) -> bool:
