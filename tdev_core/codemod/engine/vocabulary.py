@@ -46,7 +46,7 @@ TENSOR_WORD = re.compile(
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
-    r"data|points?|boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
+    r"data|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens)\d*$",

@@ -19,3 +19,6 @@ class Metric:
         ranks = torch.arange(2, device=ratio.device)
         picked = [c[torch.randint(0, len(c), (2,), device=c.device)] for c in choices]
         return total, order, noise, ranks, picked
+
+    def crop(self, bboxes):
+        return torch.ones(2, device=bboxes.device)
