@@ -21,7 +21,8 @@ HEADS = [
 
 def doctor(*path: Path, fresh: bool = False, **settings: str) -> subprocess.CompletedProcess[str]:
     places = os.pathsep.join(map(str, (*path, ROOT, ROOT / "generated")))
-    env = environment(**settings, PYTHONPATH=places)
+    told = {"TDEV_NATIVE_BUILD": None, **settings}  # it tells of settings
+    env = environment(**told, PYTHONPATH=places)
     return python("-m", "tdev", "doctor", env=env, fresh=fresh or bool(path))
 
 

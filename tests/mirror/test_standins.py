@@ -81,6 +81,8 @@ def test_a_device_is_made_as_torch_makes_it(args: tuple[Any, ...], kwargs: dict[
 def test_the_other_stand_ins_take_what_torchs_take(
     kind: str, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
+    if torch.version.cuda and kind != "Generator" and not args and "device" not in kwargs:
+        pytest.skip("a build for CUDA asks the driver for the current device, and there is none")
     assert made(kind, standins, args, dict(kwargs)) == made(kind, torch, args, dict(kwargs))
 
 
