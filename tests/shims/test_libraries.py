@@ -40,7 +40,7 @@ print(torch.ops.mine.both(torch.zeros(1)).item())
     ],
 )
 def test_a_kernel_for_cuda_is_found(backend: str, found: list[float]) -> None:
-    done = python("-W", "ignore", "-c", _PROGRAM, env=environment(TDEV_BACKEND=backend))
+    done = python("-c", _PROGRAM, env=environment(TDEV_BACKEND=backend))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(found), "1.0"]
 
@@ -58,5 +58,5 @@ try:
 except NotImplementedError:
     print("not there")
 """
-    done = python("-W", "ignore", "-c", code)
+    done = python("-c", code)
     assert (done.returncode, done.stdout) == (0, "not there\n"), done.stderr
