@@ -46,8 +46,10 @@ _WORK = (
     "settings",
     [
         {},
-        {"CUDA_VISIBLE_DEVICES": ""},
-        {"CUDA_VISIBLE_DEVICES": "-1", "CUDA_LAUNCH_BLOCKING": "1"},
+        pytest.param({"CUDA_VISIBLE_DEVICES": ""}, marks=pytest.mark.deep),
+        pytest.param(
+            {"CUDA_VISIBLE_DEVICES": "-1", "CUDA_LAUNCH_BLOCKING": "1"}, marks=pytest.mark.deep
+        ),
         {
             "CUDA_VISIBLE_DEVICES": "1,0",
             "PYTORCH_CUDA_ALLOC_CONF": "max_split_size_mb:128,expandable_segments:True",

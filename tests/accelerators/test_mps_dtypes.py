@@ -143,7 +143,7 @@ print(narrowing, tdev.zeros.__name__, tdev.tensor([1.0]).dtype)
 """
 
 
-@pytest.mark.parametrize("before", [None, "0"])
+@pytest.mark.parametrize("before", [None, pytest.param("0", marks=pytest.mark.deep)])
 def test_operators_fall_back_unless_the_user_said_otherwise_and_factories_narrow(
     before: str | None,
 ) -> None:

@@ -95,6 +95,7 @@ def test_the_three_ways_behave_the_same(
         assert told["explicit"] == told["alias"] == told["run"]
 
 
+@pytest.mark.deep  # all cases a second time
 @pytest.mark.parametrize("name", INPUTS)
 def test_what_imports_no_tdev_needs_none(
     name: str, stock: dict[str, Any], sim: dict[str, Any]
@@ -104,8 +105,12 @@ def test_what_imports_no_tdev_needs_none(
     assert bool(differing) == (name in NEEDS_TDEV), differing
 
 
-def test_most_cases_run(sim: dict[str, Any], stock: dict[str, Any]) -> None:
+def test_most_cases_run(sim: dict[str, Any]) -> None:
     assert {*DIFFERS, *NEEDS_TDEV} <= set(INPUTS)
     ended = [name for name, path in INPUTS.items() if not sim[str(path)]["run"]["ended"]]
     assert len(ended) >= 240
+
+
+@pytest.mark.deep
+def test_many_cases_import_no_tdev(stock: dict[str, Any]) -> None:
     assert sum(map(bool, stock.values())) >= 80

@@ -95,7 +95,9 @@ def test_arguments_are_refused() -> None:
     assert main(["--now"]) == 2 and main(["--help"]) == 0
 
 
-@pytest.mark.parametrize("command", ["doctor", "version", "--help"])
+@pytest.mark.parametrize(
+    "command", ["doctor", *(pytest.param(c, marks=pytest.mark.deep) for c in ("version", "--help"))]
+)
 def test_a_reader_that_has_seen_enough_is_no_error(command: str) -> None:
     """``python -m tdev doctor | head -1``, of a reader that is gone before the first line."""
     reading, writing = os.pipe()

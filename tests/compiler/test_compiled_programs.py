@@ -100,7 +100,7 @@ def test_one_graph_holds_the_whole_function(function: Function, backend: str) ->
 
 
 @pytest.mark.inductor
-@pytest.mark.slow
+@pytest.mark.deep  # half a minute; the modes for CUDA below are Inductor's too
 def test_inductor_compiles_all_of_them_into_one_kernel() -> None:
     """One compilation for all: starting the C++ compiler is what takes the time."""
 
@@ -308,7 +308,7 @@ class TestModes:
         assert torch.overrides.resolve_name(stock.relu) == "torch.relu"
 
 
-@pytest.mark.parametrize("backend", ["cpu", "sim"])
+@pytest.mark.parametrize("backend", ["cpu", pytest.param("sim", marks=pytest.mark.deep)])
 def test_compiled_autograd(backend: str) -> None:
     """The backward pass is traced too, with a hook that names the accelerator."""
     run(

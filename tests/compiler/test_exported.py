@@ -72,7 +72,9 @@ def _retagged(data: bytes) -> bytes:
     return made.getvalue()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", [b if b == "sim" else pytest.param(b, marks=pytest.mark.deep) for b in BACKENDS]
+)
 def test_a_program_that_was_exported_on_cuda(tmp_path: Path, backend: str) -> None:
     path = tmp_path / "program.pt2"
     wanted = run(EXPORT, str(path), preload=COMPILER)

@@ -75,6 +75,7 @@ def test_the_same_losses(way: str, reference: ways.Training, tmp_path: Path) -> 
     assert training.losses == reference.losses
 
 
+@pytest.mark.deep  # tests/test_docs.py trains on sim too
 def test_the_same_losses_on_a_simulated_accelerator(
     reference: ways.Training, tmp_path: Path
 ) -> None:

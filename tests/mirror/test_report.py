@@ -12,8 +12,10 @@ from tdev_core.mirror.report import Report
 from tests import forkserver
 
 
-def python(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    done = forkserver.python("-c", code, env=forkserver.environment(**settings))
+def python(
+    code: str, preload: tuple[str, ...] = (), **settings: str
+) -> subprocess.CompletedProcess[str]:
+    done = forkserver.python("-c", code, env=forkserver.environment(**settings), preload=preload)
     assert done.returncode == 0, done.stderr
     return done
 
@@ -155,7 +157,7 @@ def moved(x):
 compiled = torch.compile(moved, fullgraph=True, backend="eager")
 assert compiled(torch.ones(2)).tolist() == [1, 1]
 """
-    python(code, TDEV_REPORT="1", TDEV_BACKEND="sim")
+    python(code, forkserver.COMPILER, TDEV_REPORT="1", TDEV_BACKEND="sim")
 
 
 @pytest.mark.parametrize(

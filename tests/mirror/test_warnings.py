@@ -56,6 +56,7 @@ def test_warnings_stand_on_the_programs_line(backend: str, counting: str) -> Non
     assert not elsewhere
 
 
+@pytest.mark.deep  # a quarter of a minute of compilers, for a warning
 def test_what_is_not_compiled_warns_of_no_compiler() -> None:
     code = """
 import warnings

@@ -94,6 +94,7 @@ def _places() -> set[str]:
     return found
 
 
+@pytest.mark.deep  # reads all of torch's files, and is about the release of torch alone
 @pytest.mark.skipif(
     torch.__version__.partition("+")[0] != catalog()["torch"], reason="the list is of another torch"
 )

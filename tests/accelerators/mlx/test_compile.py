@@ -143,9 +143,18 @@ def test_options_are_refused() -> None:
         f(torch.ones(1, device="mlx"))
 
 
+ACTIVATED = "import sys, tdev_core.accelerators.mlx as m; m.activate(); print('torch._dynamo' in sys.modules)\n"
+
+
 def test_activation_does_not_import_dynamo() -> None:
+    result = run(ACTIVATED)
+    assert result.stdout == "False\n", result.stderr
+
+
+@pytest.mark.deep  # its import takes ten seconds
+def test_dynamo_finds_the_compiler_when_it_is_imported_later() -> None:
     result = run(
-        "import sys, tdev_core.accelerators.mlx as m; m.activate(); print('torch._dynamo' in sys.modules); import torch; "
+        ACTIVATED + "import torch\n"
         "print(torch.compile(lambda x: x + 1, backend='mlx')(torch.ones(2, device='mlx')).tolist())"
     )
     assert result.stdout.split() == ["False", "[2.0,", "2.0]"], result.stderr
