@@ -60,9 +60,9 @@ _SIM = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
 _SUITE = tuple(
     f"tests/accelerators/sim/suite/test_{name}.py"
     for name in (
-        *("compile", "dtypes", "faults", "in_place", "memory", "nested", "parallel", "properties"),
-        *("random", "safetensors", "serialization", "several_devices", "sparse", "streams"),
-        *("tensors", "training", "waits"),
+        *("compile", "dtypes", "faults", "generic_api", "in_place", "memory", "nested", "parallel"),
+        *("properties", "random", "safetensors", "serialization", "several_devices", "sparse"),
+        *("streams", "strict", "tensors", "training", "waits"),
     )
 )
 
@@ -129,7 +129,10 @@ ROOMS: dict[str, Room] = {
         (
             Stage(_SUITE, _SIM),
             Stage(
-                tuple(f"tests/accelerators/sim/test_{name}.py" for name in ("config", "processes"))
+                tuple(
+                    f"tests/accelerators/sim/test_{name}.py"
+                    for name in ("config", "processes", "profiles")
+                )
             ),
         ),
     ),

@@ -106,9 +106,9 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             return False
         return any(i.dtype in _MASKS for i in masks)
     if name == "aten::copy_":
-        ends = args[0], args[1]
-        late = kwargs.get("non_blocking", len(args) > 2 and args[2])
-        return not late and ends[0].device.type != ends[1].device.type
+        if len(args) > 2:  # torch hands on no default: a third argument is ``non_blocking=True``
+            return False
+        return bool(args[0].device.type != args[1].device.type)
     if name == _NUMBER:
         return False
     to = kwargs.get("device")

@@ -23,7 +23,7 @@ class Call:
     """One call's arguments on their way to the CPU, and what is needed to bring results back.
 
     ``aliases`` are pairs of a dense sim tensor and the CPU tensor over its memory, the components of
-    sparse arguments among them; ``rebuilt`` the same for sparse and nested arguments themselves.
+    sparse arguments among them; ``rebuilt`` the same for sparse arguments themselves.
     ``lowered`` has what became of each argument, by identity.
     """
 
@@ -53,13 +53,10 @@ class Call:
     def lower(self, value: Any, name: str) -> Any:
         """Return ``value`` for the CPU's operator; lists are walked."""
         if isinstance(value, _Tensor):
-            if value.is_cpu:
-                if name not in self.any_of:
-                    self.foreign.append((name, value))
-                return value
             device = value.device
             if device.type != "sim":
-                self.foreign.append((name, value))
+                if name not in self.any_of:
+                    self.foreign.append((name, value))
                 return value
             index = device.index
             if self.index < 0:
@@ -89,9 +86,7 @@ class Call:
         if value.layout is torch.strided:
             if not value.is_nested:
                 return self._dense(value)
-            alias = host_alias(value)
-            self.rebuilt.append((value, alias))
-            return alias
+            return host_alias(value)
         alias = sparse.rebuilt(value, self._dense, _CPU)
         if self.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
             alias.requires_grad_()

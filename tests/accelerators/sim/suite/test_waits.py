@@ -36,6 +36,10 @@ WAITS: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: X.clone().index_put_((MASK,), X[:1], accumulate=True),
         "index_put_",
     ),
+    "add the host's number by a mask": (
+        lambda: X.clone().index_put_((MASK,), torch.tensor(1.0), accumulate=True),
+        "index_put_",
+    ),
     "masked_select": (lambda: torch.masked_select(X, MASK), "masked_select"),
     "equal": (lambda: torch.equal(X, X), "equal"),
     "unique": (lambda: X.unique(), "_unique2"),
