@@ -119,8 +119,10 @@ def pytest(
     if backend == "sim":
         settings |= {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
     # One more than cores: a worker waits while a program that its test has started runs.
-    workers = os.environ.get("TDEV_TEST_WORKERS") or str(min(cores() + 1, 8))
-    command = ["-m", "pytest", "-n", workers, "--dist", "worksteal"]
+    workers = int(os.environ.get("TDEV_TEST_WORKERS") or min(cores() + 1, 8))
+    command = ["-m", "pytest"]
+    if workers > 1:
+        command += ["-n", str(workers), "--dist", "worksteal"]
     report = session.name.replace("(", "-").rstrip(")")
     command += [f"--junitxml={LOGS / report}.xml", *arguments]
     session.run(

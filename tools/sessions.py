@@ -1,8 +1,9 @@
 """The README's second command: the nox sessions that check everything, the tests beside the other checks.
 
 nox knows what a session runs and pytest-xdist spreads the tests over the cores. Here is what they do not do:
-making .venv, running two sessions at a time (the type checker and the generator each use one core for a
-minute; beside the tests that idles none), a log for each, and one last line that adds all of it up.
+making .venv, running two sessions at a time, a log for each, and one last line that adds all of it up. One lane has
+the checks and the tests of the devices that take a process of their own, the other all other tests: where a session
+starts, ends or waits, the other lane has the cores, and fewer processes collect what few tests there are.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
@@ -25,6 +26,7 @@ ROOT = environment.ROOT
 LOGS = ROOT / "build" / "logs"
 CHECKS = ("check", "lint", "typecheck")
 TESTS = ("tests(sim)", "tests(mlx)", "tests(cpu)")
+_MOST_WORKERS = 8
 _SHOWN_LINES = 150  # of a failed session's log
 _TO_END_S = 20.0
 _QUICK_S = 50.0  # for tests, on each core
@@ -37,6 +39,8 @@ class Job:
 
     name: str
     command: tuple[str, ...]
+    workers: int | None = None
+    """Processes that run tests; None: what the session takes."""
 
     @property
     def log(self) -> Path:
@@ -77,7 +81,8 @@ def main() -> int:
         return 2
     if arguments.jobs:
         os.environ["TDEV_TEST_WORKERS"] = str(arguments.jobs)
-    lanes = _quick(python) if arguments.quick else _whole(python, *_named(arguments.names))
+    jobs = arguments.jobs or min(environment.cores(), _MOST_WORKERS)
+    lanes = _quick(python) if arguments.quick else _whole(python, *_named(arguments.names), jobs)
     LOGS.mkdir(parents=True, exist_ok=True)
     for job in (job for lane in lanes for job in lane):
         for old in (job.log, job.log.with_suffix(".xml")):
@@ -123,11 +128,15 @@ def _named(names: Sequence[str]) -> tuple[list[str], list[str]]:
     return sessions, tests
 
 
-def _whole(python: Path, sessions: list[str], tests: list[str]) -> list[list[Job]]:
-    return [
-        [_session(python, name) for name in CHECKS if name in sessions],
-        [_session(python, name, *tests) for name in TESTS if name in sessions],
-    ]
+def _whole(python: Path, sessions: list[str], tests: list[str], jobs: int) -> list[list[Job]]:
+    """Return two lanes that end at about the same time; a session of tests that has its lane alone takes all cores."""
+    checks = [_session(python, name) for name in CHECKS if name in sessions]
+    devices = [_session(python, name, *tests) for name in TESTS[:-1] if name in sessions]
+    others = [_session(python, name, *tests) for name in TESTS[-1:] if name in sessions]
+    if not devices or not others:
+        return [checks, devices + others]
+    devices = [replace(job, workers=max(1, jobs // 3)) for job in devices]
+    return [checks + devices, [replace(job, workers=jobs) for job in others]]
 
 
 def _quick(python: Path) -> list[list[Job]]:
@@ -194,10 +203,13 @@ def _interrupted(signum: int, frame: object) -> None:
 
 def _start(job: Job) -> Running:
     output = job.log.open("wb")
+    env = environment.child_environment()
+    if job.workers is not None:
+        env["TDEV_TEST_WORKERS"] = str(job.workers)
     process = subprocess.Popen(
         job.command,
         cwd=ROOT,
-        env=environment.child_environment(),
+        env=env,
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=output,

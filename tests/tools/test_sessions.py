@@ -181,3 +181,18 @@ def _soon(condition: object) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+@pytest.mark.parametrize(("cores", "beside"), [(1, 1), (2, 1), (8, 2)])
+def test_the_tests_of_devices_run_beside_the_others(cores: int, beside: int) -> None:
+    every, none = sessions._named([])
+    lanes = sessions._whole(Path("python"), every, none, cores)
+    names = [[job.name for job in lane] for lane in lanes]
+    assert names == [[*sessions.CHECKS, "tests(sim)", "tests(mlx)"], ["tests(cpu)"]]
+    assert {job.workers for lane in lanes for job in lane} == {None, beside, cores}
+
+
+def test_a_session_of_tests_that_is_alone_takes_what_it_wants() -> None:
+    for asked in (["tests(mlx)"], ["tests(cpu)"]):
+        checks, tests = sessions._whole(Path("python"), *sessions._named(asked), 2)
+        assert checks == [] and [(job.name, job.workers) for job in tests] == [(asked[0], None)]
