@@ -13,6 +13,8 @@ import torch
 from tests.demo import ways
 
 STEPS = "40"
+FIRST = 12
+"""Steps of those that show the same losses: what the first ones draw and how fast they learn does not hang on how many follow."""
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +73,9 @@ def test_times_and_memory_are_real(reference: ways.Training) -> None:
 )
 def test_the_same_losses(way: str, reference: ways.Training, tmp_path: Path) -> None:
     command = ways.command_for(way, tmp_path)
-    training = ways.train(command, tmp_path / "out", "--steps", STEPS, fresh=way == "run")
-    assert training.losses == reference.losses
+    training = ways.train(command, tmp_path / "out", "--steps", str(FIRST), fresh=way == "run")
+    assert len(training.losses) == FIRST
+    assert training.losses == reference.losses[:FIRST]
 
 
 @pytest.mark.deep  # tests/test_docs.py trains on sim too
