@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import subprocess
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from tools.mutants import results, trees
 from tools.mutants.c_operators import c_edits
 from tools.mutants.operators import Edit, edits
+from tools.mutants.recoding import adopt, functions_below
 from tools.mutants.results import Record, Results, known_equivalent, report, shared_record
 from tools.mutants.rooms import ROOMS, Stage
 from tools.mutants.running import LIMIT, Baseline, Stages, Witness, _outcome
@@ -404,3 +406,9 @@ def test_all_worktrees_continue_one_record(tmp_path: Path) -> None:
         subprocess.run(command, check=True, capture_output=True)
     assert shared_record(root) == shared_record(other)
     assert shared_record(root).is_relative_to(root / ".git")
+
+
+def test_functions_are_found_where_the_collector_was_told_to_leave_them_alone() -> None:
+    gc.freeze()  # as tests/conftest.py does
+    file = adopt.__code__.co_filename
+    assert adopt in functions_below(str(Path(file).parent))[file]

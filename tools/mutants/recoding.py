@@ -12,6 +12,7 @@ __all__ = ["adopt", "functions_below", "recoded"]
 def functions_below(root: str) -> dict[str, list[FunctionType]]:
     """Return the functions of our sources by file."""
     found: dict[str, list[FunctionType]] = {}
+    gc.unfreeze()  # the collector does not tell of what it was told to leave alone
     for one in gc.get_objects():
         if type(one) is FunctionType and one.__code__.co_filename.startswith(root):
             found.setdefault(one.__code__.co_filename, []).append(one)
