@@ -11,6 +11,7 @@ USAGE = """usage: python -m tdev COMMAND …
 commands:
   run SCRIPT [ARGS …]      run an untouched script as if it had been migrated
   run -m MODULE [ARGS …]   the same for a module
+  diff SCRIPT [ARGS …]     which operator gives other numbers on another backend (diff --help)
   doctor                   what hardware was found, what is active, what would be faster
   matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
   native                   build the C++ kernels of device mlx (native --help)
@@ -40,6 +41,10 @@ def main(argv: list[str] | None = None) -> int:
             from tdev_core.commands.doctor import main as doctor
 
             return doctor(argv[1:])
+        case "diff":
+            from tdev_core.commands.diff_cli import main as diff
+
+            return diff(argv[1:])
         case "native":
             from tdev_core.accelerators.mlx.native import main as native
 

@@ -20,6 +20,8 @@ from tdev_core.run.importer import Finder, install
 from tdev_core.run.roots import Roots, of_library
 
 VARIABLE = "TDEV_RUN_STATE"
+RECORDS = "TDEV_DIFF"
+"""Set where the command ``diff`` wants to know what each operator gives."""
 _CHILD = "tdev_core.run.spawned"
 
 
@@ -63,6 +65,10 @@ def set_up(state: State) -> Compiler:
     compile_hooks.install(roots, compiler)
     launching.install(roots, state.runner())
     hand_on(state)
+    if RECORDS in os.environ:
+        from tdev_core.measure import recording  # which imports torch
+
+        recording.begin()
     return compiler
 
 

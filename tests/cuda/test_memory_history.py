@@ -225,6 +225,7 @@ def test_what_is_accepted_has_torchs_defaults() -> None:
         ),
         (pools.MemPool, [None, False, False]),
         (pools.MemPool.__new__, [None, False, False]),
+        (pools.MemPool.__init__, [None, False, False]),
         (pools.MemPool.snapshot, [True]),
         (history.segments, [None, True]),
     ):

@@ -498,3 +498,20 @@ def test_a_mesh_has_the_backends_of_this_host(monkeypatch: pytest.MonkeyPatch) -
     init(mesh, "cuda", [0], backend_override=("nccl", None))
     assert given.pop() == (("here cuda", [0]), {"backend_override": ("here nccl", "here None")})
     remembered.assert_called_once_with(mesh, {0: "nccl", 1: None})
+
+
+def test_what_a_move_means_is_learnt_where_nothing_else_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The module in C asks nobody for what stands here."""
+    monkeypatch.setattr(calls, "kinds", lambda: object())
+    target = translate("cuda:0")
+    targets = moves._Targets()
+    targets.learn("cuda:0", torch.device("meta"))  # not what it always means
+    assert targets.accelerator == {}
+    targets.learn("cuda:0", target)
+    assert targets.accelerator == {"cuda:0": target} and targets.all["cuda:0"] is target
+    compiling = moves._Targets()
+    with mock.patch.object(torch.compiler, "is_compiling", lambda: True):
+        compiling.learn("cuda:0", target)
+    assert compiling.accelerator == {}
