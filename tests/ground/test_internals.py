@@ -120,6 +120,14 @@ LISTED: dict[str, tuple[str, str]] = {
     "distributed/sync_batch_norm.py": (
         "the base class that torch documents for subclasses", "._BatchNorm ._check_input_dim ._check_non_zero_input_channels",
     ),
+    "measure/places.py": (
+        "which node of autograd runs; asked while the command diff records",
+        "._current_autograd_node ._get_sequence_nr ._sequence_nr",
+    ),
+    "measure/recording.py": (
+        "the mode that sees operators, which torch's documentation names by this path; of the same command",
+        "torch.utils._python_dispatch",
+    ),
     "shims/libraries.py": (
         "whether an operator has a kernel for the CPU; asked for when a program registers one for CUDA",
         "._dispatch_find_schema_or_throw ._dispatch_has_kernel_for_dispatch_key",

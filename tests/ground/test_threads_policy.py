@@ -74,6 +74,7 @@ SET_UP = {
     "accelerators.sim.fallback.forked": "the fork, in a child that has one thread",
     "accelerators.mlx.collectives.connected._world": "init_process_group, which one thread of a rank calls",
     "errors._uncounted": "the import of tdev",
+    "measure.recording._here": "the start of a program that the command diff records",
     "libraries._rewritten": "the start of `tdev run`, and of a child of it",
     "import_hooks._watcher": "the import of tdev",
     "shims.install._installed": "the import of tdev, and install and uninstall, which hold the room's lock",

@@ -11,8 +11,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import torch
 
 from tdev_core.backend import Backend, current
+from tdev_core.mirror.aliases import AliasFinder
 from tests.catalog import catalog, mirrored
 from tests.forkserver import python
 
@@ -172,3 +174,10 @@ def test_unknown_names_raise_what_torch_raises(name: str) -> None:
         getattr(importlib.import_module(home), leaf)
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module(mirrored("torch." + name))
+
+
+@pytest.mark.skipif(current() is Backend.CUDA, reason="at home torch._C stands for itself")
+def test_what_stands_for_a_module_has_its_second_name() -> None:
+    """Before the import system gives it that: a program may take it from the parent's attribute."""
+    stand_in = AliasFinder("tdev", ()).alias(torch._C)
+    assert stand_in is not torch._C and stand_in.__name__ == "tdev._C"

@@ -1,0 +1,155 @@
+"""Says where in a program something is computed: which step, which phase, which line, which module, which call."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.nn.modules import module as nn_module
+from torch.optim import optimizer as optim
+
+from tdev_core.errors import is_of_torch
+
+__all__ = ["Key", "Place", "Places"]
+
+
+class Place(NamedTuple):
+    """A call of the program's, or the gradient of one.
+
+    Attributes:
+        step: how many steps of optimizers have ended.
+        phase: ``forward``, ``backward`` or ``optimizer``.
+        site: ``file:line``; in the backward phase that of the forward call.
+        module: the innermost module that runs, as its root's class and the path below it.
+        function: torch's name of what is called, or of a parameter that an optimizer has changed.
+        number: how many calls of it there were at this place in this step.
+    """
+
+    step: int
+    phase: str
+    site: str
+    module: str
+    function: str
+    number: int
+
+
+Key = tuple[Place, str, int]
+"""A place, an operator in it (none: the call as a whole), and how many of the operator came before."""
+
+_NOWHERE = ("", "", "", 0)
+
+
+class Places:
+    """Follows the calls, the modules and the optimizers of the thread that records.
+
+    A backward operator stands where the forward call stood whose gradient it computes: both know the number that autograd
+    gave the node.
+    """
+
+    def __init__(
+        self,
+        steps: Callable[[Iterable[torch.Tensor]], None],
+        stepped: Callable[[Iterable[tuple[str, torch.Tensor]]], None],
+    ) -> None:
+        """Begin before the first step; hear of nothing until :meth:`start`.
+
+        ``steps`` is told of each step that begins, with the parameters of its optimizer, ``stepped`` of each that has
+        ended, with their names, too.
+        """
+        self.step = 0
+        self.optimizers = 0
+        self._steps, self._stepped = steps, stepped
+        self._modules: list[str] = []
+        self._root: nn.Module | None = None
+        self._names: dict[int, str] = {}
+        self._parameters: dict[int, str] = {}
+        self._calls: Counter[tuple[str, str, str]] = Counter()
+        self._call = _NOWHERE
+        self._of_nodes: dict[int, tuple[str, str, str, int]] = {}
+        self._hooks: list[Any] = []
+
+    def start(self) -> None:
+        """Hear of modules and optimizers from now on."""
+        self._hooks = [
+            nn_module.register_module_forward_pre_hook(self._enter),
+            nn_module.register_module_forward_hook(self._leave, always_call=True),
+            optim.register_optimizer_step_pre_hook(self._step_begins),
+            optim.register_optimizer_step_post_hook(self._step_ends),
+        ]
+
+    def stop(self) -> None:
+        """Hear of nothing more."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+
+    def call(self, function: str) -> Place:
+        """Return the place of a call that begins; what :meth:`now` says until the next one."""
+        at = site_of_program(), self._modules[-1] if self._modules else "", function
+        self._call = (*at, self._calls[at])
+        self._calls[at] += 1
+        return Place(self.step, "forward", *self._call)
+
+    def now(self) -> Place:
+        """Return the place of the operator that runs."""
+        node = torch._C._current_autograd_node()
+        if node is not None:
+            known = self._of_nodes.get(node._sequence_nr(), _NOWHERE)
+            return Place(self.step, "backward", *known)
+        # This operator's node was given the number before the next one's.
+        number = torch.autograd._get_sequence_nr() - 1
+        self._of_nodes[number] = self._call
+        return Place(self.step, "forward", *self._call)
+
+    # -- hooks ---------------------------------------------------------------------------------
+
+    def _enter(self, module: nn.Module, _: Any) -> None:
+        if not self._modules and module is not self._root:
+            self._root, top = module, type(module).__name__
+
+            def below(name: str) -> str:
+                return f"{top}.{name}" if name else top
+
+            self._names = {id(one): below(name) for name, one in module.named_modules()}
+            self._parameters |= {id(one): below(name) for name, one in module.named_parameters()}
+        name = self._names.get(id(module))
+        self._modules.append(type(module).__name__ if name is None else name)
+
+    def _leave(self, *_: Any) -> None:
+        if self._modules:
+            self._modules.pop()
+
+    def _step_begins(self, optimizer: optim.Optimizer, *_: Any) -> None:
+        self.optimizers += 1
+        self._steps(_parameters(optimizer))
+
+    def _step_ends(self, optimizer: optim.Optimizer, *_: Any) -> None:
+        of_groups = _parameters(optimizer)
+        names = [
+            self._parameters.get(id(one), f"parameter {number}")
+            for number, one in enumerate(of_groups)
+        ]
+        self._stepped(zip(names, of_groups, strict=True))
+        self.optimizers -= 1
+        self.step += 1
+        self._calls.clear()
+        self._of_nodes.clear()
+
+
+def _parameters(optimizer: optim.Optimizer) -> list[torch.Tensor]:
+    return [one for group in optimizer.param_groups for one in group["params"]]
+
+
+def site_of_program() -> str:
+    """Return ``file:line`` of the program's innermost frame, or an empty text."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        if not is_of_torch(frame) and not frame.f_code.co_filename.startswith("<"):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
