@@ -117,3 +117,18 @@ def test_what_was_read_once_is_read_without_python_again() -> None:
     """,
         TDEV_BACKEND="cpu",
     )
+
+
+def test_the_mirrors_own_tools_are_none_of_torchs_modules() -> None:
+    run("""
+        import importlib, tdev
+        for name in ("_shims", "shims", "codemod", "codemod.__main__", "__main__", "pytest_plugin"):
+            assert importlib.util.find_spec(f"tdev.{name}").origin.endswith(".py"), name
+    """)
+
+
+def test_a_submodule_that_was_imported_stands_in_its_package() -> None:
+    run("""
+        import tdev.nn.utils.rnn, sys
+        assert vars(sys.modules["tdev.nn.utils"])["rnn"] is sys.modules["tdev.nn.utils.rnn"]
+    """)

@@ -23,7 +23,7 @@ class Call:
     """One call's arguments on their way to the CPU, and what is needed to bring results back.
 
     ``aliases`` are pairs of a dense sim tensor and the CPU tensor over its memory, the components of
-    sparse arguments among them; ``rebuilt`` the same for sparse arguments themselves.
+    sparse arguments among them.
     ``lowered`` has what became of each argument, by identity.
     """
 
@@ -34,7 +34,6 @@ class Call:
         "foreign",
         "index",
         "lowered",
-        "rebuilt",
         "scalars",
         "sparse_written",
     )
@@ -46,7 +45,6 @@ class Call:
         self.index = -1
         self.aliases: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.lowered: dict[int, torch.Tensor] = {}
-        self.rebuilt: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.sparse_written: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.foreign: list[tuple[str, torch.Tensor]] = []
 
@@ -90,7 +88,6 @@ class Call:
         alias = sparse.rebuilt(value, self._dense, _CPU)
         if self.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
             alias.requires_grad_()
-        self.rebuilt.append((value, alias))
         return alias
 
     def _unread(self, value: torch.Tensor) -> torch.Tensor:
@@ -161,14 +158,11 @@ class Call:
             for tensor, alias in self.aliases:
                 if value is alias:
                     return tensor
-            for tensor, alias in self.rebuilt:
-                if value is alias:
-                    return tensor
             if index < 0:
                 return value
             if sparse.has(value):
                 return self._lift_sparse(value, index)
-            if value.layout == torch.strided and not value.is_quantized and not value.is_nested:
+            if value.layout == torch.strided and not value.is_nested:
                 theirs = value.untyped_storage()
                 for tensor, alias in self.aliases:
                     if alias.untyped_storage() is theirs:

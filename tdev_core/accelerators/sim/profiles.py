@@ -166,7 +166,8 @@ def _loaded(path: Path) -> dict[str, Any]:
     else:
         import tomli as tomllib
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            return tomllib.load(file)
     except OSError as error:
         raise _error(
             f"TDEV_SIM_PROFILE: {path} cannot be read ({error.strerror})",

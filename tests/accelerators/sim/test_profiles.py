@@ -181,3 +181,26 @@ def test_the_table_of_kernels_is_read_as_yaml_reads_it() -> None:
         generated = {"CPU", "CUDA"}  # what the build makes of loops is not written there
         assert ours[name] - generated == operator.dispatch.keys() - generated, name
     assert "MPS" in ours["add.out"] and "MPS" not in ours["_linalg_eigvals"]
+
+
+def test_a_profile_of_ones_own_may_leave_out_its_capability(tmp_path: Path) -> None:
+    path = tmp_path / "größe.toml"
+    path.write_text("[profile]\nname = 'Größe'\nmemory = '1GiB'\n", encoding="utf-8")
+    profile = profiles.read(str(path))
+    assert (profile.capability, profile.properties["name"]) == ((0, 0), "Größe")
+
+
+def test_an_operator_without_a_table_is_a_composite_and_one_with_one_is_not() -> None:
+    found = metal._parsed(
+        "- func: plain(Tensor self) -> Tensor\n"
+        "  variants: function\n"
+        "- func: own(Tensor self) -> Tensor\n"
+        "  dispatch:\n"
+        "    CPU, MPS: own_kernel\n"
+        "- func: last(Tensor self) -> Tensor\n"
+    )
+    assert found == {
+        "plain": {"CompositeImplicitAutograd"},
+        "own": {"CPU", "MPS"},
+        "last": {"CompositeImplicitAutograd"},
+    }
