@@ -95,6 +95,21 @@ def cudas_arms(file: File) -> None:
             file.untouched.append(file.tree.span(choice.body))
 
 
+def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
+    """Leave the arm that a kept question opens: where it is answered with yes, there is CUDA."""
+    below = question
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            if below is parent.test:
+                file.untouched.append(file.tree.span(parent.body))
+            return
+        needed = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And)
+        called = isinstance(parent, cst.Call) and parent.func is below
+        if not needed and not called:
+            return
+        below = parent
+
+
 def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
     """Tell whether the function compares the same device with another accelerator's name as well.
 

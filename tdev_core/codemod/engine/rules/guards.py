@@ -51,7 +51,7 @@ _SAID = re.compile(
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     """Name what is decided by asking whether there is CUDA, if that is written for CUDA alone."""
-    if guards_cuda_only(file, node, _EXTENSION):
+    if guards_cuda_only(file, node, _EXTENSION) or chooses_a_kernel(file, node):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
@@ -117,7 +117,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     variable or its function is called for, and a comment on its line may say so.
     """
     tree = file.tree
-    if only is _CUDA_ONLY and works_with_nvml(file, node):
+    if only is _CUDA_ONLY and (works_with_nvml(file, node) or chooses_a_kernel(file, node)):
         return True
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
@@ -149,6 +149,45 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             )
         below = parent
     return False
+
+
+# The program's own compiled kernels, as they are called.
+_COMPILED = re.compile(r"(?<![\w.])_C\.\w|\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
+_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.apply)?\(")
+
+
+def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a test chooses between a function of this file that calls a compiled kernel and one that does not.
+
+    The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
+    """
+    source = file.tree.source
+    if _COMPILED.search(source) is None:
+        return False
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            return below is parent.test and _calls_a_kernel(source, file.tree.text(parent.body))
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
+
+
+def _calls_a_kernel(source: str, text: str) -> bool:
+    for name in set(_CALLED.findall(text)):
+        kept = re.search(rf"^{name}[ \t]*=[ \t]*(\w+)\.apply\b", source, re.MULTILINE)
+        named = kept[1] if kept is not None else name
+        start = re.search(rf"^(?:def|class)[ \t]+{named}\b", source, re.MULTILINE)
+        if start is None:
+            continue
+        after = _AT_THE_MARGIN.search(source, start.end())
+        if _COMPILED.search(source, start.end(), after.start() if after else len(source)):
+            return True
+    return False
+
+
+_AT_THE_MARGIN = re.compile(r"^[\w@]", re.MULTILINE)
 
 
 def works_with_nvml(file: File, node: cst.CSTNode) -> bool:

@@ -18,6 +18,7 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     enclosing_function,
     is_the_rest,
+    only_cudas_arm,
 )
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
@@ -285,6 +286,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 return
             if guarded is not None:
                 _kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
+                if found.target == "torch" or found.package == "tdev":
+                    only_cudas_arm(file, found.node)
                 return
         elif not demanded.skips:
             if found.package == "torch" and not left_to_script(file, found.node, name):

@@ -4,9 +4,9 @@ import torch
 
 def describe():
     if torch.cuda.is_available():
-        if tdev.version.cuda is None:
+        if torch.version.cuda is None:
             return "ROCm " + torch.version.hip
-        return "CUDA " + tdev.version.cuda
+        return "CUDA " + torch.version.cuda
     return "none"
 
 
