@@ -22,10 +22,9 @@ class PythonTree:
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.module = ast.parse(tree.source)
+        self.module = tree.python or _parse(tree.source)
         self._parents: dict[ast.AST, ast.AST] = {}
+        self._complete = False
 
     def at(self, span: Span) -> ast.AST | None:
         """Return the expression that has this span in the text, if there is one; the innermost of several.
@@ -49,6 +48,21 @@ class PythonTree:
                     child.end_col_offset,
                 ):
                     found = child
+        return found
+
+    @cached_property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        """The imports of the file, wherever they stand, in the order of a walk by levels."""
+        found: list[ast.Import | ast.ImportFrom] = []
+        level: list[ast.AST] = [self.module]
+        while level:
+            inside: list[ast.AST] = []
+            for node in level:
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    found.append(node)
+                else:
+                    inside += below(node)
+            level = inside
         return found
 
     @cached_property
@@ -79,15 +93,25 @@ class PythonTree:
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the parents of a node, nearest first."""
-        if node not in self._parents and node is not self.module:
-            for parent in ast.walk(
-                self.module
-            ):  # one that was not on the way to anything asked about
+        if not self._complete and node not in self._parents and node is not self.module:
+            # One that was not on the way to anything asked about.
+            self._complete = True
+            for parent in ast.walk(self.module):
                 self._parents.update(dict.fromkeys(ast.iter_child_nodes(parent), parent))
         current = self._parents.get(node)
         while current is not None:
             yield current
             current = self._parents.get(current)
+
+    def source(self, node: ast.stmt | ast.expr) -> str:
+        """Return the text of one statement or expression, from its first character to its last."""
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        start = self._offset(node.lineno, node.col_offset)
+        return self._tree.source[start : self._offset(node.end_lineno, node.end_col_offset)]
+
+    def _offset(self, line: int, column: int) -> int:
+        text = self._tree.line_text(line).encode()[:column]
+        return self._tree.line_start(line) + len(text.decode())
 
     def text(self, nodes: list[ast.stmt]) -> str:
         """Return the lines of these statements, without comments' effect on them."""
@@ -106,6 +130,25 @@ class PythonTree:
             if isinstance(block, list) and statement in block:
                 return block
         return []
+
+
+def _parse(source: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+_BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+
+
+def below(node: ast.AST) -> list[ast.AST]:
+    """Return the statements right below a node, and the handlers and cases that hold more of them."""
+    found: list[ast.AST] = []
+    for name in _BLOCKS:
+        block = getattr(node, name, None)
+        if isinstance(block, list):
+            found += block
+    return found
 
 
 def _has_line(node: ast.AST, line: int) -> bool:

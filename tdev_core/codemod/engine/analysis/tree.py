@@ -36,6 +36,8 @@ class Tree:
         slice_ = take_slice(parsed, names, marks) if names is not None else None
         self._slice = slice_
         self.statements = slice_.statements if slice_ is not None else ()
+        self.python = slice_.tree if slice_ is not None and parsed == self.source else None
+        """Python's own tree of the whole text, where it has been read already."""
         if slice_ is not None:
             parsed = slice_.text
         self.module, starts, self._tokens = parse(parsed)

@@ -74,12 +74,12 @@ class _Tensors:
         self._tree = tree
         self._source = source
         self._imported: dict[str, str] = {}
-        for node in ast.walk(tree.module):
+        for node in tree.imports:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     bound = alias.asname or alias.name.split(".")[0]
                     self._imported[bound] = alias.name if alias.asname else bound
-            elif isinstance(node, ast.ImportFrom) and not node.level:
+            elif not node.level:
                 for alias in node.names:
                     self._imported[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
@@ -188,12 +188,12 @@ class _Tensors:
     def _called_tensor(self, node: ast.Name) -> bool:
         """Tell whether its function asks whether this is a tensor: ``isinstance(x, torch.Tensor)``."""
         home = self._home(node)
-        text = ast.get_source_segment(self._source, home) if home is not None else self._source
+        text = self._tree.source(home) if home is not None else self._source
         name = re.escape(node.id)
         asked = (
             rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
         )
-        return re.search(rf"(?<!not ){asked}", text or "") is not None
+        return re.search(rf"(?<!not ){asked}", text) is not None
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):
@@ -213,13 +213,14 @@ class _Tensors:
                 break
         home = self._home(node) or self._tree.module
         since = self._last_plain(node)
+        loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
         answers: list[bool] = []
         for part in _within(home):
             if since is not None and part is not since and _before(part, since):
                 continue
-            if _before(node, part):
-                if not self._shares_loop(node, part):
-                    continue
+            # What stands later runs before, in the round before of a loop around both.
+            if _before(node, part) and not any(_holds(loop, part) for loop in loops):
+                continue
             answers += self._binding(part, node.id, deep, items)
         if since is None and not isinstance(home, ast.Module):
             every = [*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs]
@@ -316,11 +317,6 @@ class _Tensors:
             below = parent
         return None
 
-    def _shares_loop(self, node: ast.AST, later: ast.AST) -> bool:
-        """Tell whether what stands later runs before, in the round before of a loop around both."""
-        loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
-        return any(parent in loops for parent in self._tree.ancestors(later))
-
     def _of_class(self, node: ast.AST, attr: str, deep: int, items: bool = False) -> bool:
         """Tell whether all that the class assigns to ``self.attr`` is a tensor, ``None`` aside."""
         owner = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
@@ -392,6 +388,12 @@ def _within(home: ast.AST) -> Iterator[ast.AST]:
 def _before(one: ast.AST, other: ast.AST) -> bool:
     at = (getattr(one, "lineno", 0), getattr(one, "col_offset", 0))
     return at < (getattr(other, "lineno", 0), getattr(other, "col_offset", 0))
+
+
+def _holds(loop: ast.For | ast.While, later: ast.AST) -> bool:
+    """Tell whether what stands later than something in a loop stands in the loop as well."""
+    end = (loop.end_lineno or 0, loop.end_col_offset or 0)
+    return (getattr(later, "lineno", 0), getattr(later, "col_offset", 0)) < end
 
 
 def _names_of(target: ast.expr) -> set[str]:

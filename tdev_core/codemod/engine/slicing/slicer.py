@@ -36,6 +36,8 @@ class Slice:
     left_out: tuple[ast.AST, ...]
     statements: tuple[int, ...]
     """The offsets at which an outermost statement starts a line of its own."""
+    tree: ast.Module
+    """Python's tree of the whole text."""
 
     def leaves_out_use(self, name: str) -> bool:
         """Tell whether a statement that was left out uses ``name``, which none of them binds.
@@ -91,7 +93,7 @@ def take_slice(source: str, names: Names, marks: tuple[str, ...] = ()) -> Slice 
         pieces += [source[at:start], text]
         at = end
     text = "".join([*pieces, source[at:]])
-    return Slice(text, cuts, tuple(cutter.left_out), tuple(_lines(tree, layout)))
+    return Slice(text, cuts, tuple(cutter.left_out), tuple(_lines(tree, layout)), tree)
 
 
 def _compiles(node: ast.AST) -> bool:
