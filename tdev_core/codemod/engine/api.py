@@ -46,6 +46,8 @@ class ProgramTree:
     """Names that say CUDA or GPU and are used somewhere else than where they are defined."""
     beside: frozenset[str] = frozenset()
     """Those that a test asks which has an arm for another accelerator."""
+    capabilities: frozenset[str] = frozenset()
+    """Flags of modules that are made of a question for CUDA's architecture."""
 
 
 @dataclass(frozen=True)

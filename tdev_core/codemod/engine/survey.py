@@ -66,7 +66,7 @@ _IMPORTS_KERNELS = re.compile(
 _KERNEL_SIGNS = frozenset((b"uda", b"triton", b"torch.ops.", b"_C"))
 _CUDA_SIGNS = frozenset((b"uda", b"CUDA", b"gpu", b"GPU"))
 # Looked for once in each file: few files have one, and each look reads the whole text.
-_SIGNS = (*_EXTENSION_SIGNS, *_CUDA_SIGNS, b"triton")
+_SIGNS = (*_EXTENSION_SIGNS, *_CUDA_SIGNS, b"triton", b"get_device_capability")
 # Of the files that say torch, those in which it may be the last of an import's names.
 _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?<!\nimport torch)")
 _PLATFORM = re.compile(
@@ -76,6 +76,11 @@ _TEST_NAME = re.compile(
     r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
 )
 _TEST_FOLDER = re.compile(r"(?:tests?|testing|bench\w*)\Z")
+# A flag that tells CUDA's architecture: `_SUPPORTS_FLEX = (\n    is_available() and get_device_capability() >= …`.
+_CAPABILITY = re.compile(
+    rb"^(_?[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*(?:\([^=]{0,200}?|[^\n=]*?)\bget_device_capability\(",
+    re.MULTILINE,
+)
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
 
@@ -92,6 +97,7 @@ class Survey:
         self._say_cuda: list[bytes] = []
         self._size = 0
         self._compiled: set[str] = set()
+        self._capabilities: set[str] = set()
         self._of_package: dict[str, list[bool]] = {}
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
@@ -115,6 +121,8 @@ class Survey:
                 self._compiled.add(_dotted(path, top))
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
+        if b"get_device_capability" in signs:
+            self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
         if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
 
@@ -152,6 +160,7 @@ class Survey:
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             platforms=frozenset(platforms),
+            capabilities=frozenset(self._capabilities),
             gives_torch=frozenset(self._gives_torch),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),

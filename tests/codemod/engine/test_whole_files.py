@@ -25,8 +25,14 @@ def surveyed() -> ProgramTree:
         ("pkg/cuda.py", ""),
         ("kern/__init__.py", "from kern.gemm import gemm"),
         ("kern/gemm.py", "torch.ops.kern_kernels.gemm(x)"),
+        (
+            "pkg/guard.py",
+            "_SUPPORTS_FLEX = (\n    is_available() and get_device_capability() >= (7, 5)\n)",
+        ),
     ):
         seen.see(PurePath("/src", path), text.encode(), path.partition("/")[0])
+    # A package in a folder that is none itself.
+    seen.see(PurePath("/src/space/flat/fp8.py"), b"@triton.jit\ndef quantize(): ...", "flat")
     return seen.tree()
 
 
@@ -50,6 +56,7 @@ def changed(
         "from pkg.ops import (\n    norm,\n)",
         "import kern",
         "from kern import gemm",
+        "from space.flat.fp8 import quantize",
     ],
 )
 def test_a_test_of_kernels_stays(imports: str, style: Style) -> None:
@@ -85,3 +92,33 @@ def test_a_name_decides_where_the_text_says_the_same(name: str, style: Style) ->
     assert not changed(name, f"{whose}.empty_cache(); {whose}.synchronize()", style)
     script = f"{whose}.empty_cache(); {whose}.synchronize()\nif __name__ == '__main__': pass"
     assert changed(name, script, style)
+
+
+def test_a_flag_of_the_architecture() -> None:
+    """A flag of another module that is made of a question for CUDA's architecture opens CUDA's arm."""
+    source = """\
+import torch
+from pkg.guard import {flag}
+
+
+def mask(ids):
+    if {flag}:
+        ids = ids.to("cuda")
+        ids = attend(ids, device="cuda")
+    return ids
+"""
+    options = Options(style="accelerator", tree=TREE)
+    for flag, stays in (("_SUPPORTS_FLEX", True), ("_HAS_PADDING", False)):
+        code = source.format(flag=flag)
+        assert (rewrite(code, NAMES, options, filename="pkg/attend.py").code == code) is stays
+
+
+def test_a_module_named_after_a_package_of_kernels() -> None:
+    """It stays (``accelerator``) where its text cannot do without the package."""
+    needs = "if is_available():\n    from flashinfer import Wrapper"
+    for filename, imports, stays in (
+        ("pkg/flashinfer_backend.py", needs, True),
+        ("pkg/flashinfer_backend.py", "", False),
+        ("pkg/backend.py", needs, False),
+    ):
+        assert changed(filename, imports, "accelerator") is not stays

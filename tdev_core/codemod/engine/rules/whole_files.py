@@ -7,6 +7,7 @@ module beside those of others, tests and benchmarks of kernels.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import PurePath
 
 import libcst as cst
@@ -51,6 +52,11 @@ _NAME = re.compile(r"\w+")
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
 # What NVIDIA's tools and ROCm are worked with is torch.cuda: they need to be spoken of, no more.
+# Packages of kernels for CUDA and ROCm, after which modules are named that are nothing without them.
+OF_KERNELS = (
+    "flashinfer|flash_attn|cutlass|deep_gemm|deepgemm|deep_ep|deepep|pymscclpp|mscclpp|trtllm"
+)
+_NEEDED = r"\b(?:from|import)[ \t][^\n]*{0}|\b\w*{0}\w*\("
 _THROUGH_CUDA = re.compile(rf"(?:{_TOOLS}|rocm|hip)\Z", re.IGNORECASE)
 
 
@@ -62,6 +68,8 @@ def speaks_of(file: File, whose: str) -> bool:
     source = file.tree.source
     if _SCRIPT.search(source) and not is_for_tests(PurePath(file.filename)):
         return False
+    if re.fullmatch(OF_KERNELS, whose):
+        return re.search(_NEEDED.format(whose.removeprefix("py")), source) is not None
     word = "tensorrt|trt" if whose.lower() == "trt" else whose
     said = len(re.findall(rf"(?<![a-z])(?:{word})(?![a-z])", source, re.IGNORECASE))
     if _THROUGH_CUDA.match(whose):
@@ -126,9 +134,18 @@ def _kernels(file: File, path: PurePath) -> str | None:
         said = _NAME.findall(names) if module is not None else []
         wanted = [module, *(f"{module}.{name}" for name in said)] if module else plain.split(",")
         for name in wanted:
-            if name.strip().split(" ")[0] in known:
-                return name.strip().split(" ")[0]
+            full = name.strip().split(" ")[0]
+            if not known.isdisjoint(_as_imported(full)):
+                return full
     return None
+
+
+def _as_imported(full: str) -> Iterator[str]:
+    """Yield the names by which the tree may know a module: folders without an ``__init__.py`` are no part of them."""
+    yield full
+    parts = full.split(".")
+    for start in range(1, len(parts) - 1):
+        yield ".".join(parts[start:])
 
 
 def functions_of_cuda(file: File) -> None:

@@ -148,10 +148,15 @@ def _setting(file: File, node: cst.CSTNode, name: str) -> str | None:
     """Say that a count is a setting of another program's, which may know CUDA's devices alone."""
     call = file.tree.parents[node]
     entry = file.tree.parents.get(call)
-    if name != "torch.cuda.device_count" or not isinstance(entry, cst.DictElement):
+    if name != "torch.cuda.device_count":
         return None
-    key = string_value(entry.key)
-    if entry.value is not call or key is None or _SETTING.match(key) is None:
+    key = None
+    if isinstance(entry, cst.DictElement) and entry.value is call:
+        key = string_value(entry.key)
+    elif isinstance(entry, cst.Assign) and isinstance(entry.targets[0].target, cst.Subscript):
+        index = entry.targets[0].target.slice[0].slice
+        key = string_value(index.value) if isinstance(index, cst.Index) else None
+    if key is None or _SETTING.match(key) is None:
         return None
     return f"is the setting {key!r}, which another program reads"
 

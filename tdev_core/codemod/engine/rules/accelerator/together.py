@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.rules.accelerator.literals import current_accelera
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
 from tdev_core.codemod.engine.rules.accelerator.reported import UNGUARDED
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
-from tdev_core.codemod.engine.rules.accelerator.whole import whole
+from tdev_core.codemod.engine.rules.accelerator.whole import requirements, whole
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit
 from tdev_core.codemod.engine.rules.kernels import CUDA_ONLY, KERNEL
@@ -47,10 +47,13 @@ def together(file: File) -> None:
 
 def settle(file: File, dropped: set[int]) -> None:
     """Do so until it holds; ``dropped`` are the places at which something planned will not be done."""
-    for span, why in list(whole(file)):
-        _take_back(file, [span], 0, why)
+    for rule in (whole, requirements):
+        for span, why in list(rule(file)):
+            _take_back(file, [span], 0, why)
     _patched_alone(file)
     _beside_a_kept_device(file)
+    _beside_a_kept_number(file)
+    _beside_what_raises(file)
     asked = [f for f in every_reference(file) if f.name in AVAILABILITY and f.package == "torch"]
     waiting = {f.node: list(decides_about(file, f.node)) for f in asked if not file.kept(f.node)}
     kept = _ask_generically(file)
@@ -173,6 +176,78 @@ def _beside_a_kept_device(file: File) -> None:
                 line = _line(file, node)
                 why = f"stays CUDA's with the device in line {line}"
                 _take_back(file, [file.tree.span(home)], line, why)
+
+
+def _beside_a_kept_number(file: File) -> None:
+    """Take back the number of a device that is put behind a ``"cuda:"`` which stays, as in a key of a table."""
+    for sum_ in file.tree.of(cst.BinaryOperation) if file.changes else ():
+        if string_value(sum_.left) != "cuda:" or _planned(file, file.tree.span(sum_.left)):
+            continue
+        used = {n.value for n in descendants(sum_.right) if isinstance(n, cst.Name)}
+        home = enclosing_function(file, sum_) or file.tree.module
+        line = _line(file, sum_)
+        for assign in file.tree.of(cst.Assign):
+            if (enclosing_function(file, assign) or file.tree.module) is not home:
+                continue
+            if any(dotted(target.target) in used for target in assign.targets):
+                why = f"stays CUDA's with the device in line {line}"
+                _take_back(file, [file.tree.span(assign)], line, why)
+
+
+_NO_OTHER = re.compile(r"(torch\.cuda\.[\w.]+)(?:: (?:it has no|give torch)| goes, or may go, )")
+
+# Asked where there is no CUDA, these answer no, or nothing.
+_ANSWERS_ANYWHERE = re.compile(r"is_|ipc_collect\Z|get_arch_list\Z|\w+_all\Z")
+
+
+def _beside_what_raises(file: File) -> None:
+    """Take back what is planned in a block that goes on to a name of CUDA's alone, which raises elsewhere.
+
+    What stands in the block around a ``with`` or a loop comes to it as well; another arm does not.
+    """
+    if not file.changes:
+        return
+    raises = {
+        start: named[1]
+        for (rule, start, _), finding in file.findings.items()
+        if rule == GAP.id and finding.severity != "note" and start not in file.harmless
+        if (named := _NO_OTHER.match(finding.message)) is not None
+    }
+    for node in file.tree.of(cst.Attribute) if raises else ():
+        name = raises.get(file.tree.span(node)[0])
+        called = file.tree.parents[node]
+        if name is None or not isinstance(called, cst.Call) or called.func is not node:
+            continue
+        if _ANSWERS_ANYWHERE.match(name.rpartition(".")[2]):
+            continue
+        if (block := _runs_with(file, node)) is not None:
+            line = _line(file, node)
+            why = f"stays CUDA's with {name} in line {line}"
+            _take_back(file, [file.tree.span(block)], line, why)
+
+
+def _runs_with(file: File, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return the largest block of a function that cannot be run without what stands at ``node``."""
+    found: cst.CSTNode | None = None
+    below = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.IndentedBlock():
+                found = parent
+            case cst.FunctionDef():
+                return found if below is parent.body else None
+            case cst.If() | cst.While() | cst.IfExp() if below is not parent.test:
+                return found
+            case cst.BooleanOperation() if below is parent.right:
+                return None
+            case cst.Try() | cst.Else() | cst.ExceptHandler() | cst.Finally():
+                return found
+            case cst.Lambda() | cst.ClassDef() | cst.Module() | cst.CompFor() | cst.Annotation():
+                return None
+            case _:
+                pass
+        below = parent
+    return None
 
 
 def _moves(file: File, node: cst.CSTNode) -> bool:

@@ -16,7 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import names_other
-from tdev_core.codemod.engine.rules.whole_files import LAUNCH, speaks_of
+from tdev_core.codemod.engine.rules.whole_files import LAUNCH, OF_KERNELS, speaks_of
 
 # Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
 _MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
@@ -25,7 +25,7 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 # Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.
-_VENDORS = "cuda|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
+_VENDORS = f"cuda|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla|{OF_KERNELS}"
 _MODULE = re.compile(rf"(?:test_)?({_VENDORS})(?:_\w+)?\Z|\w+_({_VENDORS})\Z", re.IGNORECASE)
 _FOLDER = re.compile(rf"(?:{_VENDORS})\Z", re.IGNORECASE)
 # Kernels that are compiled with CUDA, imported where the file is.
@@ -47,6 +47,13 @@ _TOOLS = re.compile(
     r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
 )
 _NCCL = re.compile(r"==\s*(?:\w+\.)*Backend\.NCCL\b")
+# Beside MULTI_XPU, MULTI_NPU and the like.
+_SEVERAL = re.compile(r"==\s*(?:\w+\.)*DistributedType\.MULTI_GPU\b")
+# What only NVIDIA's devices have, asked for beside the question.
+_NVIDIAS = re.compile(r"gpu_?direct|nvlink|nvshmem|cudnn|cublas|mscclpp", re.IGNORECASE)
+_NOT_CPU = re.compile(r"!=\s*[\"']cpu[\"']")
+_REQUIRES = re.compile(r"\b(\w+) (?:requires|needs) (?:a )?CUDA\b")
+_REQUIREMENT = re.compile(r"require_(?:\w+_)?gpus?\Z", re.IGNORECASE)
 # What is tried because the package may not be there, and the names that say so afterwards.
 _TRIED = re.compile(r"^([ \t]*)try:[^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
 _OF_NVIDIA = re.compile(
@@ -70,6 +77,12 @@ def whole(file: File) -> Iterator[tuple[Span, str]]:
     if whose and speaks_of(file, whose):
         yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.name}"
         return
+    for said in _REQUIRES.finditer(file.tree.source):
+        # The module is about what needs CUDA, as it says itself.
+        if said[1].lower() in path.name.lower():
+            line = file.tree.position(said.start())[0]
+            yield (0, len(file.tree.source)), f"stays CUDA's with {said.group()!r} in line {line}"
+            return
     if _KERNELS.search(file.tree.source):
         yield (0, len(file.tree.source)), "stays CUDA's with the kernels of this file"
         return
@@ -103,12 +116,24 @@ def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: boo
     if doc is not None and _SAYS.search(doc[1] or text[doc.end() :].lstrip().partition("\n")[0]):
         return True
     if not isinstance(home, cst.FunctionDef):
-        return False
+        return _OF_GRAPHS.search(home.name.value) is not None
     return (
         _has_sibling(file, home.name.value)
         or not only_nested
         and bool(_TOOLS.search(text) or LAUNCH.search(text))
     )
+
+
+# A class that records CUDA graphs, and runs them.
+_OF_GRAPHS = re.compile(r"(?:CUDA|Cuda)_?Graph")
+
+
+def requirements(file: File) -> Iterator[tuple[Span, str]]:
+    """Yield what a file's tests require of a GPU, where another such requirement keeps its question."""
+    homes = [h for h in file.tree.of(cst.FunctionDef) if _REQUIREMENT.match(h.name.value)]
+    kept = [h for h in homes if "torch.cuda." in _unplanned(file, file.tree.span(h.body))]
+    for home in homes if kept else ():
+        yield file.tree.span(home), f"stays CUDA's with {kept[0].name.value}"
 
 
 def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
@@ -135,6 +160,8 @@ def _beside(file: File, choice: cst.If) -> str:
             return "stays CUDA's beside arms for other accelerators"
         if _NCCL.search(file.tree.text(link.test)):
             return "stays CUDA's with the question for NCCL"
+        if found := _SEVERAL.search(file.tree.text(link.test)):
+            return f"stays CUDA's with {found.group()[2:].strip()}, beside which other accelerators have their own"
         if name := _cudas_own(file, link.test):
             return f"stays CUDA's with {name}"
         link = link.orelse
@@ -150,7 +177,12 @@ def _cudas_own(file: File, test: cst.CSTNode) -> str:
     text = _unplanned(file, file.tree.span(test))
     if (fused := _FUSED.search(text)) is not None:
         return fused.group()
+    if (found_ := _NVIDIAS.search(text) or _NOT_CPU.search(text)) is not None:
+        return found_.group()
     words = set(re.findall(r"\w+", text))
+    tree = file.options.tree
+    if tree is not None and (flags := sorted(words & tree.capabilities)):
+        return flags[0]
     return next((name for name in _packages_flags(file.tree.source) if name in words), "")
 
 

@@ -44,7 +44,7 @@ def moved(model):
 def out_of_memory(step):
     try:
         step()
-    except torch.OutOfMemoryError:
-        torch.accelerator.empty_cache()
+    except torch.cuda.OutOfMemoryError:
+        torch.cuda.empty_cache()
     with torch.cuda.device(1):
-        print(torch.accelerator.memory_stats())
+        print(torch.cuda.memory_stats())

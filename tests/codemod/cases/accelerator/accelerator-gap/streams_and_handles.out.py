@@ -1,7 +1,0 @@
-import torch
-
-
-def launch(kernel, x):
-    stream = torch.cuda.current_stream(x.device).cuda_stream
-    kernel(x, stream)
-    torch.accelerator.synchronize()
