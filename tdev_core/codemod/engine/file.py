@@ -52,6 +52,15 @@ class Question:
     said: str = ""
 
 
+@dataclass(frozen=True)
+class Move:
+    """An import that becomes tdev's: where it stands, the edit that makes it so, and what it is sorted by then."""
+
+    statement: Span
+    edit: Change
+    key: tuple[bool, str]
+
+
 class File:
     """The file that a rule works on.
 
@@ -92,6 +101,8 @@ class File:
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.import_moves: list[Move] = []
+        """Imports that become tdev's, with their places among sorted ones ."""
         self.harmless: set[int] = set()
         """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()

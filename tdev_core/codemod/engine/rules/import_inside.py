@@ -8,7 +8,8 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.nodes import dotted
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.rules.import_order import planned
 from tdev_core.codemod.engine.rules.import_places import IMPORT, unique
 
 
@@ -24,7 +25,12 @@ def repoint(file: File) -> None:
                 assert isinstance(binding.node, cst.ImportAlias)
                 start, _ = file.tree.span(binding.node.name)
                 why = file.why.get(binding.node, "")
-                file.replace(IMPORT, start, start + len("torch"), "tdev", why)
+                edit = Change(start, start + len("torch"), "tdev", IMPORT.id, why=why)
+                if len(statement.names) == 1:
+                    name = "tdev" + (binding.target or "")[len("torch") :]
+                    planned(file, file.tree.span(statement), edit, name, plain=True)
+                else:
+                    file.changes.setdefault((edit.start, edit.end), edit)
         elif isinstance(statement, cst.ImportFrom) and statement.module is not None:
             _repoint_from(file, statement, bindings)
 
@@ -36,7 +42,9 @@ def _repoint_from(file: File, statement: cst.ImportFrom, bindings: list[Binding]
     why = "; ".join(file.why[b.node] for b in bindings if b.node in file.why)
     whole = len(moved) == len(statement.names)
     if whole or file.options.style == "alias" or _one_line_more(file, statement, start, end):
-        file.replace(IMPORT, start, start + len("torch"), "tdev", why)
+        edit = Change(start, start + len("torch"), "tdev", IMPORT.id, why=why)
+        name = "tdev" + file.tree.source[start + len("torch") : end]
+        planned(file, file.tree.span(statement), edit, name, plain=False)
         return
     module = "tdev" + file.tree.source[start + len("torch") : end]
     line = file.tree.statement(statement)

@@ -10,6 +10,7 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.import_order import place, put
 from tdev_core.codemod.engine.rules.moves import MOVES
 
 STDLIB = sys.stdlib_module_names
@@ -78,7 +79,10 @@ def insert(file: File, line: cst.CSTNode, statement: cst.CSTNode | None, comment
         file.replace(IMPORT, at, at, text + "; ")
         return
     rule_ = MOVES if comment else IMPORT
-    file.replace(rule_, line_start, line_start, indent + text + comment + file.tree.newline)
+    if not indent:
+        line_start = place(file, line_start, file.tdev)
+    if file.changes.get((line_start, line_start)) is None:
+        put(file, line_start, indent + text + comment + file.tree.newline, rule_.id)
 
 
 def insert_in_function(file: File, function: cst.FunctionDef) -> None:

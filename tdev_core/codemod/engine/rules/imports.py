@@ -10,8 +10,9 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
+from tdev_core.codemod.engine.rules.import_order import planned, settle
 from tdev_core.codemod.engine.rules.import_places import (
     IMPORT,
     at_module_level,
@@ -56,6 +57,7 @@ def imports(file: File) -> None:
     repoint_stars(file)
     _shims(file)
     _predicates(file)
+    settle(file)
 
 
 # -- alias style ---------------------------------------------------------------------------
@@ -69,7 +71,7 @@ def _alias(file: File) -> None:
         start, _ = file.tree.span(alias.name)
         if full == "torch":
             text = "tdev" if alias.asname is not None else "tdev as torch"
-            file.replace(IMPORT, start, start + len("torch"), text, file.why.get(alias, ""))
+            _put(file, binding, start, start + len("torch"), text, file.why.get(alias, ""))
         else:
             # `import torch.nn` binds torch as well
             first = not any(
@@ -142,13 +144,23 @@ def _explicit(file: File) -> None:
             start, _ = file.tree.span(alias.name)
             if dotted(alias.name) == "torch":
                 end = file.tree.span(alias)[1]
-                file.replace(IMPORT, start, end, import_text(file))
+                _put(file, binding, start, end, import_text(file))
                 continue
             if file.tdev == "tdev" and alias.asname is None:
                 if (dotted(alias.name) or "").startswith("torch.cuda"):
                     file.replace(IMPORT, start, start + len("torch"), "tdev")
                     continue
         insert(file, file.tree.statement(binding.node), binding.statement, "")
+
+
+def _put(file: File, binding: Binding, start: int, end: int, text: str, why: str = "") -> None:
+    """Make ``import torch`` tdev's, in its place among sorted imports."""
+    edit = Change(start, end, text, IMPORT.id, why=why)
+    statement = binding.statement
+    if isinstance(statement, cst.Import) and len(statement.names) == 1:
+        planned(file, file.tree.span(statement), edit, "tdev", plain=True)
+    else:
+        file.changes.setdefault((start, end), edit)
 
 
 def _only_tdev(file: File, binding: Binding) -> bool:

@@ -177,12 +177,12 @@ def _cudas_own(file: File, test: cst.CSTNode) -> str:
     text = _unplanned(file, file.tree.span(test))
     if (fused := _FUSED.search(text)) is not None:
         return fused.group()
-    if (found_ := _NVIDIAS.search(text) or _NOT_CPU.search(text)) is not None:
-        return found_.group()
+    if (own := _NVIDIAS.search(text) or _NOT_CPU.search(text)) is not None:
+        return own.group()
     words = set(re.findall(r"\w+", text))
     tree = file.options.tree
     if tree is not None and (flags := sorted(words & tree.capabilities)):
-        return flags[0]
+        return str(flags[0])
     return next((name for name in _packages_flags(file.tree.source) if name in words), "")
 
 

@@ -1,5 +1,5 @@
-import timm
 import tdev as torch
+import timm
 from transformers import AutoModel
 
 model = timm.create_model("resnet18").to(device="cuda")

@@ -1,6 +1,6 @@
 import tdev
-import torch
 import tdev.distributed as dist
+import torch
 
 def setup(rank, world):
     dist.init_process_group("nccl", rank=rank, world_size=world)

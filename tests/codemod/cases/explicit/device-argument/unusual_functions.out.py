@@ -1,7 +1,7 @@
 import tdev
-import torch
 import tdev.distributed as dist
 import tdev.nn.attention.flex_attention as flex
+import torch
 from tdev.library import custom_op
 
 

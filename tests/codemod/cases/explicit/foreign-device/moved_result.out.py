@@ -1,5 +1,5 @@
-import timm
 import tdev
+import timm
 import torch
 from transformers import AutoModel
 

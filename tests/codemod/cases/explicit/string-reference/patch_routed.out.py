@@ -1,8 +1,8 @@
 from unittest import mock
 
 import tdev
-import torch
 import tdev.distributed as dist
+import torch
 
 
 @mock.patch("tdev.load", return_value={})

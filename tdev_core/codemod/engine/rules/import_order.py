@@ -1,0 +1,168 @@
+"""Puts an import of tdev where a sorted run of imports has it.
+
+isort, usort and ruff sort a run by module, with ``import x`` before ``from x import y`` or among them. An
+import that was torch's and becomes tdev's has another place there: before those of torch, and of what stands
+between the two in the alphabet. Where the run is not sorted, it stays where it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import replace
+
+from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.file import Change, File, Move
+
+_Import = ast.Import | ast.ImportFrom
+Key = tuple[bool, str]
+
+
+def planned(file: File, statement: Span, edit: Change, module: str, plain: bool) -> None:
+    """Note an edit that makes an import tdev's; :func:`settle` does it. ``plain`` for ``import x``."""
+    if all(move.edit != edit for move in file.import_moves):
+        file.import_moves.append(Move(statement, edit, (not plain, module.lower())))
+
+
+def place(file: File, offset: int, module: str) -> int:
+    """Return where ``import module`` belongs in the sorted run of imports of the line at ``offset``.
+
+    Where nothing tells, that is this line.
+    """
+    run = _run(file, offset)
+    moved = {file.tree.position(move.statement[0])[0] for move in file.import_moves}
+    order = _order(run)
+    if order is not None:
+        for node in run:
+            if node.lineno not in moved and order(_key(node)) > order((False, module)):
+                return min(offset, file.tree.line_start(node.lineno))
+    return offset
+
+
+def settle(file: File) -> None:
+    """Do what is noted: in its line where the run of imports is sorted then, else in its place among the others."""
+    moves = {file.tree.position(move.statement[0])[0]: move for move in file.import_moves}
+    while moves:
+        _, first = next(iter(moves.items()))
+        run = _run(file, first.statement[0])
+        mine = {row: moves.pop(row) for row in [n.lineno for n in run] if row in moves}
+        if not mine:
+            mine = {row: m for row, m in moves.items() if m is first}
+            del moves[next(iter(mine))]
+        order = _order(run)
+        if order is None:
+            _in_place(file, list(mine.values()))
+        else:
+            _sorted(file, run, mine, order)
+
+
+Order = Callable[[Key], Key]
+
+
+def _apart(key: Key) -> Key:
+    return key
+
+
+def _among(key: Key) -> Key:
+    return False, key[1]
+
+
+def _key(node: _Import) -> Key:
+    plain = isinstance(node, ast.Import)
+    name = node.names[0].name if isinstance(node, ast.Import) else node.module or ""
+    return not plain, name.lower()
+
+
+def _order(run: list[_Import]) -> Order | None:
+    """Tell how a run is sorted: ``import x`` before ``from x import y`` or among them; None where it is not."""
+    keys = [_key(node) for node in run]
+    for order in (_apart, _among):
+        if len(run) > 1 and keys == sorted(keys, key=order):
+            return order
+    return None
+
+
+def _sorted(file: File, run: list[_Import], mine: dict[int, Move], order: Order) -> None:
+    kept = [node for node in run if node.lineno not in mine]
+    gaps: dict[int, list[tuple[int, Move]]] = {}
+    for row, move in mine.items():
+        after = sum(order(_key(node)) <= order(move.key) for node in kept)
+        gaps.setdefault(after, []).append((row, move))
+    for after, here in gaps.items():
+        low = kept[after - 1].lineno if after else 0
+        high = kept[after].lineno if after < len(kept) else 1 << 40
+        there = [row for row in mine if low < row < high]
+        if [row for row, _ in sorted(here, key=lambda each: order(each[1].key))] == there:
+            _in_place(file, [move for _, move in here])
+            continue
+        for row, move in here:
+            node = next(n for n in run if n.lineno == row)
+            lines = _lines(file, node, move)
+            if after == len(kept) or lines is None:
+                _in_place(file, [move])
+                continue
+            start, end = lines
+            edit, source = move.edit, file.tree.source
+            text = source[start : edit.start] + edit.text + source[edit.end : end]
+            file.changes[start, end] = Change(start, end, "", edit.rule, why=edit.why)
+            put(file, file.tree.line_start(high), text, edit.rule)
+
+
+def _in_place(file: File, moves: list[Move]) -> None:
+    for move in moves:
+        file.changes.setdefault((move.edit.start, move.edit.end), move.edit)
+
+
+def _lines(file: File, node: _Import, move: Move) -> Span | None:
+    """Return the lines of an import that can move: it has them to itself, and no other change in them."""
+    tree = file.tree
+    start, last = tree.line_start(node.lineno), node.end_lineno or node.lineno
+    end = tree.line_start(last) + len(tree.line_text(last))
+    behind = tree.source[move.statement[1] : end].strip()
+    alone = start == move.statement[0] and not (behind and not behind.startswith("#"))
+    inside = any(start <= low < end and low != high for low, high in file.changes)
+    return (start, end) if alone and not inside and tree.source[end - 1 : end] == "\n" else None
+
+
+def _run(file: File, offset: int) -> list[_Import]:
+    """Return the imports of the module, line upon line, among which one stands; none where it does not."""
+    if file.python is None or file.pieces:
+        return []
+    row = file.tree.position(offset)[0]
+    run: list[_Import] = []
+    last = 0
+    for node in [*file.python.module.body, None]:
+        imports = isinstance(node, (ast.Import, ast.ImportFrom))
+        if node is None or not imports or node.lineno != last + 1:
+            if any(each.lineno == row for each in run):
+                return run
+            run = []
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            run.append(node)
+        last = 0 if node is None else node.end_lineno or node.lineno
+    return []
+
+
+def put(file: File, at: int, text: str, rule: str) -> None:
+    """Plan an insertion of lines, sorted among others at the same place."""
+    other = file.changes.get((at, at))
+    if other is None:
+        file.changes[at, at] = Change(at, at, text, rule)
+        return
+    lines = sorted([*_statements(other.text), text], key=_line_key)
+    file.changes[at, at] = replace(other, text="".join(lines))
+
+
+def _statements(text: str) -> list[str]:
+    """Split what is inserted at one place into its statements again."""
+    found: list[str] = []
+    for line in text.splitlines(keepends=True):
+        if line.lstrip().startswith(("import ", "from ")) or not found:
+            found.append(line)
+        else:
+            found[-1] += line
+    return found
+
+
+def _line_key(text: str) -> Key:
+    return text.startswith("from "), text.split()[1].lower()
