@@ -121,7 +121,8 @@ def references(file: File) -> None:
     # What is tdev's already is left; what was said of it the first time is said again.
     found = [f for f in every_reference(file) if not file.kept(f.node)]
     chosen = chooses_between_backends(file, found)
-    for reference in found:
+    # A decorator, which may leave its function as it is, before that: the tree has it behind.
+    for reference in sorted(found, key=lambda each: file.tree.span(each.node)[0]):
         # Half of a condition is never rewritten.
         if reference.name in _ASKED or not beside_a_kept_question(file, reference.node):
             _one(file, reference, chosen)
@@ -283,6 +284,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             if guarded is None and demanded is not None:
                 why = f"{name} {demanded.why}; {LEFT}"
                 _kept_question(file, found, DEMAND, why, "warning")
+                if demanded.skips:
+                    _leave_decorated(file, found.node)
                 return
             if guarded is not None:
                 _kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
@@ -296,6 +299,16 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))
+
+
+def _leave_decorated(file: File, question: cst.CSTNode) -> None:
+    """Leave the test whose decorator skips it where there is no CUDA: it stays CUDA's with that."""
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.Decorator):
+            file.untouched.append(file.tree.span(file.tree.parents[parent]))
+            return
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return
 
 
 def asks_for_a_private_name(file: File, found: Reference) -> bool:
