@@ -132,11 +132,13 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
 
 _MEASURED = re.compile(r"\b(?:measured|benchmarked|faster|slower|beats)\b", re.IGNORECASE)
 _TEXT = re.compile(r"(?:\"{3}.*?\"{3}|'{3}.*?'{3})|(?:^[ \t]*#[^\n]*\n)+", re.DOTALL | re.MULTILINE)
-_OTHER_NAMES = re.compile(r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend)\b")
+_OTHER_NAMES = re.compile(
+    r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend|cupy|CuPy|cucim|cuCIM)\b"
+)
 
 
 def measured_for_others(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a text of the function says what was measured on another accelerator.
+    """Tell whether a text of the function says what was measured on another accelerator, or against CUDA's packages.
 
     A choice between engines by speed is none to be made for a device that nobody tried.
     """

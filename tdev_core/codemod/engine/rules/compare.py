@@ -151,7 +151,7 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
     elif measured_for_others(file, node):
-        said = "what it chooses was measured, on another accelerator too; left as it is"
+        said = "what it chooses was measured; left as it is"
         file.find(ARMS, node, said)
     elif asks_about_others(file, operand):
         text = short(file, operand)

@@ -22,7 +22,8 @@ IMPORT = rule(
     """
     Explicit style: `import tdev` is added on the line before the import of torch whose
     references changed, in the same block (a function, a `try`, an `if TYPE_CHECKING`), so that
-    tdev is there exactly where torch is. If the word `torch` stands nowhere else in the
+    tdev is there exactly where torch is; in a run of sorted imports, it and those that become tdev's
+    stand where isort or ruff has them. If the word `torch` stands nowhere else in the
     file, in no string either (an `eval`, a doctest) and in no magic or broken cell of a notebook, the
     import itself becomes `import tdev`. In a notebook the import goes beside each cell's own import
     of torch, since cells are run in any order. Imports of something inside torch are re-pointed when

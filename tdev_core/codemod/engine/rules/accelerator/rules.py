@@ -44,7 +44,9 @@ ACCELERATOR = rule(
     - an arm that only CUDA reaches (`device == "cuda"`, `x.is_cuda`, `backend == "nccl"`), the rest of a
       condition that stays, and a function that is CUDA's by its name, its decorators or what it asserts
       stay whole; so do a module named after CUDA, the arms beside those for other accelerators, what a
-      docstring's first line calls CUDA's, and a function that works with NVIDIA's tools or starts NCCL. A
+      docstring's first line calls CUDA's, and a function that works with NVIDIA's tools or starts NCCL. So
+      does what comes to a name that raises elsewhere in any case: the block of `torch.cuda.get_device_properties(0)`,
+      the body of `with torch.cuda.stream(s)`. A
       patched name changes where the file asks for it itself. A question whose arms print
       a message that says CUDA stays as well.
     - streams and events change where the file shows that they stay among torch's own: a local

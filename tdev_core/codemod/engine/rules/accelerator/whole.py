@@ -130,10 +130,22 @@ _OF_GRAPHS = re.compile(r"(?:CUDA|Cuda)_?Graph")
 
 def requirements(file: File) -> Iterator[tuple[Span, str]]:
     """Yield what a file's tests require of a GPU, where another such requirement keeps its question."""
-    homes = [h for h in file.tree.of(cst.FunctionDef) if _REQUIREMENT.match(h.name.value)]
-    kept = [h for h in homes if "torch.cuda." in _unplanned(file, file.tree.span(h.body))]
-    for home in homes if kept else ():
-        yield file.tree.span(home), f"stays CUDA's with {kept[0].name.value}"
+    homes: dict[Span, str] = {}
+    for home in file.tree.of(cst.FunctionDef):
+        if _REQUIREMENT.match(home.name.value):
+            homes[file.tree.span(home)] = home.name.value
+    for node in file.tree.of(cst.Assign):
+        target = node.targets[0].target
+        if isinstance(target, cst.Name) and _MARK.match(target.value):
+            homes[file.tree.span(node)] = target.value
+    asks = (name for span, name in homes.items() if _CUDAS_NAME.search(_unplanned(file, span)))
+    if (kept := next(asks, None)) is not None:
+        for span in homes:
+            yield span, f"stays CUDA's with {kept}"
+
+
+_MARK = re.compile(r"(?:skip|requires?|needs?)_\w*cuda\Z", re.IGNORECASE)
+_CUDAS_NAME = re.compile(r"\btorch\.cuda\.")
 
 
 def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
