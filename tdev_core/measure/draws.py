@@ -10,13 +10,15 @@ from torch.nn import functional
 
 from tdev_core.measure.tensors import tensors
 
-__all__ = ["given_again", "in_parts", "only_draws"]
+__all__ = ["drawn", "given_again", "in_parts", "only_draws"]
 
 _DRAWS = frozenset(
     "rand rand_like randn randn_like randint randint_like randperm normal bernoulli multinomial poisson binomial "
     "uniform_ normal_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ dropout_mask".split()
 )
 _SET = "torch.nn.init."
+_FUSED = frozenset({"native_dropout", "_fused_dropout"})
+"""They return what is left, and the mask."""
 _DROPOUTS = frozenset(f"torch.{name}" for name in ("dropout", "dropout_", "nn.functional.dropout"))
 
 
@@ -79,12 +81,20 @@ def _attention(
     return attention
 
 
-def given_again(result: Any, theirs: list[torch.Tensor]) -> bool:
-    """Put into the tensors of ``result`` what another run has drawn; False where they do not fit."""
-    mine = tensors(result)
+def drawn(operator: str, result: Any) -> list[torch.Tensor]:
+    """Return what an operator (or a function that only draws) has drawn, of what it has returned."""
+    found = tensors(result)
+    return found[1:] if operator in _FUSED else found
+
+
+def given_again(operator: str, args: Any, result: Any, theirs: list[torch.Tensor]) -> bool:
+    """Put into ``result`` what another run has drawn, by an operator of its own; False where it does not fit."""
+    mine = drawn(operator, result)
     if [one.shape for one in mine] != [one.shape for one in theirs]:
         return False
-    with torch.no_grad():
-        for one, other in zip(mine, theirs, strict=True):
-            one.copy_(other)
+    for one, other in zip(mine, theirs, strict=True):
+        one.copy_(other)
+    if operator in _FUSED:
+        kept = args[1] if operator == "_fused_dropout" else 1 - args[1]
+        result[0].copy_(args[0] * mine[0] / kept if kept else torch.zeros_like(args[0]))
     return True

@@ -101,9 +101,9 @@ class Places:
         if node is not None:
             known = self._of_nodes.get(node._sequence_nr(), _NOWHERE)
             return Place(self.step, "backward", *known)
-        # This operator's node was given the number before the next one's.
-        number = torch.autograd._get_sequence_nr() - 1
-        self._of_nodes[number] = self._call
+        if torch.is_grad_enabled():
+            # This operator's node was given the number before the next one's.
+            self._of_nodes[torch.autograd._get_sequence_nr() - 1] = self._call
         return Place(self.step, "forward", *self._call)
 
     # -- hooks ---------------------------------------------------------------------------------

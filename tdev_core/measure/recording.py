@@ -180,7 +180,7 @@ class Recording:
     ) -> None:
         with _unseen():
             if drawn:
-                self._drawn(key, result)
+                self._drawn(key[0], key[1], call[0], result)
             found = _found(result)
             if not found and isinstance(function, OpOverload):
                 found = _written(function, *call)
@@ -199,6 +199,7 @@ class Recording:
         """Write down by how much each parameter has changed: a step is small beside it."""
         if self._is_wrapped():
             return
+        self._counts.clear()  # of places that are of this step
         with _unseen():
             for name, parameter in parameters:
                 key = (Place(self._places.step, "optimizer", "", name, "step", 0), "", 0)
@@ -239,15 +240,21 @@ class Recording:
         body = {"given": given, "found": [kept(one) for one in found], "again": again}
         torch.save(body, Path(self._wish.folder, f"{mark(self._me(), key)}.whole"))
 
-    def _drawn(self, key: Key, result: Any) -> None:
-        """Keep what was drawn, or put what the reference has drawn in its place."""
+    def _drawn(self, place: Place, operator: str, args: Any, result: Any) -> None:
+        """Keep what was drawn, or put what the reference has drawn there in its place.
+
+        Draws of a call are told by their order: one device draws a mask, another drops out in one operator.
+        """
+        key = (place, "draw", self._counts[place, "draw"])
+        self._counts[place, "draw"] += 1
         name = f"{mark(self._me(), key)}.draw"
         if self._wish.reference is None:
-            torch.save([kept(one) for one in tensors(result)], Path(self._wish.folder, name))
+            mine = [kept(one) for one in draws.drawn(operator, result)]
+            torch.save(mine, Path(self._wish.folder, name))
             return
         path = Path(self._wish.reference, name)
         if path.exists():
-            draws.given_again(result, torch.load(path, weights_only=True))
+            draws.given_again(operator, args, result, torch.load(path, weights_only=True))
 
     def _again(
         self, key: Key, function: Callable[..., Any], args: Any, kwargs: Any

@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from tdev_core.measure import draws
 from tdev_core.measure.comparing import Comparison, compare, read
 from tdev_core.measure.recording import Recording, Wish, mark
 from tdev_core.measure.values import judged
@@ -226,3 +227,14 @@ def test_values_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no operator of torch has run"):
         read(tmp_path)
+
+
+def test_a_mask_that_was_drawn_is_that_of_an_operator_which_drops_out_by_itself() -> None:
+    x, mask = torch.tensor([1.0, 2.0, 3.0, 4.0]), torch.tensor([1.0, 0.0, 1.0, 1.0])
+    result = torch.native_dropout(x, 0.25, True)
+    assert [one.dtype for one in draws.drawn("native_dropout", result)] == [torch.bool]
+    assert draws.given_again("native_dropout", (x, 0.25, True), result, [mask])
+    assert torch.equal(result[0], x * mask / 0.75) and torch.equal(result[1], mask.bool())
+    assert not draws.given_again("native_dropout", (x, 0.25, True), result, [mask[:2]])
+    plain = torch.empty(4)
+    assert draws.given_again("bernoulli_", (plain, 0.75), plain, [mask]) and plain.equal(mask)
