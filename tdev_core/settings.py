@@ -17,6 +17,7 @@ FLAGS = {
     "TDEV_NATIVE": True,
     "TDEV_NATIVE_BUILD": True,
     "TDEV_C_CALLS": True,
+    "TDEV_STANDINS": True,
 }
 """Each flag with what holds where it is unset or empty."""
 

@@ -1311,7 +1311,7 @@ if not _launch.codemod_only():
                 "mps, mlx, sim, cpu: tdev's own; the device type is translated; without one the accelerator is meant",
             ),
         },
-        tools=["codemod", "shims"],
+        tools=["codemod", "shims", "standins"],
         partial={
             "align_tensors": "2.12 and older",
             "bcomplex32": "2.14 and newer",

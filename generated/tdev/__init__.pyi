@@ -1368,6 +1368,7 @@ from torch import _prims_common as _prims_common
 from torch import _tensor as _tensor
 from torch import _utils as _utils
 from tdev import shims as shims
+from tdev import standins as standins
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
 from tdev_core.devices import answers_cuda as answers_cuda

@@ -46,6 +46,7 @@ _IN_TEMPLATES = (
     "devices",
     "errors",
     "install",
+    "installing",
     "launch",
     "pytest_plugin",
     "release",

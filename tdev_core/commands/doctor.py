@@ -1,4 +1,4 @@
-"""``python -m tdev doctor``: ten lines on what was found, what is active, and what would be faster.
+"""``python -m tdev doctor``: eleven lines on what was found, what is active, and what would be faster.
 
 Nothing here may end in a traceback: a torch that is missing or does not load is what a user calls the
 doctor for.
@@ -20,6 +20,8 @@ from typing import Any
 from tdev_core.commands.saying import say
 from tdev_core.errors import TdevError
 from tdev_core.mirror import matrix
+from tdev_core.packages import asking
+from tdev_core.packages.table import STAND_INS
 from tdev_core.shims import calls
 
 __all__ = ["main", "report_lines"]
@@ -50,7 +52,7 @@ def version_lines() -> list[str]:
 
 
 def report_lines() -> tuple[list[str], bool]:
-    """Return the ten lines, and whether the mirror can be used in this Python."""
+    """Return the eleven lines, and whether the mirror can be used in this Python."""
     table, table_error = _guarded(matrix.load)
     torch, torch_error = _guarded(lambda: importlib.import_module("torch"))
     backend, reason, backend_error = _backend() if torch is not None else (None, "", None)
@@ -64,6 +66,7 @@ def report_lines() -> tuple[list[str], bool]:
         f"devices   {_devices(backend)}",
         *_answers(table, backend, table_error),
         f"fallback  {_fallback(backend)}",
+        f"packages  {_packages(backend)}",
         f"settings  {_settings()}",
         f"faster    {_advice(torch, backend)}",
     ]
@@ -202,6 +205,20 @@ def _fallback(backend: str | None) -> str:
             return "none: every operator runs where its tensors are"
         case _:
             return "unknown"
+
+
+def _packages(backend: str | None) -> str:
+    """Say for which packages a stand-in would answer."""
+    if backend is None:
+        return "unknown"
+    found, error = _guarded(lambda: [name for name in STAND_INS if asking.is_standing(name)])
+    if error:
+        return error
+    return (
+        f"stand-ins answer under tdev run for {', '.join(found)}"
+        if found
+        else "no stand-in answers"
+    )
 
 
 def _settings() -> str:

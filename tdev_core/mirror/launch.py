@@ -99,6 +99,7 @@ def after_torch(own: Iterable[str]) -> None:
     tools = (
         "tdev._shims",
         "tdev.shims",
+        "tdev.standins",
         "tdev.codemod",
         "tdev.codemod.__main__",
         "tdev.__main__",

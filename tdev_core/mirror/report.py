@@ -8,12 +8,13 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tdev_core import counters
 from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import current
 from tdev_core.errors import ConfigError
+from tdev_core.packages import asking
 
 __all__ = ["Report", "print_at_exit", "report"]
 
@@ -43,6 +44,7 @@ class Report:
         routes: the route by which each called function was answered; ``shim`` for methods.
         fallbacks: number of operations that ran on the CPU instead, by operator.
         waits: how often the program waited for the device, by line and operator (``sim``), most frequent first.
+        standins: packages that are not installed and that tdev answered for, sorted.
     """
 
     backend: str
@@ -51,6 +53,7 @@ class Report:
     routes: dict[str, str]
     fallbacks: dict[str, int]
     waits: dict[str, int]
+    standins: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         lines = [f"tdev report: backend '{self.backend}'"]
@@ -68,6 +71,8 @@ class Report:
             lines.append("  waited for the device:")
             width = max(map(len, self.waits))
             lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.waits.items()]
+        if self.standins:
+            lines.append(f"  stood in for packages: {', '.join(self.standins)}")
         return "\n".join(lines)
 
 
@@ -86,6 +91,7 @@ def report() -> Report:
         routes=_routes_of(calls, backend) if calls else {},
         fallbacks=dict(counters.fallbacks.most_common()),
         waits={f"{w.file}:{w.line} {w.operator}": n for w, n in waits.seen.most_common()},
+        standins=asking.standing(),
     )
 
 
@@ -110,6 +116,7 @@ def _write(folder: str) -> None:
         "answered": sorted(counters.answered),
         "fallbacks": found.fallbacks,
         "waits": found.waits,
+        "standins": found.standins,
     }
     try:
         handle, _ = tempfile.mkstemp(

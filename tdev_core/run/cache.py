@@ -98,6 +98,7 @@ def fingerprint() -> str:
         *sorted((package / "codemod" / "engine").rglob("*.py")),
         *sorted((package / "codemod" / "engine").rglob("*.json")),
         *sorted((package / "run").glob("*.py")),
+        package / "packages" / "table.py",
     ]
     stats = [(file.name, file.stat()) for file in files]
     own = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]

@@ -8,6 +8,7 @@ from types import CodeType
 
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.instrumentation import instrument, may_need_it
+from tdev_core.run.standing import have_it_ask, may_import
 
 Finish = Callable[[ast.Module, bytes, str], None]
 """Changes a tree in place before it is compiled, given the source's bytes and path."""
@@ -49,10 +50,12 @@ def _instrumented(
     tree: ast.Module | None, source: bytes, path: str, unknown: Collection[tuple[int, int]]
 ) -> ast.Module | None:
     """Return the module with what only its run can know answered at run time; None as it came."""
-    if not unknown and not may_need_it(source):
+    imports = may_import(source)
+    if not unknown and not imports and not may_need_it(source):
         return tree
     try:
         asking = ast.parse(source, path) if tree is None else tree
     except (SyntaxError, ValueError, RecursionError):
         return None  # compiling the source says so, in Python's own words
-    return asking if instrument(asking, unknown) else tree
+    asks = imports and have_it_ask(asking)
+    return asking if instrument(asking, unknown) or asks else tree

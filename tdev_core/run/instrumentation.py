@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
+from tdev_core.run.placing import import_into
+
 __all__ = ["instrument", "may_need_it"]
 
 _WORTH_A_LOOK = re.compile(rb"dev[^\n]*\.type\b|dev(?:ice)?_?type\b|\bstr\([^\n]*dev")
@@ -66,7 +68,7 @@ def instrument(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> b
     # What is compared is told by its name, so that it is looked up afterwards.
     found = _replace(tree, _looked_up) or found
     if found:
-        _import_into(tree)
+        import_into(tree, "tdev_core.run.comparisons", _COMPARISONS)
     return found
 
 
@@ -179,16 +181,3 @@ def _last_name(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
-
-
-def _import_into(tree: ast.Module) -> None:
-    position = 0
-    for statement in tree.body:
-        text = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
-        future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        if not (text or future):
-            break
-        position += 1
-    first = tree.body[min(position, len(tree.body) - 1)]
-    name = ast.copy_location(ast.alias("tdev_core.run.comparisons", _COMPARISONS), first)
-    tree.body.insert(position, ast.copy_location(ast.Import([name]), first))

@@ -15,7 +15,7 @@ from tests.forkserver import environment, python
 ROOT = Path(__file__).resolve().parent.parent.parent
 HEADS = [
     "tdev", "torch", "hardware", "backend", "devices",
-    "routes", "missing", "fallback", "settings", "faster",
+    "routes", "missing", "fallback", "packages", "settings", "faster",
 ]  # fmt: skip
 
 
@@ -33,7 +33,7 @@ def lines(done: subprocess.CompletedProcess[str]) -> dict[str, str]:
     return {head: text.strip() for head, _, text in found}
 
 
-def test_ten_lines_on_a_machine_where_all_is_well() -> None:
+def test_eleven_lines_on_a_machine_where_all_is_well() -> None:
     done = doctor(fresh=True, TDEV_BACKEND="cpu")
     said = lines(done)
     assert done.returncode == 0

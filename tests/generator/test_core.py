@@ -36,6 +36,7 @@ ROOMS = (
     "accelerators/sim/memory",
     "codemod/cli",
     "run/cli",
+    "packages/installing",
     "run/pytest_plugin",
 )
 CONTENTS = {

@@ -30,7 +30,13 @@ def test_a_flag_that_is_not_set_is_as_documented(monkeypatch: pytest.MonkeyPatch
             if text is not None:
                 monkeypatch.setenv(name, text)
         on = {name for name in settings.FLAGS if settings.flag(name)}
-        assert on == {"TDEV_SHIMS", "TDEV_NATIVE", "TDEV_NATIVE_BUILD", "TDEV_C_CALLS"}
+        assert on == {
+            "TDEV_SHIMS",
+            "TDEV_NATIVE",
+            "TDEV_NATIVE_BUILD",
+            "TDEV_C_CALLS",
+            "TDEV_STANDINS",
+        }
     settings.check()
 
 

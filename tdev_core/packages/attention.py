@@ -1,0 +1,132 @@
+"""Attention as flash kernels define it, in differentiable operations of torch.
+
+Tensors are laid out (batch, sequence, heads, channels). Causal masks and windows are aligned to the last query and the last
+key; a query that sees no key has an output of 0. Where torch's own attention means the same, it computes it, so that a device
+with a kernel for that uses it; a soft cap and linear biases, which it has no argument for, are computed in float32 here.
+
+Source: the documentation of flash-attn 2.8.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+__all__ = ["attend"]
+
+
+def attend(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    *,
+    scale: float | None = None,
+    window: tuple[int, int] = (-1, -1),
+    softcap: float = 0.0,
+    slopes: torch.Tensor | None = None,
+    dropout: float = 0.0,
+) -> torch.Tensor:
+    """Return softmax(query · key) · value of shape (B, Sq, Hq, D), in the query's dtype.
+
+    Args:
+        query: shape (B, Sq, Hq, D); key and value (B, Sk, Hk, D), Hq a multiple of Hk.
+        scale: what scores are multiplied by; 1/sqrt(D) where it is None.
+        window: how many keys to the left and the right a query sees; -1 is all.
+        softcap: scores become ``softcap * tanh(score / softcap)``; 0 is none.
+        slopes: shape (Hq,) or (B, Hq); a score loses its slope times the distance of query and key.
+        dropout: the probability with which a weight is dropped.
+    """
+    queries, keys = query.size(1), key.size(1)
+    if keys == 0 or queries == 0:
+        return torch.zeros_like(query)
+    plain = softcap == 0.0 and slopes is None
+    # torch has an option for the causal mask of a square, with which a kernel needs no mask at all.
+    triangle = plain and queries == keys and window[0] < 0 and window[1] == 0
+    hidden = None if triangle else _hidden(queries, keys, window, query.device)
+    # A row without a key would be 0/0, in the gradients, too: it sees all, and what it sees is taken away.
+    empty = None if hidden is None else hidden.all(dim=1, keepdim=True)
+    if hidden is not None and empty is not None:
+        hidden = hidden & ~empty
+    q, k, v = (x.transpose(1, 2) for x in (query, key, value))
+    if plain:
+        out = _by_torch(q, k, v, scale, hidden, dropout, triangle)
+    else:
+        out = _written_out(q, k, v, scale, hidden, dropout, softcap, slopes)
+    if empty is not None:
+        out = out.masked_fill(empty, 0.0)
+    return out.transpose(1, 2)
+
+
+def _hidden(
+    queries: int, keys: int, window: tuple[int, int], device: torch.device
+) -> torch.Tensor | None:
+    """Tell which keys a query does not see, shape (Sq, Sk); None where it sees all."""
+    left, right = window
+    if left < 0 and right < 0:
+        return None
+    row = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)
+    distance = torch.arange(keys, device=device).unsqueeze(0) - row
+    hidden = torch.zeros(queries, keys, dtype=torch.bool, device=device)
+    if left >= 0:
+        hidden = hidden | (distance < -left)
+    if right >= 0:
+        hidden = hidden | (distance > right)
+    return hidden
+
+
+def _by_torch(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scale: float | None,
+    hidden: torch.Tensor | None,
+    dropout: float,
+    triangle: bool,
+) -> torch.Tensor:
+    mask = None if hidden is None else ~hidden
+    return F.scaled_dot_product_attention(
+        query,
+        key,
+        value,
+        mask,
+        dropout,
+        triangle,
+        scale=scale,
+        enable_gqa=query.size(1) != key.size(1),
+    )
+
+
+def _written_out(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scale: float | None,
+    hidden: torch.Tensor | None,
+    dropout: float,
+    softcap: float,
+    slopes: torch.Tensor | None,
+) -> torch.Tensor:
+    precision = torch.float64 if query.dtype == torch.float64 else torch.float32
+    share = query.size(1) // key.size(1)
+    keys = key.to(precision).repeat_interleave(share, dim=1)
+    values = value.to(precision).repeat_interleave(share, dim=1)
+    factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
+    scores = query.to(precision) @ keys.transpose(-2, -1) * factor
+    if softcap:
+        scores = torch.tanh(scores / softcap) * softcap
+    if slopes is not None:
+        scores = scores - slopes.to(precision)[..., None, None] * _distances(scores)
+    if hidden is not None:
+        scores = scores.masked_fill(hidden, -math.inf)
+    weights = F.dropout(torch.softmax(scores, dim=-1), dropout) if dropout else scores.softmax(-1)
+    return (weights @ values).to(query.dtype)
+
+
+def _distances(scores: torch.Tensor) -> torch.Tensor:
+    """Return how far each key is from each query, the last ones aligned, shape (Sq, Sk)."""
+    queries, keys = scores.shape[-2:]
+    row = torch.arange(queries, device=scores.device).unsqueeze(1) + (keys - queries)
+    column = torch.arange(keys, device=scores.device).unsqueeze(0)
+    return (row - column).abs().to(scores.dtype)

@@ -1,0 +1,82 @@
+"""Stand in for ``flash_attn.layers.rotary``: the rotary embedding applied to heads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+
+from tdev_core.packages.lacking import attributes_of
+
+__all__ = ["apply_rotary_emb", "apply_rotary_emb_func"]
+
+__getattr__ = attributes_of(__name__)
+
+
+def apply_rotary_emb(
+    x: torch.Tensor,
+    cos: torch.Tensor,
+    sin: torch.Tensor,
+    interleaved: bool = False,
+    inplace: bool = False,
+    seqlen_offsets: int | torch.Tensor = 0,
+    cu_seqlens: torch.Tensor | None = None,
+    max_seqlen: int | None = None,
+) -> torch.Tensor:
+    """Rotate the first channels of each head by its position, in float32 at least; the others stay.
+
+    Args:
+        x: shape (B, S, H, D), or (total, H, D) with ``cu_seqlens``.
+        cos, sin: shape (positions, R / 2), R ≤ D the number of channels that are rotated.
+        interleaved: whether channels 2i and 2i + 1 are a pair, and not i and i + R / 2.
+        inplace: whether ``x`` is written to.
+        seqlen_offsets: the position of a sequence's first row: one number, or one for each sequence.
+        cu_seqlens: positions in ``x`` at which packed sequences begin and end, shape (B + 1,).
+        max_seqlen: the longest one's length, which a kernel is tuned by.
+
+    Raises:
+        RuntimeError: shapes that do not fit, or positions beyond those of ``cos``.
+    """
+    half = cos.size(-1)
+    if cos.shape != sin.shape or cos.dim() != 2 or 2 * half > x.size(-1):
+        _fail(f"cos {tuple(cos.shape)} and sin {tuple(sin.shape)} do not fit x {tuple(x.shape)}")
+    if x.dim() != (4 if cu_seqlens is None else 3):
+        _fail(
+            f"x has shape {tuple(x.shape)}; (B, S, H, D) is needed, (total, H, D) with cu_seqlens"
+        )
+    places = _places(x, seqlen_offsets, cu_seqlens)
+    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < cos.size(0):
+        _fail(f"position {int(places.max())} is asked for, cos and sin have {cos.size(0)}")
+    precision = torch.promote_types(x.dtype, torch.float32)
+    c, s = (part.to(precision)[places].unsqueeze(-2) for part in (cos, sin))
+    turned, rest = x[..., : 2 * half].to(precision), x[..., 2 * half :]
+    if interleaved:
+        one, two = turned.unflatten(-1, (half, 2)).unbind(-1)
+        new = torch.stack((one * c - two * s, one * s + two * c), dim=-1).flatten(-2)
+    else:
+        one, two = turned.chunk(2, dim=-1)
+        new = torch.cat((one * c - two * s, one * s + two * c), dim=-1)
+    out = torch.cat((new.to(x.dtype), rest), dim=-1)
+    return x.copy_(out) if inplace else out
+
+
+apply_rotary_emb_func = apply_rotary_emb
+
+
+def _places(
+    x: torch.Tensor, offsets: int | torch.Tensor, bounds: torch.Tensor | None
+) -> torch.Tensor:
+    """Return the position of each row, shape (S,), (B, S) or (total,)."""
+    if bounds is None:
+        row = torch.arange(x.size(1), device=x.device)
+        return row + (offsets.unsqueeze(-1) if isinstance(offsets, torch.Tensor) else offsets)
+    lengths = [end - start for start, end in pairwise(bounds.tolist())]
+    if sum(lengths) != x.size(0):
+        _fail(f"cu_seqlens ends at {sum(lengths)}, x has {x.size(0)} rows")
+    first = offsets.tolist() if isinstance(offsets, torch.Tensor) else [offsets] * len(lengths)
+    parts = [torch.arange(n, device=x.device) + at for n, at in zip(lengths, first, strict=True)]
+    return torch.cat(parts) if parts else torch.arange(0, device=x.device)
+
+
+def _fail(why: str) -> None:
+    raise RuntimeError(f"flash_attn.layers.rotary.apply_rotary_emb: {why}")

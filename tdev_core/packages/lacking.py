@@ -1,0 +1,57 @@
+"""Errors for what a stand-in does not have. Each is also the error that Python has for it, so that a guard catches it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NoReturn
+
+from tdev_core.errors import UnsupportedError
+from tdev_core.packages.table import STAND_INS
+
+__all__ = ["LackingImport", "LackingName", "attributes_of", "refuse", "words"]
+
+_ROOM = __name__.rpartition(".")[0] + "."
+
+
+class LackingName(UnsupportedError, AttributeError):
+    """A stand-in was asked for a name that it does not have; ``hasattr`` is False."""
+
+
+class LackingImport(UnsupportedError, ImportError):
+    """A module or name that a stand-in does not have was imported; ``name`` is the module."""
+
+    def __init__(self, message: str, module: str) -> None:
+        # UnsupportedError comes first, and takes no keywords.
+        super().__init__(message)
+        self.name = module
+
+
+def words(asked: str, why: str = "") -> str:
+    """Return what to say of ``asked``, a dotted name of the package.
+
+    Args:
+        asked: the name as the program has it, ``flash_attn.losses``.
+        why: what is not answered and for which reason, where part of a function is.
+    """
+    package = STAND_INS[asked.partition(".")[0]]
+    return (
+        f"{asked} {why or 'is not in the stand-in'}. {asked.partition('.')[0]} is not installed, and tdev's stand-in "
+        f"answers for it. Use {package.instead}, or, on a machine with CUDA, pip install {package.install}"
+    )
+
+
+def refuse(asked: str, why: str) -> NoReturn:
+    """Raise :class:`UnsupportedError` for an option of a function that the stand-in has."""
+    raise UnsupportedError(words(asked, why))
+
+
+def attributes_of(module: str) -> Callable[[str], NoReturn]:
+    """Return a ``__getattr__`` for the stand-in ``module``, which raises :class:`LackingName`."""
+    package = module.removeprefix(_ROOM)
+
+    def __getattr__(name: str) -> NoReturn:
+        if name.startswith("__"):  # Python and tools ask these of every module
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        raise LackingName(words(f"{package}.{name}"))
+
+    return __getattr__
