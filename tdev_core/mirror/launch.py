@@ -62,6 +62,12 @@ def before_torch() -> None:
     if sys.platform == "darwin":
         # Operators without a Metal kernel then run on the CPU instead of raising.
         os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+    from tdev_core.packages.interpreter import choosing
+
+    try:
+        choosing.begin()
+    except ConfigError as error:
+        exit_with(error)
 
 
 def after_torch(own: Iterable[str]) -> None:

@@ -15,6 +15,7 @@ from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import current
 from tdev_core.errors import ConfigError
 from tdev_core.packages import asking
+from tdev_core.packages.interpreter import launches
 
 __all__ = ["Report", "print_at_exit", "report"]
 
@@ -45,6 +46,7 @@ class Report:
         fallbacks: number of operations that ran on the CPU instead, by operator.
         waits: how often the program waited for the device, by line and operator (``sim``), most frequent first.
         standins: packages that are not installed and that tdev answered for, sorted.
+        kernels: calls and seconds of each kernel of Triton's that was interpreted, by its name.
     """
 
     backend: str
@@ -54,6 +56,7 @@ class Report:
     fallbacks: dict[str, int]
     waits: dict[str, int]
     standins: list[str] = field(default_factory=list)
+    kernels: dict[str, tuple[int, float]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         lines = [f"tdev report: backend '{self.backend}'"]
@@ -73,6 +76,11 @@ class Report:
             lines += [f"  {name:<{width}}  {count:>9,}" for name, count in self.waits.items()]
         if self.standins:
             lines.append(f"  stood in for packages: {', '.join(self.standins)}")
+        if self.kernels:
+            lines.append("  interpreted kernels of Triton:")
+            width = max(map(len, self.kernels))
+            for name, (count, seconds) in self.kernels.items():
+                lines.append(f"  {name:<{width}}  {count:>9,}  {seconds:.2f} s")
         return "\n".join(lines)
 
 
@@ -92,6 +100,7 @@ def report() -> Report:
         fallbacks=dict(counters.fallbacks.most_common()),
         waits={f"{w.file}:{w.line} {w.operator}": n for w, n in waits.seen.most_common()},
         standins=asking.standing(),
+        kernels=dict(launches.seen),
     )
 
 
@@ -117,6 +126,7 @@ def _write(folder: str) -> None:
         "fallbacks": found.fallbacks,
         "waits": found.waits,
         "standins": found.standins,
+        "kernels": found.kernels,
     }
     try:
         handle, _ = tempfile.mkstemp(

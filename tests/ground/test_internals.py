@@ -138,6 +138,9 @@ LISTED: dict[str, tuple[str, str]] = {
         "the one file that knows TorchScript's tables; guarded",
         "._get_script_class ._python_cu ._script_classes torch.jit._builtins torch.jit._state",
     ),
+    "packages/interpreter/bfloat16.py": (
+        "Triton's interpreter, no part of torch: how it names roundings and atomics, and reaches memory", "._interpreter ._ir"
+    ),
 }  # fmt: skip
 """Each further use: the file, why it does without a public name and what guards it, the parts."""
 

@@ -30,6 +30,7 @@ LOCKED = {
     },
     **{f"accelerators.sim.refusals.{n}": "_changing" for n in ("asked", "dtypes", "_checks")},
     "cuda.memory.allocator._held": "_lock",
+    "packages.interpreter.launches.seen": "_counting",
     "shims.install._waiting": "_lock",
     "watermark._watched": "_lock",
 }
@@ -46,6 +47,7 @@ THREADS_OWN = {
     "counters._answering": "whether the thread answers a call that is counted",
     "cuda.amp._switched": "what the thread's autocast was before it was switched on",
     "cuda.nvtx._local": "the thread's open ranges",
+    "packages.interpreter.launches._running": "the kernel that the thread interprets, and its arguments' memory",
     "shims.moved._default": "whether the thread's default device is the accelerator's",
     "shims.tensortypes._set_by_type": "the default device that the thread has by a tensor type",
 }

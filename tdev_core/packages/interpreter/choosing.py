@@ -1,0 +1,53 @@
+"""Decides whether Triton interprets its kernels, before it defines its first function."""
+
+from __future__ import annotations
+
+import glob
+import os
+import sys
+from types import ModuleType
+
+from tdev_core.errors import ConfigError
+from tdev_core.import_hooks import when_imported
+from tdev_core.packages.interpreter import bfloat16, launches, libdevice
+
+__all__ = ["begin", "is_chosen"]
+
+VARIABLE = "TDEV_TRITON"
+_UNDER_RUN = "TDEV_RUN_STATE"
+_DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri/renderD*")
+
+
+def is_chosen() -> bool:
+    """Tell whether kernels are interpreted: by ``TDEV_TRITON``, or under ``tdev run`` where no GPU has a driver.
+
+    Raises:
+        ConfigError: the variable says something else.
+    """
+    asked = os.environ.get(VARIABLE, "").strip().lower()
+    if asked not in ("", "0", "interpret"):
+        raise ConfigError(
+            f"{VARIABLE}={asked!r} is not understood. Set it to interpret or 0, or unset it."
+        )
+    if asked:
+        return asked == "interpret"
+    return _UNDER_RUN in os.environ and not any(map(glob.glob, _DRIVERS))
+
+
+def begin() -> None:
+    """Wait for ``triton`` to be imported, if its kernels are to be interpreted; does nothing else now."""
+    if not is_chosen():
+        return
+    if "triton.language" in sys.modules and not sys.modules["triton.knobs"].runtime.interpret:
+        raise ConfigError(
+            f"{VARIABLE}=interpret has to be known before triton is imported. Import tdev before triton."
+        )
+    when_imported(["triton.knobs"], _switch)
+    when_imported(["triton.runtime.interpreter"], bfloat16.mend)
+    when_imported(["triton.runtime.interpreter"], launches.mend)
+    when_imported(["triton.runtime.autotuner"], launches.mend_autotuner)
+    when_imported(["triton.language.extra.libdevice"], libdevice.mend)
+
+
+def _switch(knobs: ModuleType) -> None:
+    knobs.runtime.interpret = True

@@ -1,0 +1,192 @@
+"""Has the interpreter start kernels as a GPU would: pointers of one device, a grid of whole numbers, no access outside.
+
+An address that belongs to no argument of a kernel ends the process with a signal, or changes another tensor. Here it raises.
+Kernels that make addresses of integers reach what their arguments do not show; what they access is not checked.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from tdev_core.errors import DeviceWarning, warn_once
+
+__all__ = ["mend", "mend_autotuner", "seen"]
+
+seen: dict[str, tuple[int, float]] = {}
+"""Calls and seconds of each kernel, by its name."""
+
+_counting = threading.Lock()
+_running = threading.local()
+
+
+def mend(interpreter: ModuleType) -> None:
+    """Mend ``triton.runtime.interpreter``, whose classes are Triton's own."""
+    executor, builder = interpreter.GridExecutor, interpreter.InterpreterBuilder
+    executor.__call__ = _started(executor.__call__)
+    executor._init_args_hst = _copied(executor._init_args_hst)
+    builder.set_grid_dim = _grid(builder.set_grid_dim)
+    builder.create_int_to_ptr = _of_integers(builder.create_int_to_ptr)
+    builder.create_masked_load = _accessing(builder.create_masked_load, "reads")
+    builder.create_masked_store = _accessing(builder.create_masked_store, "writes")
+    builder.create_atomic_rmw = _accessing(builder.create_atomic_rmw, "changes", pointer=1, mask=3)
+
+
+def mend_autotuner(autotuner: ModuleType) -> None:
+    """Have ``triton.runtime.autotuner`` take the first configuration: what the interpreter needs says nothing of a GPU."""
+    from triton.runtime.jit import JITFunction  # type: ignore[import-not-found, unused-ignore]
+
+    tuner = autotuner.Autotuner
+    bench, cached = tuner._bench, tuner.check_disk_cache
+
+    def interpreted(self: Any) -> bool:
+        inner = self.fn
+        while hasattr(inner, "fn") and not isinstance(inner, JITFunction):
+            inner = inner.fn
+        return not isinstance(inner, JITFunction)
+
+    @functools.wraps(bench)
+    def _bench(self: Any, *args: Any, config: Any, **meta: Any) -> Any:
+        if not interpreted(self):
+            return bench(self, *args, config=config, **meta)
+        return [0.0, 0.0, 0.0]  # all alike: the first is taken
+
+    @functools.wraps(cached)
+    def check_disk_cache(self: Any, tuning_key: Any, configs: Any, bench_fn: Any) -> Any:
+        if not interpreted(self):
+            return cached(self, tuning_key, configs, bench_fn)
+        bench_fn()
+        return False
+
+    tuner._bench, tuner.check_disk_cache = _bench, check_disk_cache
+
+
+def _started(function: Any) -> Any:
+    @functools.wraps(function)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        warn_once(
+            "Triton's kernels run in its interpreter, on the CPU: right, and slow (a product of two 256 x 256 matrices takes "
+            "about a second). TDEV_TRITON=0 turns that off",
+            DeviceWarning,
+            key=("triton", "interpreter"),
+            stacklevel=4,
+        )
+        name = self.fn.__name__
+        if not callable(self.grid) and len(self.grid) > 3:
+            raise ValueError(
+                f"Triton kernel {name}: its grid is {self.grid}; it has three dimensions at most"
+            )
+        outer = vars(_running).copy()
+        _running.kernel, _running.spans, _running.made = name, [], False
+        begun = time.perf_counter()
+        try:
+            return function(self, *args, **kwargs)
+        finally:
+            vars(_running).clear()
+            vars(_running).update(outer)
+            with _counting:
+                calls, seconds = seen.get(name, (0, 0.0))
+                seen[name] = calls + 1, seconds + time.perf_counter() - begun
+
+    return __call__
+
+
+def _copied(function: Any) -> Any:
+    @functools.wraps(function)
+    def _init_args_hst(self: Any, args: Any, kwargs: Any) -> Any:
+        devices = {str(tensor.device) for tensor in _tensors((*args, *kwargs.values()))}
+        if len(devices) > 1:
+            raise ValueError(
+                f"Triton kernel {self.fn.__name__}: its pointers are on {' and '.join(sorted(devices))}. A GPU cannot access the "
+                "others' memory: move all arguments to one device"
+            )
+        copies, named = function(self, args, kwargs)
+        storages = [t.untyped_storage() for t in _tensors((*copies, *named.values()))]
+        _running.spans = sorted({(s.data_ptr(), s.data_ptr() + s.nbytes()) for s in storages})
+        return copies, named
+
+    return _init_args_hst
+
+
+def _tensors(values: Any) -> Iterator[Any]:
+    """Yield the tensors among arguments, also in tuples, descriptors and what ``reinterpret`` wraps."""
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _tensors(value)
+        elif hasattr(value, "untyped_storage"):
+            yield value
+        elif hasattr(value, "base"):
+            yield from _tensors((value.base,))
+
+
+def _grid(function: Any) -> Any:
+    @functools.wraps(function)
+    def set_grid_dim(self: Any, *sizes: Any) -> Any:
+        if any(
+            isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 0 for n in sizes
+        ):
+            raise ValueError(
+                f"Triton kernel {_running.kernel}: its grid is {sizes}; whole numbers that are not negative are needed "
+                "(triton.cdiv divides and rounds up)"
+            )
+        return function(self, *(n.__index__() for n in sizes))
+
+    return set_grid_dim
+
+
+def _of_integers(function: Any) -> Any:
+    @functools.wraps(function)
+    def create_int_to_ptr(self: Any, *args: Any) -> Any:
+        _running.made = True
+        return function(self, *args)
+
+    return create_int_to_ptr
+
+
+def _accessing(function: Any, does: str, pointer: int = 0, mask: int = 0) -> Any:
+    """Check the addresses of a load or store before it is made.
+
+    Args:
+        pointer: where the pointers are among the arguments.
+        mask: where the mask is; 0 is by the operator: the second argument of a load, the third of a store.
+    """
+    place = mask or (1 if does == "reads" else 2)
+
+    @functools.wraps(function)
+    def accessing(self: Any, *args: Any) -> Any:
+        spans = getattr(_running, "spans", None)
+        if spans is not None and not _running.made:
+            _check(args[pointer], args[place], spans, does)
+        return function(self, *args)
+
+    return accessing
+
+
+def _check(pointers: Any, mask: Any, spans: list[tuple[int, int]], does: str) -> None:
+    import numpy as np
+
+    addresses = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)]
+    if not addresses.size:
+        return
+    size = max(pointers.get_element_ty().primitive_bitwidth // 8, 1)
+    low, high = int(addresses.min()), int(addresses.max()) + size
+    if any(begin <= low and high <= end for begin, end in spans):
+        return
+    inside = np.zeros(addresses.shape, dtype=bool)
+    for begin, end in spans:
+        inside |= (addresses >= begin) & (addresses + size <= end)
+    if not inside.all():
+        outside = int(np.flatnonzero(~inside)[0])
+        raise IndexError(
+            f"Triton kernel {_running.kernel} {does} outside its arguments: {int((~inside).sum())} of {inside.size} elements, the "
+            f"first at {int(addresses.flat[outside]) - _nearest(spans, int(addresses.flat[outside])):+d} bytes from the nearest "
+            "tensor's beginning. Is the mask right?"
+        )
+
+
+def _nearest(spans: list[tuple[int, int]], address: int) -> int:
+    return min((begin for begin, _ in spans), key=lambda begin: abs(address - begin), default=0)

@@ -1,0 +1,102 @@
+"""Kernels in Triton, interpreted: values against torch, bfloat16 bit for bit, and what is refused."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdev_core.errors import ConfigError
+from tdev_core.packages.interpreter import choosing
+from tests import forkserver
+
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="triton is not installed"
+)
+PROGRAM = Path(__file__).with_name("triton_program.py")
+TRUE = [
+    *(f"bfloat16 {name}" for name in ("add", "sub", "mul", "max", "where", "abs", "scalar", "casts")),
+    "bfloat16_casts", "bfloat16_rounds_as_torch", "bfloat16_reductions", "bfloat16_atomics", "matmul_with_autotune",
+    "softmax_with_heuristics", "dropout_with_a_seed", "libdevice_functions", "module",
+]  # fmt: skip
+SAID = {
+    "libdevice without meaning": "UnsupportedError.*libdevice.cyl_bessel_i0 has no meaning",
+    "out of bounds": "kernel doubled reads outside its arguments: 4 of 16 elements",
+    "a grid of fractions": r"kernel doubled: its grid is \(1.0, 1, 1\); whole numbers",
+    "a grid of four": "kernel doubled: .*three dimensions at most",
+    "mixed pointers": "kernel binary: its pointers are on cpu and sim:0",
+}
+
+
+def run(device: str, *cases: str) -> dict[str, Any]:
+    env = forkserver.environment(TDEV_TRITON="interpret", TDEV_BACKEND=device, KERNELS_ON=device)
+    done = forkserver.python(str(PROGRAM), *cases, env=env)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("Triton's kernels run in its interpreter") <= 1
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@needs_triton
+def test_kernels_on_sim() -> None:
+    found = run("sim")
+    assert {name: found[name] for name in TRUE} == dict.fromkeys(TRUE, True)
+    for name, words in SAID.items():
+        assert re.search(words, found[name]), found[name]
+    assert "interpreted kernels of Triton:\n  binary " in found["report"]
+
+
+@needs_triton
+@pytest.mark.deep
+@pytest.mark.parametrize("device", ["cpu", "mlx"])
+def test_kernels_on_other_devices(device: str) -> None:
+    if device == "mlx" and importlib.util.find_spec("mlx") is None:
+        pytest.skip("MLX is not installed")
+    found = run(device)
+    assert {name: found[name] for name in TRUE} == dict.fromkeys(TRUE, True)
+
+
+@needs_triton
+@pytest.mark.deep
+@pytest.mark.inductor
+def test_inductor_builds_what_it_builds_for_the_cpu() -> None:
+    assert run("cpu", "bfloat16 add", "inductor")["inductor"] is True
+
+
+def test_the_setting_is_interpret_or_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TDEV_RUN_STATE", raising=False)
+    for text, chosen in (("", False), ("0", False), ("interpret", True), (" Interpret ", True)):
+        monkeypatch.setenv("TDEV_TRITON", text)
+        assert choosing.is_chosen() is chosen
+    monkeypatch.setenv("TDEV_TRITON", "emulate")
+    with pytest.raises(ConfigError, match="TDEV_TRITON='emulate' is not understood"):
+        choosing.is_chosen()
+
+
+@pytest.mark.parametrize("drivers", [(), (__file__,)])
+def test_tdev_run_interprets_where_no_gpu_has_a_driver(
+    drivers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TDEV_RUN_STATE", "{}")
+    monkeypatch.delenv("TDEV_TRITON", raising=False)
+    monkeypatch.setattr(choosing, "_DRIVERS", drivers)
+    assert choosing.is_chosen() is not bool(drivers)
+    monkeypatch.setenv("TDEV_TRITON", "0")
+    assert not choosing.is_chosen()
+
+
+def test_triton_that_was_imported_before_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Knobs:
+        class runtime:
+            interpret = False
+
+    monkeypatch.setenv("TDEV_TRITON", "interpret")
+    monkeypatch.setitem(sys.modules, "triton.language", Knobs)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "triton.knobs", Knobs)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="Import tdev before triton"):
+        choosing.begin()
