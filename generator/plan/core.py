@@ -19,7 +19,9 @@ __all__ = ["Core"]
 
 # Rooms that emitted code enters through an interface or not at all: one backend's own modules, and
 # programs with a command line.
-ENTERED_ELSEWHERE = frozenset({"accelerators", "codemod", "cpu", "mlx", "privateuse", "run", "sim"})
+ENTERED_ELSEWHERE = frozenset(
+    {"accelerators", "codemod", "cpu", "mlx", "packages", "privateuse", "run", "sim"}
+)
 
 
 class Core:

@@ -26,6 +26,11 @@ class StandIn:
 
 
 STAND_INS = {
+    "apex": StandIn(
+        "apex from https://github.com/NVIDIA/apex",
+        "0.1",
+        "torch.amp, torch.optim.AdamW and torch.nn's norms and parallel modules",
+    ),
     "causal_conv1d": StandIn(
         "causal-conv1d", "1.7.0", "torch.nn.functional.conv1d with padding and groups"
     ),

@@ -1,0 +1,12 @@
+"""Stand in for NVIDIA's ``apex``: its fused optimizers and norms, in torch's own functions.
+
+Source: the documentation of https://github.com/NVIDIA/apex; ``apex`` on PyPI is something else.
+"""
+
+from __future__ import annotations
+
+from tdev_core.packages.lacking import attributes_of
+from tdev_core.packages.table import STAND_INS
+
+__version__ = f"{STAND_INS['apex'].like}+tdev.standin"
+__getattr__ = attributes_of(__name__)

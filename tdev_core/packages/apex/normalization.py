@@ -1,0 +1,121 @@
+"""Stand in for ``apex.normalization``: torch's own norms, with apex's defaults.
+
+``memory_efficient`` changes nothing of the values: it is about what a kernel keeps for the backward pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+
+from tdev_core.packages.lacking import attributes_of
+
+__all__ = [
+    "FusedLayerNorm",
+    "FusedRMSNorm",
+    "MixedFusedLayerNorm",
+    "MixedFusedRMSNorm",
+    "fused_layer_norm",
+    "fused_layer_norm_affine",
+    "fused_rms_norm",
+    "fused_rms_norm_affine",
+]
+
+__getattr__ = attributes_of(__name__)
+
+Shape = int | Sequence[int]
+
+
+class FusedLayerNorm(torch.nn.LayerNorm):
+    """:class:`torch.nn.LayerNorm` with weight and bias, or with neither."""
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        memory_efficient: bool = False,
+    ) -> None:
+        super().__init__(_sizes(normalized_shape), eps, elementwise_affine)
+
+
+class FusedRMSNorm(torch.nn.RMSNorm):
+    """:class:`torch.nn.RMSNorm` with an ``eps`` of 1e-5 whatever the dtype."""
+
+    def __init__(
+        self,
+        normalized_shape: Shape,
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        memory_efficient: bool = False,
+    ) -> None:
+        super().__init__(_sizes(normalized_shape), eps, elementwise_affine)
+
+
+class MixedFusedLayerNorm(FusedLayerNorm):
+    """:class:`FusedLayerNorm` of weights in another dtype than the input's; the output has the weights' dtype."""
+
+    def __init__(
+        self, normalized_shape: Shape, eps: float = 1e-5, *, memory_efficient: bool = False
+    ) -> None:
+        super().__init__(normalized_shape, eps)
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Normalize in the weights' dtype, float32 as a rule."""
+        return super().forward(input.to(self.weight.dtype))
+
+
+class MixedFusedRMSNorm(FusedRMSNorm):
+    """:class:`FusedRMSNorm` of weights in another dtype than the input's; the output has the weights' dtype."""
+
+    def __init__(
+        self, normalized_shape: Shape, eps: float = 1e-5, *, memory_efficient: bool = False
+    ) -> None:
+        super().__init__(normalized_shape, eps)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Normalize in the weights' dtype, float32 as a rule."""
+        return super().forward(x.to(self.weight.dtype))
+
+
+def fused_layer_norm_affine(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    bias: torch.Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> torch.Tensor:
+    """:func:`torch.nn.functional.layer_norm`."""
+    return F.layer_norm(input, _sizes(normalized_shape), weight, bias, eps)
+
+
+def fused_layer_norm(
+    input: torch.Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> torch.Tensor:
+    """:func:`torch.nn.functional.layer_norm` without weight and bias."""
+    return F.layer_norm(input, _sizes(normalized_shape), eps=eps)
+
+
+def fused_rms_norm_affine(
+    input: torch.Tensor,
+    weight: torch.Tensor,
+    normalized_shape: Shape,
+    eps: float = 1e-6,
+    memory_efficient: bool = False,
+) -> torch.Tensor:
+    """:func:`torch.nn.functional.rms_norm`."""
+    return F.rms_norm(input, _sizes(normalized_shape), weight, eps)
+
+
+def fused_rms_norm(
+    input: torch.Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
+) -> torch.Tensor:
+    """:func:`torch.nn.functional.rms_norm` without weight."""
+    return F.rms_norm(input, _sizes(normalized_shape), eps=eps)
+
+
+def _sizes(shape: Shape) -> list[int]:
+    return [shape] if isinstance(shape, int) else list(shape)
