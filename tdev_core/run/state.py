@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
 from tdev_core import caches, libraries
+from tdev_core.packages.interpreter import choosing
 from tdev_core.run import compile_hooks, launching
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
@@ -65,6 +66,9 @@ def set_up(state: State) -> Compiler:
     compile_hooks.install(roots, compiler)
     launching.install(roots, state.runner())
     hand_on(state)
+    choosing.begin(
+        rewritten=True
+    )  # once more: what runs rewritten has its kernels interpreted where no GPU has a driver
     if RECORDS in os.environ:
         from tdev_core.measure import recording  # which imports torch
 

@@ -82,9 +82,12 @@ def test_the_setting_is_interpret_or_off(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_tdev_run_interprets_where_no_gpu_has_a_driver(
     drivers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TDEV_RUN_STATE", "{}")
+    monkeypatch.delenv("TDEV_RUN_STATE", raising=False)
     monkeypatch.delenv("TDEV_TRITON", raising=False)
     monkeypatch.setattr(choosing, "_DRIVERS", drivers)
+    assert choosing.is_chosen(rewritten=True) is not bool(drivers)
+    assert not choosing.is_chosen()
+    monkeypatch.setenv("TDEV_RUN_STATE", "{}")  # of a child
     assert choosing.is_chosen() is not bool(drivers)
     monkeypatch.setenv("TDEV_TRITON", "0")
     assert not choosing.is_chosen()

@@ -241,7 +241,7 @@ def softmax_with_heuristics() -> bool:
 @triton.jit
 def dropout(x, o, p, seed, N: tl.constexpr):
     i = tl.arange(0, N)
-    kept = tl.rand(seed, i) > p
+    kept = tl.rand(seed, i) > p.to(tl.float32)  # on a GPU a float has come as a tensor
     tl.store(o + i, tl.where(kept, tl.load(x + i) / (1 - p), 0.0))
 
 

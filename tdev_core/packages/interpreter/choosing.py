@@ -18,7 +18,7 @@ _UNDER_RUN = "TDEV_RUN_STATE"
 _DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri/renderD*")
 
 
-def is_chosen() -> bool:
+def is_chosen(rewritten: bool = False) -> bool:
     """Tell whether kernels are interpreted: by ``TDEV_TRITON``, or under ``tdev run`` where no GPU has a driver.
 
     Raises:
@@ -31,14 +31,19 @@ def is_chosen() -> bool:
         )
     if asked:
         return asked == "interpret"
-    return _UNDER_RUN in os.environ and not any(map(glob.glob, _DRIVERS))
+    return (rewritten or _UNDER_RUN in os.environ) and not any(map(glob.glob, _DRIVERS))
 
 
-def begin() -> None:
+def begin(rewritten: bool = False) -> None:
     """Wait for ``triton`` to be imported, if its kernels are to be interpreted; does nothing else now."""
-    if not is_chosen():
+    if not is_chosen(rewritten):
         return
-    if "triton.language" in sys.modules and not sys.modules["triton.knobs"].runtime.interpret:
+    asked = bool(os.environ.get(VARIABLE, "").strip())
+    if (
+        asked
+        and "triton.language" in sys.modules
+        and not sys.modules["triton.knobs"].runtime.interpret
+    ):
         raise ConfigError(
             f"{VARIABLE}=interpret has to be known before triton is imported. Import tdev before triton."
         )

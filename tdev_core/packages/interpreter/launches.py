@@ -29,6 +29,7 @@ def mend(interpreter: ModuleType) -> None:
     executor, builder = interpreter.GridExecutor, interpreter.InterpreterBuilder
     executor.__call__ = _started(executor.__call__)
     executor._init_args_hst = _copied(executor._init_args_hst)
+    vars(interpreter)["_implicit_cvt"] = _passed(vars(interpreter)["_implicit_cvt"], interpreter)
     builder.set_grid_dim = _grid(builder.set_grid_dim)
     builder.create_int_to_ptr = _of_integers(builder.create_int_to_ptr)
     builder.create_masked_load = _accessing(builder.create_masked_load, "reads")
@@ -110,6 +111,23 @@ def _copied(function: Any) -> Any:
         return copies, named
 
     return _init_args_hst
+
+
+def _passed(function: Any, interpreter: ModuleType) -> Any:
+    """Pass a float as the float32 that a kernel gets on a GPU, which has its methods."""
+    import numpy as np
+
+    tl = interpreter.tl
+
+    @functools.wraps(function)
+    def _implicit_cvt(arg: Any) -> Any:
+        if isinstance(arg, float):
+            return tl.tensor(
+                interpreter.TensorHandle(np.array([arg], np.float32), tl.float32), tl.float32
+            )
+        return function(arg)
+
+    return _implicit_cvt
 
 
 def _tensors(values: Any) -> Iterator[Any]:
