@@ -13,8 +13,6 @@ from tdev_core.packages.interpreter import bfloat16, launches, libdevice
 
 __all__ = ["begin", "is_chosen"]
 
-VARIABLE = "TDEV_TRITON"
-_UNDER_RUN = "TDEV_RUN_STATE"
 _DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri/renderD*")
 
 
@@ -24,28 +22,28 @@ def is_chosen(rewritten: bool = False) -> bool:
     Raises:
         ConfigError: the variable says something else.
     """
-    asked = os.environ.get(VARIABLE, "").strip().lower()
+    asked = os.environ.get("TDEV_TRITON", "").strip().lower()
     if asked not in ("", "0", "interpret"):
         raise ConfigError(
-            f"{VARIABLE}={asked!r} is not understood. Set it to interpret or 0, or unset it."
+            f"TDEV_TRITON={asked!r} is not understood. Set it to interpret or 0, or unset it."
         )
     if asked:
         return asked == "interpret"
-    return (rewritten or _UNDER_RUN in os.environ) and not any(map(glob.glob, _DRIVERS))
+    return (rewritten or "TDEV_RUN_STATE" in os.environ) and not any(map(glob.glob, _DRIVERS))
 
 
 def begin(rewritten: bool = False) -> None:
     """Wait for ``triton`` to be imported, if its kernels are to be interpreted; does nothing else now."""
     if not is_chosen(rewritten):
         return
-    asked = bool(os.environ.get(VARIABLE, "").strip())
+    asked = bool(os.environ.get("TDEV_TRITON", "").strip())
     if (
         asked
         and "triton.language" in sys.modules
         and not sys.modules["triton.knobs"].runtime.interpret
     ):
         raise ConfigError(
-            f"{VARIABLE}=interpret has to be known before triton is imported. Import tdev before triton."
+            "TDEV_TRITON=interpret has to be known before triton is imported. Import tdev before triton."
         )
     when_imported(["triton.knobs"], _switch)
     when_imported(["triton.runtime.interpreter"], bfloat16.mend)
