@@ -129,6 +129,6 @@ def test_the_mirrors_own_tools_are_none_of_torchs_modules() -> None:
 
 def test_a_submodule_that_was_imported_stands_in_its_package() -> None:
     run("""
-        import tdev.nn.utils.rnn, sys
-        assert vars(sys.modules["tdev.nn.utils"])["rnn"] is sys.modules["tdev.nn.utils.rnn"]
+        import tdev.cuda.memory, sys
+        assert vars(sys.modules["tdev.cuda"])["memory"] is sys.modules["tdev.cuda.memory"]
     """)

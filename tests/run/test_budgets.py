@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
+from tdev_core.run import budgets, pytest_plugin
 from tests.forkserver import environment, python
 
 TESTS = """\
@@ -55,6 +57,16 @@ def run(folder: Path, backend: str, source: str = TESTS) -> str:
     settings = environment(TDEV_BACKEND=backend, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     done = python("-m", "pytest", "-rA", "--strict-markers", *plugins, cwd=folder, env=settings)
     return done.stdout + done.stderr
+
+
+def test_each_marker_is_told_to_pytest_by_its_name() -> None:
+    names = [re.split(r"[(:]", line)[0] for line in budgets.MARKERS]
+    assert names == ["tdev_max_syncs", "tdev_max_memory", "tdev_no_fallback"]
+
+
+def test_the_harness_of_torchs_tests_is_where_it_is_looked_for() -> None:
+    for name in pytest_plugin._HARNESS:
+        assert importlib.util.find_spec(name) is not None, name
 
 
 def outcomes(said: str) -> dict[str, str]:
