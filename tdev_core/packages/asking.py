@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from tdev_core import settings
-from tdev_core.errors import DeviceWarning, warn_once
+from tdev_core.errors import DeviceWarning, outside, warn_once
 from tdev_core.packages.lacking import LackingImport, words
 from tdev_core.packages.table import STAND_INS
 
@@ -120,7 +120,7 @@ def load(module: str, name: str = "") -> ModuleType:
         "TDEV_STANDINS=0 turns that off",
         DeviceWarning,
         key=("stand-in", package),
-        stacklevel=4,
+        stacklevel=outside(),
     )
     return found
 

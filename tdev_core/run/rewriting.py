@@ -9,12 +9,14 @@ from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_, may_c
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.text import decode_python, lines
 from tdev_core.codemod.verify import BadRewrite, check
+from tdev_core.packages.table import STAND_INS
 from tdev_core.run.positions import Origin
 
 Places = frozenset[tuple[int, int]]
 """Lines and columns of a source, as :mod:`ast` counts them."""
 
 _NOWHERE: Places = frozenset()
+_OPTIONS = Options(style="alias", program=True, answered=frozenset(STAND_INS))
 
 
 def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, Places]:
@@ -30,9 +32,7 @@ def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, P
         return None, True, _NOWHERE
     try:
         text = decode_python(source)
-        result = rewrite(
-            text.code, Names.load(), Options(style="alias", program=True), filename=path
-        )
+        result = rewrite(text.code, Names.load(), _OPTIONS, filename=path)
         unknown = _unknown(text.code, result)
         if result.code == text.code:
             return None, True, unknown

@@ -192,6 +192,7 @@ pynvml.nvmlInit()
 q = torch.randn(1, 4, 2, 8, device="cuda", dtype=torch.float16)
 out = flash_attn_func(q, q, q, causal=True)
 meant = torch.nn.functional.scaled_dot_product_attention(*[q.cpu().double().transpose(1, 2)] * 3, is_causal=True)
+assert q.is_cuda and out.is_cuda, "flash_attn needs CUDA tensors"
 print(out.device == q.device, out.dtype, float((out.cpu().double().transpose(1, 2) - meant).abs().max()) < 2e-3)
 print(pynvml.nvmlDeviceGetCount(), pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(1)).total)
 """
@@ -219,3 +220,4 @@ def test_a_program_for_cuda_runs(tmp_path: Path) -> None:
         assert done.stdout == f"True torch.float16 True\n2 {1 << 30}\n"
         assert "stood in for packages: flash_attn, pynvml" in done.stderr
         assert done.stderr.count("flash_attn is not installed: tdev's stand-in answers") == 1
+        assert "program.py:2: DeviceWarning: flash_attn is not installed" in done.stderr

@@ -73,6 +73,8 @@ class Options:
     """Text that runs with the source's names and is not in it: a notebook's magics."""
     program: bool = False
     """Whether the text is that of a program which was started to run (``tdev run``)."""
+    answered: frozenset[str] = frozenset()
+    """Packages for CUDA that something else answers for where it runs: who imports them does not need CUDA."""
     line_length: int = 0
     """Columns that a line of this file may have; 0 where its project does not say."""
     tree: ProgramTree | None = None

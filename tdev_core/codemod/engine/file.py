@@ -111,7 +111,15 @@ class File:
     @cached_property
     def holds_kernels(self) -> bool:
         """Whether the text has kernels for CUDA, or imports a package for it at the start of a line."""
-        return any(pattern.search("\n" + self.tree.source) for pattern in _KERNELS)
+        text = "\n" + self.unanswered(self.tree.source)
+        return any(pattern.search(text) for pattern in _KERNELS)
+
+    def unanswered(self, text: str) -> str:
+        """Return a part of the source without what it imports, or calls, of packages that something answers for."""
+        if not self.options.answered:
+            return text
+        names = "|".join(sorted(map(re.escape, self.options.answered)))
+        return re.sub(rf"(?<![\w.])(?:{names})\w*(?:\.\w+)*", "", text)
 
     @cached_property
     def scripted(self) -> Scripted:

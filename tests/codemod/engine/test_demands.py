@@ -62,7 +62,13 @@ CASES = [
         "met",
     ),
     Case("flash by torch", f"assert {IS}\ntorch.backends.cuda.enable_flash_sdp(True)", "met"),
-    Case("package", f"def main():\n    assert {IS}\n    import apex\n    apex.amp.init()", "kept"),
+    Case("package", f"def main():\n    assert {IS}\n    import cupy\n    cupy.zeros(3)", "kept"),
+    Case(
+        "package with a stand-in",
+        f"def main():\n    assert {IS}\n    import apex\n    apex.amp.init()",
+        "kept",
+        run="met",
+    ),
     Case("extension", f"if not {IS}:\n    raise ImportError\nfrom . import _C\n_C.op()", "kept"),
     Case("library op", f"def main():\n    assert {IS}\n    torch.ops.mine.op(1)", "kept"),
     Case(

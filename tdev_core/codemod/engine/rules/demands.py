@@ -182,7 +182,7 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
         ):
             if any(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statement.body):
                 continue
-        if _REACHES.search(_COMMENT.sub("", file.python.text([statement]))):
+        if _REACHES.search(file.unanswered(_COMMENT.sub("", file.python.text([statement])))):
             return True
     return False
 

@@ -119,13 +119,17 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     tree = file.tree
     if only is _CUDA_ONLY and (works_with_nvml(file, node) or chooses_a_kernel(file, node)):
         return True
+
+    def found(text: str) -> bool:
+        return only.search(file.unanswered(text)) is not None
+
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            if only.search(tree.text(parent)):
+            if found(tree.text(parent)):
                 return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            return only.search(tree.text(parent)) is not None
+            return found(tree.text(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
                 if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
@@ -134,13 +138,11 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 later = after_early_exit(file, parent)
                 if later is not None:
                     texts.append(tree.source[slice(*later)])
-                return (
-                    only is _CUDA_ONLY and _said_beside(file, node) or any(map(only.search, texts))
-                )
+                return only is _CUDA_ONLY and _said_beside(file, node) or any(map(found, texts))
             return False
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, parent)
-            return home is not None and only.search(tree.text(home.body)) is not None
+            return home is not None and found(tree.text(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
@@ -196,7 +198,7 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
     That is a function which says so in its name or docstring, or a ``try`` around the library's calls.
     """
     for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.Try) and _NVML.search(file.tree.text(parent)):
+        if isinstance(parent, cst.Try) and _NVML.search(file.unanswered(file.tree.text(parent))):
             return True
         if isinstance(parent, cst.FunctionDef):
             said = f"{parent.name.value} {parent.get_docstring() or ''}"
