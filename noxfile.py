@@ -23,8 +23,12 @@ LOGS = ROOT / "build" / "logs"
 OWN_PROCESSES = {"mlx": "tests/accelerators/mlx", "sim": "tests/accelerators/sim/suite"}
 BACKENDS = ("cpu", *OWN_PROCESSES)
 OURS = ("tdev_core", "generator", "tools", "benchmarks", "hatch_build.py", "noxfile.py")
+# What only the deep session needs brings twenty packages of its own.
+AUDITORS = {"bandit": "bandit>=1.9", "audit": "pip-audit>=2.9"}
 # What is written in C and C++, by the name of its part of the deep session.
 SANITIZED = {"sanitized-calls": "calls", "sanitized-native": "native", "debug-allocator": "debug"}
+# Tests that ask mypy, which has read all of torch once the session typecheck has run.
+TYPED = "tests/mirror/test_types.py"
 FUZZED = tuple(
     f"tests/codemod/engine/test_{name}.py"
     for name in ("engine_corpus", "engine_properties", "slicing")
@@ -62,8 +66,13 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def typecheck(session: nox.Session) -> None:
-    """mypy --strict over tdev (stubs, then bodies), tdev_core, generator, tools, benchmarks; files after --."""
+    """mypy --strict over tdev (bodies, then stubs), tdev_core, generator, tools, benchmarks; the tests of types.
+
+    Files after --: of these alone.
+    """
     python(session, "-m", "tools.typecheck")
+    if not session.posargs:
+        pytest(session, "cpu", TYPED, workers=1)
 
 
 @nox.session
@@ -75,7 +84,9 @@ def tests(session: nox.Session, backend: str) -> None:
     if asked and not mine:
         session.skip(f"none of these tests is of {backend}")
     given = [word for word in session.posargs if word not in asked or word in mine]
-    pytest(session, backend, *given, *([] if asked else everything(backend)))
+    pytest(
+        session, backend, *given, *([] if asked else [*everything(backend), f"--ignore={TYPED}"])
+    )
 
 
 @nox.session
@@ -89,6 +100,9 @@ def tests(session: nox.Session, backend: str) -> None:
 def deep(session: nox.Session, part: str) -> None:
     """What takes long: tests marked deep, fuzzing, torch's operator database, bandit, pip-audit, sanitizers."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
+    if part in AUDITORS:
+        install = (sys.executable, "-m", "pip", "install", "--quiet", AUDITORS[part])
+        session.run(*install, external=True)
     if part == "opdb":
         for path in (
             "tests/parity/opdb.py",
@@ -112,14 +126,18 @@ def deep(session: nox.Session, part: str) -> None:
 
 
 def pytest(
-    session: nox.Session, backend: str, *arguments: str, nothing_is_fine: bool = False
+    session: nox.Session,
+    backend: str,
+    *arguments: str,
+    workers: int | None = None,
+    nothing_is_fine: bool = False,
 ) -> None:
-    """Run pytest on all cores."""
+    """Run pytest with so many workers; None: on all cores."""
     settings = {"OMP_NUM_THREADS": "1"}
     if backend == "sim":
         settings |= {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
     # One more than cores: a worker waits while a program that its test has started runs.
-    workers = int(os.environ.get("TDEV_TEST_WORKERS") or min(cores() + 1, 8))
+    workers = workers or int(os.environ.get("TDEV_TEST_WORKERS") or min(cores() + 1, 8))
     command = ["-m", "pytest"]
     if workers > 1:
         command += ["-n", str(workers), "--dist", "worksteal"]

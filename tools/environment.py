@@ -79,7 +79,9 @@ def ensure(extra: str) -> Path:
 
 
 def _pip_install(python: Path, title: str, arguments: list[str]) -> None:
-    command = [str(python), "-m", "pip", "install", "--progress-bar", "off", *arguments]
+    # Of the 8,000 modules that come with torch a program imports a tenth: Python compiles those when it does.
+    options = ["--progress-bar", "off", "--no-compile"]
+    command = [str(python), "-m", "pip", "install", *options, *arguments]
     progress.run_quietly(f"pip install {title}", command, cwd=ROOT, env=child_environment())
 
 

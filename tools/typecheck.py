@@ -1,7 +1,7 @@
 """mypy --strict over everything, twice, because generated/tdev holds a stub beside each module.
 
-mypy reads `x.pyi` and leaves `x.py` unread. So it runs once as users see the package, and once on a copy
-without the stubs, which checks the bodies that the mirror runs.
+mypy reads `x.pyi` and leaves `x.py` unread. So it runs once on a copy without the stubs, which checks the bodies
+that the mirror runs, and once as users see the package.
 
     python -m tools.typecheck [FILE ...]
 """
@@ -26,18 +26,20 @@ COPY = ROOT / "build" / "typecheck"
 # The packages that are held to mypy --strict, by the folder that they begin in.
 CHECKED = {"generated": "tdev", "tdev_core": "tdev_core", "generator": "generator"}
 CHECKED |= {"tools": "tools", "benchmarks": "benchmarks"}
+OPTIONS = ("--strict", "--enable-error-code", "exhaustive-match")
 
 
 def main(files: list[str]) -> int:
     """Check everything, or ``files`` and what they import; returns mypy's exit status."""
     if files:
         return _mypy(files, [])
-    packages = list(CHECKED.values())
-    print(f"mypy --strict: {', '.join(packages)} (of tdev its stubs)", flush=True)
-    first = _mypy([word for package in packages for word in ("-p", package)], [])
     copy_without_stubs(ROOT / "generated" / "tdev", COPY / "tdev")
     print("mypy --strict: tdev (the emitted modules)", flush=True)
-    second = _mypy(["-p", "tdev"], [COPY])
+    first = _mypy([str(COPY / "tdev")], [COPY])
+    # Last: what follows reads the cache, and users see the stubs.
+    print(f"mypy --strict: {', '.join(CHECKED.values())} (of tdev its stubs)", flush=True)
+    places = (folder if folder == name else f"{folder}/{name}" for folder, name in CHECKED.items())
+    second = _mypy([*places], [])
     return first or second
 
 
@@ -115,10 +117,15 @@ def _drop_bodies(lines: list[str], definition: ast.stmt) -> None:
 
 
 def _mypy(what: list[str], first_on_the_path: list[Path]) -> int:
+    """Run mypy on files and folders.
+
+    Not on packages by name (``-p``): mypy then reads what pyproject.toml says of single modules before it knows which
+    errors are enabled, has other options for torch than in a run on files, and reads all of it again.
+    """
     # MYPYPATH comes before mypy_path of pyproject.toml.
     env = dict(os.environ, MYPYPATH=os.pathsep.join(map(str, first_on_the_path)))
-    command = [sys.executable, "-m", "mypy", "--strict", "--enable-error-code", "exhaustive-match"]
-    return subprocess.run([*command, *what], cwd=ROOT, env=env).returncode
+    command = [sys.executable, "-m", "mypy", *OPTIONS, *what]
+    return subprocess.run(command, cwd=ROOT, env=env).returncode
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ import torch
 from tests.forkserver import COMPILER, environment, python
 
 pytest.importorskip("tdev")
-pytestmark = pytest.mark.xdist_group("codemod cases")  # one process for each backend runs them all
 
 HERE = Path(__file__).parent
 CASES = HERE / "cases"

@@ -55,10 +55,12 @@ def test_they_do_without_the_module_in_c() -> None:
     assert problems("cpu", "aot_eager", *names, TDEV_C_CALLS="0") == ""
 
 
-@pytest.mark.slow
-def test_they_do_on_mlx() -> None:
+@pytest.mark.parametrize(
+    "names", [WITH_EFFECTS, pytest.param((), marks=pytest.mark.deep)], ids=["with effects", "all"]
+)
+def test_they_do_on_mlx(names: tuple[str, ...]) -> None:
     pytest.importorskip("mlx.core", reason="MLX is not installed")
-    assert problems("mlx", "eager") == ""
+    assert problems("mlx", "eager", *names) == ""
 
 
 @pytest.mark.inductor

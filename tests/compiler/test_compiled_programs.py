@@ -114,6 +114,7 @@ def test_inductor_compiles_all_of_them_into_one_kernel() -> None:
 
 @pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
 @pytest.mark.inductor
+@pytest.mark.deep  # test_compile.py has the modes in the quick run, on a function of two operators
 def test_modes_for_cuda_run(mode: str) -> None:
     code = """
         import sys, warnings

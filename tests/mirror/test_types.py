@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -17,9 +16,6 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "parity"))
 import reveal  # noqa: E402
-
-# In one process: what a checker says of all programs is asked once.
-pytestmark = pytest.mark.xdist_group("types")
 
 PROGRAMS = sorted((HERE / "typed").glob("*.py"))
 CHECKERS = [
@@ -36,9 +32,9 @@ CHECKERS = [
 
 
 @cache
-def diagnostics(checker: str, strict: bool = False) -> dict[str, list[str]]:
+def diagnostics(checker: str, options: str = "project") -> dict[str, list[str]]:
     """What the checker says of each program, by ``api_name.py``; lines and columns without the file."""
-    folder = ROOT / "build" / f"typed-{checker}-{strict}"
+    folder = ROOT / "build" / f"typed-{checker}-{options}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for api in ("torch", "tdev"):
@@ -46,7 +42,7 @@ def diagnostics(checker: str, strict: bool = False) -> dict[str, list[str]]:
             text = through(api, program.read_text(encoding="utf-8"))
             (folder / f"{api}_{program.name}").write_text(text, encoding="utf-8")
     if checker == "mypy":
-        return _mypy(folder, strict)
+        return _mypy(folder, options)
     return _pyright(folder)
 
 
@@ -58,22 +54,13 @@ def through(api: str, text: str) -> str:
     return re.sub(r"^(import|from) torch(?=[. ])", r"\1 tdev", text, flags=re.MULTILINE)
 
 
-def _mypy(folder: Path, strict: bool) -> dict[str, list[str]]:
+def _mypy(folder: Path, options: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    command = [sys.executable, "-m", "mypy", "--config-file=", "--no-error-summary"]
-    # Apart: what was read of torch under other options would be read again.
-    cache_dir = ROOT / "build" / "mypy-strict" if strict else reveal.CACHE
-    command += ["--cache-dir", str(cache_dir)] + ["--strict"] * strict
-    done = subprocess.run(
-        [*command, *sorted(path.name for path in folder.glob("*.py"))],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'generated'}{os.pathsep}{ROOT}"},
-        capture_output=True,
-        text=True,
-    )
+    done = reveal.mypy(folder, options)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr + done.stdout
     for line in done.stdout.splitlines():
-        name, _, told = line.partition(":")
+        path, _, told = line.partition(":")
+        name = Path(path).name
         if "note: See https://" in told:
             continue  # said once in a run, of whichever comes first
         module = name.removesuffix(".py")  # types of the program's own are called by it
@@ -104,10 +91,11 @@ def test_a_program_gets_the_same_diagnostics(checker: str, program: Path) -> Non
     assert theirs, "each program holds an error or a question, so that silence is noticed"
 
 
-@pytest.mark.deep  # another half minute for the same programs under one more set of options
+@pytest.mark.deep  # half a minute for each set of options
+@pytest.mark.parametrize("options", ["plain", "strict"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
-def test_strict_mypy_says_the_same(program: Path) -> None:
-    found = diagnostics("mypy", strict=True)
+def test_mypy_says_the_same_by_other_options(program: Path, options: str) -> None:
+    found = diagnostics("mypy", options)
     assert found[f"tdev_{program.name}"] == found[f"torch_{program.name}"]
 
 
@@ -120,7 +108,7 @@ def test_types_of_names_agree(checker: str) -> None:
     wanted = {*public[::40], *private[::3], "torch", "torch.cuda", "torch.nn", "torch.distributed"}
     chosen = {name: every[name] for name in every if name in wanted}
     assert len(wanted & {*private}) >= 15
-    found = reveal.differences(chosen, checker)
+    found = reveal.differences(chosen, checker, "project")
     known = reveal.accepted(checker)
     assert {name: pair for name, pair in found.items() if name not in known} == {}
 
@@ -143,16 +131,10 @@ def test_mypy_reads_little_more_through_the_mirror(tmp_path: Path) -> None:
     program += "reveal_type(torch.utils._pytree.tree_map)\n"
     read, told = {}, {}
     for api in ("torch", "tdev"):
-        file = tmp_path / f"through_{api}.py"
-        file.write_text(through(api, program), encoding="utf-8")
-        command = [sys.executable, "-m", "mypy", "--config-file=", "-v", str(file)]
-        done = subprocess.run(
-            [*command, "--cache-dir", str(reveal.CACHE)],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'generated'}{os.pathsep}{ROOT}"},
-            capture_output=True,
-            text=True,
-        )
+        folder = tmp_path / api
+        folder.mkdir()
+        (folder / "program.py").write_text(through(api, program), encoding="utf-8")
+        done = reveal.mypy(folder, "project", "-v")
         assert "Revealed type" in done.stdout, done.stdout + done.stderr
         told[api] = re.findall(r": (?:note|error): .*", done.stdout)
         found = re.findall(r"Metadata fresh for ([\w.]+)|Parsing .+ \(([\w.]+)\)", done.stderr)

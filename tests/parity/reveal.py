@@ -18,15 +18,21 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from tests.catalog import catalog
+from tools import typecheck
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-# What mypy has read of torch: shared with the programs of tests/mirror/typed.
-CACHE = ROOT / "build" / "mypy-typed"
+# Options of mypy, by whose they are. The project's are those of `tools.typecheck`, which has read all of torch under them.
+# What was read under other options would be read again: each has a cache.
+OPTIONS = {
+    "project": typecheck.OPTIONS,
+    "plain": ("--config-file=", "--cache-dir", str(ROOT / "build" / "mypy-plain")),
+    "strict": ("--config-file=", "--strict", "--cache-dir", str(ROOT / "build" / "mypy-strict")),
+}
 _ACCEPTED = re.compile(r"^- `(torch[\w.]*)` \(([\w, ]+)\): (.+)$", re.MULTILINE)
 # The one class of differences that TYPES.md accepts as a whole.
 _NOT_EXPORTED = re.compile(r'^"\w+" is not exported from module "')
 
-__all__ = ["accepted", "differences", "modules"]
+__all__ = ["OPTIONS", "accepted", "differences", "modules", "mypy"]
 
 
 def modules() -> dict[str, list[str]]:
@@ -51,14 +57,16 @@ def program(api: str, module: str, names: Iterable[str]) -> str:
     return "\n".join([start, "", *(f"reveal_type(m.{name})" for name in names), ""])
 
 
-def differences(chosen: dict[str, list[str]], checker: str) -> dict[str, tuple[str, str]]:
-    """What the checker says differently: through torch, and through tdev."""
+def differences(
+    chosen: dict[str, list[str]], checker: str, options: str = "plain"
+) -> dict[str, tuple[str, str]]:
+    """What the checker says differently: through torch, and through tdev; mypy with these :data:`OPTIONS`."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for number, (module, names) in enumerate(chosen.items()):
             for api in ("torch", "tdev"):
                 (folder / f"{api}_{number}.py").write_text(program(api, module, names))
-        told = (_mypy if checker == "mypy" else _pyright)(folder)
+        told = _mypy(folder, options) if checker == "mypy" else _pyright(folder)
     found: dict[str, tuple[str, str]] = {}
     for number, (module, names) in enumerate(chosen.items()):
         for line, name in enumerate(names, 3):
@@ -68,20 +76,24 @@ def differences(chosen: dict[str, list[str]], checker: str) -> dict[str, tuple[s
     return found
 
 
-def _mypy(folder: Path) -> dict[tuple[str, int], str]:
-    command = [sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context"]
-    command += ["--config-file=", "--cache-dir", str(CACHE), "."]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'generated'}{os.pathsep}{ROOT}"},
-    )
+def mypy(folder: Path, options: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """Run mypy on the files of a folder, with some of :data:`OPTIONS` and some more.
+
+    From the root of the repository: mypy's cache knows files by their paths from there.
+    """
+    files = sorted(str(path) for path in folder.glob("*.py"))
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", *OPTIONS[options], *more]
+    path = os.pathsep.join(map(str, (folder, ROOT / "generated", ROOT)))
+    env = {**os.environ, "MYPYPATH": path, "PYTHONPATH": path}
+    return subprocess.run([*command, *files], cwd=ROOT, env=env, capture_output=True, text=True)
+
+
+def _mypy(folder: Path, options: str) -> dict[tuple[str, int], str]:
+    done = mypy(folder, options, "--hide-error-context")
     if done.returncode > 1 or done.stderr:
         raise RuntimeError(done.stderr or done.stdout[-2000:])
-    lines = re.findall(r"^(\w+\.py):(\d+): (.*)$", done.stdout, re.MULTILINE)
-    return _joined((file, int(line), text) for file, line, text in lines)
+    lines = re.findall(r"^(.+\.py):(\d+): (.*)$", done.stdout, re.MULTILINE)
+    return _joined((Path(file).name, int(line), text) for file, line, text in lines)
 
 
 def _pyright(folder: Path) -> dict[tuple[str, int], str]:

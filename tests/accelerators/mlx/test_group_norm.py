@@ -59,7 +59,9 @@ def test_what_a_convolution_has_given_stays_channels_last() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there MLX takes its arrays from malloc")
-@pytest.mark.parametrize("chosen", ["", "MALLOC_TRIM_THRESHOLD_"])
+@pytest.mark.parametrize(
+    "chosen", ["", pytest.param("MALLOC_TRIM_THRESHOLD_", marks=pytest.mark.deep)]
+)
 def test_blocks_come_from_the_heap_unless_the_user_has_said_otherwise(chosen: str) -> None:
     """A block that has a mapping of its own has its pages zeroed and mapped anew each time."""
     program = (
