@@ -153,12 +153,13 @@ def availability() -> bool:
             )
 
 
-def unsupported(function: str, why: str, instead: str) -> NoReturn:
+def unsupported(function: str, why: str, instead: str, code: str = "TDEV101") -> NoReturn:
     """Raise :class:`UnsupportedError` for ``function`` on the active backend.
 
     ``why`` and ``instead`` are clauses without a final full stop; they become the message's second
     and third sentence.
     """
     raise UnsupportedError(
-        f"{function} is not supported on the '{current().value}' backend: {why}. Instead: {instead}."
+        f"{function} is not supported on the '{current().value}' backend: {why}. Instead: {instead}.",
+        code,
     )

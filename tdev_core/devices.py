@@ -280,6 +280,7 @@ def _warn_folded(what: str, target: str) -> None:
     warn_once(
         f"{what} does not exist here; {target} is used for it",
         DeviceWarning,
+        code="TDEV301",
         key=("folded", what),
         stacklevel=outside(),
     )

@@ -37,7 +37,21 @@ class UnsupportedError(TdevError, NotImplementedError):
     """A function that has no true answer on the active backend.
 
     Programs that probe for a feature catch ``NotImplementedError`` or ``RuntimeError``; both work.
+
+    Attributes:
+        code: its number; ``python -m tdev explain`` says what it means.
     """
+
+    def __init__(self, message: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __str__(self) -> str:
+        return _numbered(super().__str__(), self.code)
+
+
+def _numbered(message: str, code: str) -> str:
+    return f"{message} [{code}]" if code else message
 
 
 def no_memory(device: str, why: str) -> str:
@@ -48,15 +62,26 @@ def no_memory(device: str, why: str) -> str:
     return f"CUDA out of memory. {why} CUDA's device is {device} here."
 
 
-class FallbackWarning(UserWarning):
+class _NumberedWarning(UserWarning):
+    """Base of the warnings that have a number, ``code``; ``python -m tdev explain`` says what it means."""
+
+    def __init__(self, message: str = "", code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __str__(self) -> str:
+        return _numbered(super().__str__(), self.code)
+
+
+class FallbackWarning(_NumberedWarning):
     """An operation left the accelerator, ran on the CPU and came back."""
 
 
-class DeviceWarning(UserWarning):
+class DeviceWarning(_NumberedWarning):
     """A device was not taken literally: an index was folded, or a CUDA-only option does nothing."""
 
 
-class InternalsWarning(UserWarning):
+class InternalsWarning(_NumberedWarning):
     """A private part of torch that tdev relies on is not what it was; the text says what does not work then."""
 
 
@@ -67,9 +92,14 @@ _uncounted: set[CodeType] = set()
 
 
 def warn_once(
-    message: str, category: type[Warning], *, key: object = None, stacklevel: int = 2
+    message: str,
+    category: type[Warning],
+    *,
+    code: str = "",
+    key: object = None,
+    stacklevel: int = 2,
 ) -> None:
-    """Warn once for each ``key``; without a key, once for each call site.
+    """Warn once for each ``key``; without a key, once for each call site. tdev's own categories take a ``code``.
 
     Python's own once-per-location registry is reset by every change to the filters (which test
     runners make for each test), and it keys by message text; ours does neither. ``stacklevel``
@@ -83,7 +113,7 @@ def warn_once(
     if mark in _warned:
         return
     # Warn first: under `-W error` the warning raises, and is due again at the next call.
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(category(message, code) if code else message, category, stacklevel=level + 1)
     _warned.add(mark)
 
 

@@ -40,6 +40,7 @@ def lose(part: str, without: str, why: str) -> None:
         f"{owner.strip()} has no {part} as this version of tdev knows it ({why}). {without}; "
         "everything else works. Upgrade tdev, or install the version of it that this tdev was made for.",
         InternalsWarning,
+        code="TDEV401",
         key=part,
         stacklevel=2,
     )

@@ -73,7 +73,13 @@ def warn_of_leaving(function: str, backend: str) -> None:
     if frame is None or not _is_left_alone(frame):
         return
     library = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-    warn_once(_leaving(library, backend), DeviceWarning, key=("library", library), stacklevel=level)
+    warn_once(
+        _leaving(library, backend),
+        DeviceWarning,
+        code="TDEV302",
+        key=("library", library),
+        stacklevel=level,
+    )
 
 
 def _leaving(library: str, backend: str) -> str:

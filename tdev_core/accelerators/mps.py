@@ -96,6 +96,7 @@ def _narrowed(dtype: torch.dtype, stacklevel: int) -> torch.dtype:
     warn_once(
         f"{_TYPE} has no {dtype}: {narrow} is used, since no type was named",
         DeviceWarning,
+        code="TDEV309",
         stacklevel=stacklevel,
     )
     return narrow

@@ -42,6 +42,7 @@ def with_last_resort(backends: Any) -> Any:
         warn_once(
             f"{current().value} has none of the attention kernels {names}; the math kernel is used",
             DeviceWarning,
+            code="TDEV305",
             stacklevel=4,
         )
     return [*named, SDPBackend.MATH]
@@ -111,6 +112,7 @@ def activate_flash_attention_impl(impl: str) -> None:
             f"the flash attention implementation {impl!r} is for CUDA; {current().value} keeps its own"
             f" ({error})",
             DeviceWarning,
+            code="TDEV305",
             key=("flash", impl),
             stacklevel=3,
         )

@@ -15,6 +15,7 @@ commands:
   doctor                   what hardware was found, what is active, what would be faster
   matrix [PATTERN] …       which function is answered how on which backend (matrix --help)
   native                   build the C++ kernels of device mlx (native --help)
+  explain [TDEV101 …]      what the number of an error or a warning means
   version                  which tdev, torch, backend and Python this is, for bug reports
   codemod PATH …           rewrite source; the same as python -m tdev.codemod
 """
@@ -45,6 +46,10 @@ def main(argv: list[str] | None = None) -> int:
             from tdev_core.commands.diff_cli import main as diff
 
             return diff(argv[1:])
+        case "explain":
+            from tdev_core.commands.explain import main as explain
+
+            return explain(argv[1:])
         case "native":
             from tdev_core.accelerators.mlx.native import main as native
 

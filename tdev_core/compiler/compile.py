@@ -100,6 +100,7 @@ def for_host(options: dict[str, Any]) -> dict[str, Any]:
     warn_once(
         f"torch.compile(backend={name!r}) {why}; {replacement!r} is used",
         DeviceWarning,
+        code="TDEV304",
         key=("compile", name),
         stacklevel=4,
     )

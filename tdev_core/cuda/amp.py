@@ -92,6 +92,7 @@ def _dtype(dtype: Any, asked: str, device_type: str, stacklevel: int) -> Any:
         warn_once(
             f"autocast on {device_type!r} has no {dtype}; torch.bfloat16 is used for it",
             DeviceWarning,
+            code="TDEV306",
             key=("autocast", device_type, dtype),
             stacklevel=stacklevel + 1,
         )

@@ -87,6 +87,7 @@ def _prefer(function: str, backend: Any, libraries: dict[str, Any]) -> Any:
             f"torch.backends.cuda.{function}({backend!r}) chooses between CUDA libraries, none of "
             "which is here; the preference is kept and has no effect",
             DeviceWarning,
+            code="TDEV307",
             key=function,
             stacklevel=4,
         )

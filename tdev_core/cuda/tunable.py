@@ -61,6 +61,7 @@ def _nothing_to_tune(function: str, wished: bool) -> None:
             f"torch.cuda.tunable.{function}(True) has no effect: this backend has no matrix products "
             "to choose between",
             DeviceWarning,
+            code="TDEV307",
             key=("tunable", function),
             stacklevel=4,
         )

@@ -97,6 +97,7 @@ def adopt_interface() -> None:
         f"NCCL_SOCKET_IFNAME={wish!r} matches no network interface of this host; gloo picks one. "
         "Set GLOO_SOCKET_IFNAME to choose.",
         DeviceWarning,
+        code="TDEV308",
         key=("NCCL_SOCKET_IFNAME", wish),
         stacklevel=4,
     )

@@ -145,4 +145,5 @@ def _refuse(what: str, generated_from: str) -> None:
         f"it is newer than this mirror, which was generated from torch {generated_from}, so that what it means here is not "
         "known",
         "regenerate the mirror against the installed torch (nox -s upgrade), or call torch's own",
+        "TDEV102",
     )

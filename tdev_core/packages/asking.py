@@ -119,6 +119,7 @@ def load(module: str, name: str = "") -> ModuleType:
         f"{package} is not installed: tdev's stand-in answers for it, with torch's own functions. "
         "TDEV_STANDINS=0 turns that off",
         DeviceWarning,
+        code="TDEV310",
         key=("stand-in", package),
         stacklevel=outside(),
     )

@@ -22,7 +22,7 @@ class LackingImport(UnsupportedError, ImportError):
 
     def __init__(self, message: str, module: str) -> None:
         # UnsupportedError comes first, and takes no keywords.
-        super().__init__(message)
+        super().__init__(message, "TDEV103")
         self.name = module
 
 
@@ -42,7 +42,7 @@ def words(asked: str, why: str = "") -> str:
 
 def refuse(asked: str, why: str) -> NoReturn:
     """Raise :class:`UnsupportedError` for an option of a function that the stand-in has."""
-    raise UnsupportedError(words(asked, why))
+    raise UnsupportedError(words(asked, why), "TDEV103")
 
 
 def attributes_of(module: str) -> Callable[[str], NoReturn]:
@@ -52,6 +52,6 @@ def attributes_of(module: str) -> Callable[[str], NoReturn]:
     def __getattr__(name: str) -> NoReturn:
         if name.startswith("__"):  # Python and tools ask these of every module
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        raise LackingName(words(f"{package}.{name}"))
+        raise LackingName(words(f"{package}.{name}"), "TDEV103")
 
     return __getattr__

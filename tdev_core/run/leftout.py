@@ -35,10 +35,13 @@ def warn_of(name: str, path: str) -> None:
     for _ in range(name.count(".") + (os.path.basename(path) == "__init__.py")):
         place = os.path.dirname(place)
     folder = place if os.path.isdir(place) else os.path.dirname(place)
-    warnings.warn_explicit(
+    text = (
         f"{package} asks for CUDA and runs as it is: it lies neither beside the script nor below the working "
         "directory, in the same git repository or in a project that is installed editable. To have it "
-        f"rewritten: python -m tdev run --root {folder} …, or tdev_roots in pytest's settings",
+        f"rewritten: python -m tdev run --root {folder} …, or tdev_roots in pytest's settings"
+    )
+    warnings.warn_explicit(
+        DeviceWarning(text, "TDEV303"),
         DeviceWarning,
         filename=path,
         lineno=source.count(b"\n", 0, asks.start(1)) + 1,

@@ -122,7 +122,8 @@ def _adopt() -> None:
         raise UnsupportedError(
             "an operation on device 'mlx' in a forked process is not supported: MLX's threads do not survive fork() "
             "and the call would hang. Instead: start workers with multiprocessing.set_start_method('spawn'), or keep "
-            "the device out of them (DataLoader workers return CPU tensors)."
+            "the device out of them (DataLoader workers return CPU tensors).",
+            "TDEV107",
         )
     mx.set_default_stream(_stream)
     from tdev_core.accelerators.privateuse import (

@@ -82,6 +82,7 @@ def _no_sparse(operator: Any, *args: Any, **kwargs: Any) -> Any:
         operator.name(),
         "MLX has no sparse tensors",
         "make the sparse tensor on the CPU, or use a dense one",
+        "TDEV109",
     )
 
 
@@ -90,6 +91,7 @@ def _no_nested(operator: Any, *args: Any, **kwargs: Any) -> Any:
         operator.name(),
         "MLX has no nested tensors in the strided layout",
         "make it with layout=torch.jagged, or pad the sequences",
+        "TDEV109",
     )
 
 

@@ -48,6 +48,7 @@ def _route(module: ModuleType, name: str, compiler: str) -> None:
         warn_once(
             f"TorchInductor has no code generator for '{name}'; {compiler!r} compiles instead",
             DeviceWarning,
+            code="TDEV304",
             key=("compile", "inductor"),
             stacklevel=2,
         )

@@ -51,7 +51,8 @@ def register(name: str) -> str:
     if not torch.distributed.is_gloo_available():
         raise UnsupportedError(
             f"torch.distributed is not supported on the '{name}' backend: this build of torch has no "
-            "gloo. Instead: run in one process, or install a torch with gloo."
+            "gloo. Instead: run in one process, or install a torch with gloo.",
+            "TDEV105",
         )
     if name not in _installed:
         backend: Any = torch.distributed.Backend

@@ -85,5 +85,6 @@ def _refuse(tensor: torch.Tensor) -> None:
     kind = "quantized" if tensor.is_quantized else kind
     raise UnsupportedError(
         f"the 'sim' device has no {kind} tensors: its tensors are strided, nested or sparse. "
-        "Do this step on the CPU (tensor.cpu()) and move dense results back."
+        "Do this step on the CPU (tensor.cpu()) and move dense results back.",
+        "TDEV109",
     )

@@ -48,7 +48,8 @@ def rebuilt(
             raise UnsupportedError(
                 f"the '{device}' device has no COO sparse tensors: torch makes them on the first device of "
                 "a type registered from Python, whatever index is asked for. Use sim:0, or a compressed "
-                "layout (to_sparse_csr)."
+                "layout (to_sparse_csr).",
+                "TDEV109",
             )
         indices, values = (component(_read(x, tensor)) for x in ("_indices", "_values"))
         coalesced = _read("is_coalesced", tensor)

@@ -256,6 +256,7 @@ def set_fraction(fraction: float, device: Any = None) -> None:
                     f"set_per_process_memory_fraction({fraction}) limits nothing on the "
                     f"'{current().value}' backend; use ulimit or a container's memory limit",
                     DeviceWarning,
+                    code="TDEV307",
                     key="set_per_process_memory_fraction",
                     stacklevel=3,
                 )

@@ -73,6 +73,7 @@ def _started(function: Any) -> Any:
             "Triton's kernels run in its interpreter, on the CPU: right, and slow (a product of two 256 x 256 matrices takes "
             "about a second). TDEV_TRITON=0 turns that off",
             DeviceWarning,
+            code="TDEV311",
             key=("triton", "interpreter"),
             stacklevel=4,
         )

@@ -78,7 +78,8 @@ def _lacking(name: str) -> Callable[..., NoReturn]:
     def function(*args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
             f"libdevice.{name} has no meaning in tdev's table for Triton's interpreter. Write it with functions of "
-            "triton.language, or run this kernel on CUDA"
+            "triton.language, or run this kernel on CUDA",
+            "TDEV104",
         )
 
     return function

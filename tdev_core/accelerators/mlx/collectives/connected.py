@@ -51,6 +51,7 @@ def _connection() -> Any:
                     f"MLX was launched with a rank but could not connect the processes ({error}); gloo carries "
                     "all collectives.",
                     DeviceWarning,
+                    code="TDEV308",
                     key="mx.distributed",
                 )
         return _found
@@ -112,6 +113,7 @@ def join() -> None:
             f"mx.distributed has this process as rank {group.rank()} of {group.size()}, torch.distributed as rank "
             f"{rank} of {size}: gloo carries all collectives. Give both the same ranks to let MLX carry them.",
             DeviceWarning,
+            code="TDEV308",
             key="mx.distributed",
         )
 

@@ -55,12 +55,14 @@ def _count(op: Any, why: str) -> None:
     if settings.flag("TDEV_STRICT"):
         raise UnsupportedError(
             f"aten::{name} would leave device 'mlx' for the CPU: {why}. Instead: leave TDEV_STRICT unset to "
-            f"let it run there, or move the tensors to the CPU yourself."
+            f"let it run there, or move the tensors to the CPU yourself.",
+            "TDEV108",
         )
     note_fallback(f"aten::{name}")
     warn_once(
         f"aten::{name} runs on the CPU and comes back: {why}",
         FallbackWarning,
+        code="TDEV201",
         key=("mlx", name),
         stacklevel=outside(),
     )
@@ -153,7 +155,8 @@ class _Call:
         if r.layout is not torch.strided:
             raise UnsupportedError(
                 f"{self.name} would make a {r.layout} tensor on device 'mlx', which has strided tensors only. "
-                "Instead: call .cpu() first and keep the result on the CPU."
+                "Instead: call .cpu() first and keep the result on the CPU.",
+                "TDEV109",
             )
         original = self.twins.get(id(r))
         if original is not None:

@@ -76,7 +76,8 @@ def _check_size(nbytes: int, shape: tuple[int, ...]) -> None:
     if nbytes > _INT32 and max(shape) > _INT32:
         raise UnsupportedError(
             f"a dimension of {max(shape):,} elements is not supported on the 'mlx' backend: MLX counts the elements "
-            "of a dimension in 32 bits. Instead: use more dimensions, or keep the tensor on the CPU."
+            "of a dimension in 32 bits. Instead: use more dimensions, or keep the tensor on the CPU.",
+            "TDEV106",
         )
 
 

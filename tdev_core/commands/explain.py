@@ -1,0 +1,45 @@
+"""``python -m tdev explain TDEV101``: what the number of an error or a warning means, and what to do."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Sequence
+
+from tdev_core.commands.codes import CODES, Code
+from tdev_core.commands.saying import say
+
+__all__ = ["main"]
+
+USAGE = """\
+usage: python -m tdev explain [CODE ...]
+
+What the number at the end of an error or a warning means, and what to do: TDEV101, or 101. Without one, the list.
+"""
+_WIDTH = 100
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the command; return its exit status: 2 for a number that does not exist."""
+    if argv and argv[0] in ("-h", "--help"):
+        say(USAGE.rstrip())
+        return 0
+    if not argv:
+        say("\n".join(f"{one.number}  {one.kind:<17} {one.title}" for one in CODES.values()))
+        return 0
+    asked = [word if word.startswith("TDEV") else f"TDEV{word}" for word in map(str.upper, argv)]
+    unknown = [number for number in asked if number not in CODES]
+    if unknown:
+        print(
+            f"tdev explain: no such number: {', '.join(unknown)}\n\n{USAGE}",
+            end="",
+            file=sys.stderr,
+        )
+        return 2
+    say("\n\n".join(_page(CODES[number]) for number in asked))
+    return 0
+
+
+def _page(code: Code) -> str:
+    head = f"{code.number}: {code.title} ({code.kind})"
+    return "\n\n".join([head, *(textwrap.fill(text, _WIDTH) for text in (code.means, code.remedy))])
