@@ -50,15 +50,15 @@ def is_device_parameter(member: Member | Method, parameter: Parameter) -> bool |
     if name in _OTHER:
         return False
     named = bool(_WORD.search(name))
-    parts = split_top(annotation, " | ") if annotation else []
     if annotation and _DEVICE.search(annotation):
-        if all(_is_device(part) for part in parts):
+        if all(_is_device(part) for part in split_top(annotation, " | ")):
             return True
         return True if named and "Callable[" not in annotation else None
     if not named:
         return False
-    if not parts:
+    if not annotation:
         return _by_default(name, parameter.default)
+    parts = split_top(annotation, " | ")
     if all(_is_never(part) for part in parts):
         return False
     if (name in _PLAIN or name in _USUAL) and any(_is_carrier(part) for part in parts):

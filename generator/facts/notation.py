@@ -142,6 +142,8 @@ def union(parts: list[str]) -> str:
 
 def split_top(text: str, separator: str) -> list[str]:
     """Split at a separator that is outside of brackets and quotes."""
+    if separator not in text:
+        return [text]
     parts: list[str] = []
     depth, start, position, quote = 0, 0, 0, ""
     while position < len(text):

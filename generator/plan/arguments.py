@@ -81,7 +81,10 @@ def refuse_dropped(
     seen: set[str] = set()
     for name in used | ignores.keys():
         text = renames.get(name, name)
-        seen |= {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+        if text.isidentifier():
+            seen.add(text)
+        else:
+            seen |= {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
     dropped = sorted(set(names) - seen)
     if dropped:
         raise GenerationError(

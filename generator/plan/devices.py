@@ -10,14 +10,15 @@ from generator.plan.routes import DeviceRoute, Routes
 __all__ = ["curated_devices", "device_parameters", "undecided"]
 
 
-def device_parameters(member: Member, routes: Routes) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def device_parameters(
+    member: Member, curated: DeviceRoute | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return names of the parameters of ``member`` that are devices, and of those nobody has decided.
 
-    Only functions are asked: constructors are shims' business.
+    Only functions are asked: constructors are shims' business. ``curated`` is its entry of ``devices.toml``.
     """
     if member.kind not in ("function", "builtin") or member.helper:
         return (), ()
-    curated = curated_devices(member, routes)
     if curated is not None:
         return curated.devices, ()
     known: dict[str, bool | None] = {}
@@ -37,11 +38,14 @@ def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
     """Return the entry of ``devices.toml`` with the longest dotted prefix of one of the member's names."""
     best: tuple[int, DeviceRoute] | None = None
     for path in member.exports:
-        parts = path.split(".")
-        for cut in range(len(parts), 1, -1):
-            found = routes.devices.get(".".join(parts[:cut]))
-            if found is not None and (best is None or cut > best[0]):
-                best = (cut, found)
+        prefix = path
+        while "." in prefix:
+            found = routes.devices.get(prefix)
+            if found is not None:
+                parts = prefix.count(".")
+                best = max(best or (parts, found), (parts, found), key=lambda one: one[0])
+                break
+            prefix = prefix.rpartition(".")[0]
     return best[1] if best else None
 
 

@@ -263,9 +263,9 @@ class _Planner:
                     for parameter in self.emitted[name].lacking:
                         self.lacking[capability.where, parameter].append(name)
                 continue
-            devices, open_ = device_parameters(member, self.routes)
-            self.open += [undecided(name, parameter) for parameter in open_]
             curated = curated_devices(member, self.routes)
+            devices, open_ = device_parameters(member, curated)
+            self.open += [undecided(name, parameter) for parameter in open_]
             lacking = curated.lacking if curated else {}
             if devices:
                 self.devices[name] = devices
