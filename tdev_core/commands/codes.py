@@ -51,7 +51,7 @@ _ALL = (
         "matrix NAME` shows how every backend answers it.",
         "Call what the message names; or ask first: the error is a `NotImplementedError` and a "
         "`RuntimeError`, which programs that probe for a feature catch already. Where the code is"
-        ' for CUDA alone, run it only if `tdev.accelerator_type() == "cuda"`.',
+        " for CUDA alone, run it only if `tdev.device_type() == 'cuda'`.",
     ),
     Code(
         "TDEV102",

@@ -31,11 +31,7 @@ def pages(command: str) -> dict[str, str]:
 def _page(code: Code) -> str:
     parts = [
         f"# {code.number}: {code.title}",
-        (
-            f"Raised as `tdev.{code.kind}`."
-            if code.kind.endswith("Error")
-            else f"Warned of as `tdev.{code.kind}`."
-        ),
+        f"{'Raised' if code.kind.endswith('Error') else 'Warned of'} as `{code.kind}`.",
         code.means,
         f"## What to do\n\n{code.remedy}",
     ]
