@@ -144,6 +144,22 @@ def test_what_is_defined_elsewhere_is_the_same_object_of_torch() -> None:
     assert seen > 150
 
 
+def test_what_stands_in_for_torch_does_so_under_every_name() -> None:
+    """A module that imports a function of another's hands out what stands in for it there, too."""
+    routed = {
+        id(getattr(torchs(module), name)): f"{module}.{name}"
+        for module, (_, said) in modules().items()
+        for name in said.get("routed", ())
+        if callable(getattr(torchs(module), name, None))
+    }
+    for module, (_, said) in modules().items():
+        own = {*said.get("routed", ()), *said.get("elsewhere", ())}
+        names = joined()["modules"][module]["names"] if torchs(module) else ()
+        for name in (n for n in names if n not in own):
+            theirs = vars(torchs(module)).get(name)
+            assert id(theirs) not in routed, (module, name, routed[id(theirs)])
+
+
 def test_what_torchscript_knows_as_an_operator_is_one() -> None:
     seen = 0
     for module, name, operator in entries("script"):
@@ -199,7 +215,7 @@ def test_every_parameter_is_looked_at() -> None:
     }
     seen = 0
     for module, (tree, _) in modules().items():
-        for function in _taken(tree.body):
+        for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
             called = {ast.unparse(n.func) for n in ast.walk(function) if isinstance(n, ast.Call)}
             if called <= {"_unsupported", "_current"}:
                 continue
