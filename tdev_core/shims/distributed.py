@@ -8,6 +8,7 @@ passes (``device_ids``) is read, never changed.
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,8 @@ def ddp_init(original: Method) -> Method:
 
     Replicas on the CPU belong to no device index, so both device arguments are dropped there; more
     than one id is torch's error on every host. Elsewhere an index that the host lacks is folded.
+
+    The group that carries the gradients outlives the model: see :func:`_outlive`.
     """
 
     @functools.wraps(original)
@@ -54,9 +57,25 @@ def ddp_init(original: Method) -> Method:
         if device_ids is None or len(device_ids) <= 1:
             device_ids = _own_devices(device_ids)
             output_device = _own_device(output_device)
+        _outlived.clear()
         original(self, module, device_ids, output_device, *args, **kwargs)
+        weakref.finalize(self, _outlive, self.process_group)
 
     return __init__
+
+
+_outlived: list[Any] = []
+
+
+def _outlive(group: Any) -> None:
+    """Keep a group until the next model is made, so that the one which dies now does not end it.
+
+    Gloo's threads let go of Python's objects (the context in which ``backward`` ran) when a collective is over. Where
+    the program has destroyed its groups, the model's reducer is the last to hold one; it ends gloo's threads with the
+    interpreter's lock in its hand, and the one that still waits for the lock is never done (``Reducer`` in
+    ``torch/csrc/distributed/c10d/init.cpp``). A group that Python ends is ended without the lock.
+    """
+    _outlived.append(group)
 
 
 def _own_device(device: Any) -> Any:

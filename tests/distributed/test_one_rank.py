@@ -14,6 +14,7 @@ import torch.distributed as dist
 from tdev_core.accelerators.privateuse import process_group, torch_api
 from tdev_core.backend import Backend, current
 from tdev_core.distributed import backend_names, collectives, groups, host_copies, sync_batch_norm
+from tests.programs import run
 
 pytestmark = pytest.mark.skipif(
     current() is not Backend.CPU, reason="what names become is asserted for the cpu backend"
@@ -201,3 +202,30 @@ def test_loopback_and_docker_are_chosen_where_they_are_named(
     monkeypatch.setenv("GLOO_SOCKET_IFNAME", "")
     backend_names.adopt_interface()
     assert os.environ["GLOO_SOCKET_IFNAME"] == (chosen or "")
+
+
+def test_a_group_that_was_destroyed_outlives_the_model_that_used_it() -> None:
+    """Else the model's reducer ends gloo's threads under the interpreter's lock, for which one of them may wait."""
+    code = """
+        import gc, weakref
+        import tdev as torch
+        from tdev_core.shims import distributed
+        dist = torch.distributed
+
+        def model():
+            store = dist.HashStore()
+            dist.init_process_group("nccl", store=store, rank=0, world_size=1)
+            made = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 2))
+            made(torch.ones(1, 2)).sum().backward()
+            return made
+
+        first = model()
+        dead, group = weakref.ref(first), weakref.ref(first.process_group)
+        dist.destroy_process_group()
+        del first
+        gc.collect()
+        assert dead() is None and group() is not None
+        model()
+        assert not any(one is group() for one in distributed._outlived)
+    """
+    run(code, TDEV_BACKEND="cpu")

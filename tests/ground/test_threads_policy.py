@@ -110,6 +110,7 @@ ONE_ENTRY = {
     "distributed.group_backends._asked": "a process group, held weakly",
     "distributed.host_copies._waiting": "a receiver, by itself",
     "run.leftout._named": "a module, named once; two threads may both name it",
+    "shims.distributed._outlived": "a process group, appended to a list",
     "shims.moved.marks": "a tensor, by its address; a reference that has died is nobody's, whoever takes it out",
     "shims.moved._sweep_at": "a number; two threads that come at once look through the marks twice",
     "errors._warned": "a warning; two threads may both give it",

@@ -432,7 +432,9 @@ def test_distributed_data_parallel_has_one_device_of_this_host(
         ([3], 3, (["translated 3"], "translated 3")),
         ([0, 1], 0, ([0, 1], 0)),  # torch refuses it in its own words
     ):
-        init(None, None, ids, output)
+        model = torch.nn.Module()
+        model.process_group = None  # type: ignore[assignment]
+        init(model, None, ids, output)
         assert given.pop() == expected
 
 

@@ -93,6 +93,7 @@ def main(rank: int, store: str, backend: str, device: str, out: str) -> None:
     net = nn.parallel.DistributedDataParallel(model().to(device))
     train(net, data()[rank * 4 : rank * 4 + 4].to(device))
     torch.save([p.detach().cpu() for p in net.parameters()], out)
+    del net  # while torch holds the group, too: whoever lets go of it last waits for gloo's threads
     dist.destroy_process_group()
 
 
