@@ -52,8 +52,11 @@ def _pyproject(directory: Path) -> int:
     tool = tool if isinstance(tool, dict) else {}
     for name, key in _TABLES:
         table = tool.get(name)
-        if isinstance(table, dict) and (found := _number(table.get(key))):
-            return found
+        if not isinstance(table, dict):
+            continue
+        for spelled in (key, key.replace("-", "_")):  # black reads both
+            if found := _number(table.get(spelled)):
+                return found
     return 88 if "black" in tool or "ruff" in tool else 0
 
 

@@ -11,6 +11,7 @@ from tdev_core.codemod.files.line_length import line_length
 SAID = {
     "black": ("pyproject.toml", "[tool.black]\nline-length = 100\n", 100),
     "black's own": ("pyproject.toml", "[tool.black]\ntarget-version = ['py310']\n", 88),
+    "black, as Python spells it": ("pyproject.toml", "[tool.black]\nline_length = 119\n", 119),
     "ruff": (
         "pyproject.toml",
         "[tool.black]\nline-length = 90\n[tool.ruff]\nline-length = 119\n",

@@ -76,7 +76,10 @@ def _fit(indent: str, text: str, limit: int, inside: bool, deep: int) -> Iterato
         return
     if deep == 0 or "#" in text and any(word.startswith("#") for _, word, _ in _tokens(text)):
         return
-    for parts in _ways(text, inside):
+    # A way whose first line has to be broken again is the last resort: `x = f(\n    a\n).to(\n    device\n)`.
+    ways = list(_ways(text, inside))
+    ways.sort(key=lambda parts: len(indent) + len(parts[0][1]) > limit)
+    for parts in ways:
         lines: list[str] | None = []
         for step, part, within in parts:
             best = next(_fit(indent + " " * step, part, limit, within, deep - 1), None)
