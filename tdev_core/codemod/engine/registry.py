@@ -57,6 +57,7 @@ _TDEV: tuple[Pass, ...] = (
     arms.cudas_arms,
     whole_files.functions_of_cuda,
     whole_files.launches,
+    whole_files.told_of_cuda,
     references.references,
     strings.strings,
     compare.comparisons,

@@ -118,7 +118,11 @@ class Survey:
         if not is_for_tests(path):
             compiled = _makes_kernels(raw, signs)
             if compiled:
-                self._compiled.add(_dotted(path, top))
+                self._compiled.add(name := _dotted(path, top))
+                # What keeps its kernels in a folder of its own is nothing but their interface.
+                home, inside, _ = name.partition("._triton.")
+                if inside and "." in home:
+                    self._compiled.add(home)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
         if b"get_device_capability" in signs:

@@ -142,6 +142,13 @@ def mentions(text: str) -> bool:
     return (_IMPORT.search(text) or _FROM.search(text) or PATCHED.search(text)) is not None
 
 
+# What is returned with a dtype is the device of tensors, not a name that somebody typed.
+DEVICE_AND_DTYPE = re.compile(
+    r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
+    r"[ \t]*[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\("
+)
+
+
 def may_concern(raw: bytes) -> bool:
     """False when no rule could change or report this file; a cheap test on its bytes.
 

@@ -23,6 +23,7 @@ def surveyed() -> ProgramTree:
         ("pkg/accelerators/cuda.py", ""),
         ("pkg/accelerators/mps.py", ""),
         ("pkg/cuda.py", ""),
+        ("pkg/fused/_triton/rows.py", "@triton.jit\ndef rows(): ..."),
         ("kern/__init__.py", "from kern.gemm import gemm"),
         ("kern/gemm.py", "torch.ops.kern_kernels.gemm(x)"),
         (
@@ -57,6 +58,7 @@ def changed(
         "import kern",
         "from kern import gemm",
         "from space.flat.fp8 import quantize",
+        "from pkg.fused import rows",
     ],
 )
 def test_a_test_of_kernels_stays(imports: str, style: Style) -> None:

@@ -28,7 +28,7 @@ from tdev_core.codemod.engine.analysis.literals import (
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.vocabulary import holds_tensors, used_as_tensor
+from tdev_core.codemod.engine.vocabulary import DEVICE_AND_DTYPE, holds_tensors, used_as_tensor
 
 
 class Flow:
@@ -141,6 +141,11 @@ class Flow:
             return self.kinds(binding.value)
         if binding.kind == "parameter" and isinstance(binding.node, cst.Param):
             return self._parameter(binding.node)
+        if binding.kind == "other" and DEVICE_NAME.search(binding.name):
+            # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
+            made = binding.statement
+            if isinstance(made, cst.Assign) and DEVICE_AND_DTYPE.match(self.tree.text(made)):
+                return frozenset({Kind.DEVICE})
         return UNKNOWN
 
     def _parameter(self, param: cst.Param) -> Kinds:

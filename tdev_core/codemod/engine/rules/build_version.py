@@ -29,6 +29,9 @@ VERSION = rule(
     `bool(torch.version.cuda)`. Beside an arm that takes `torch.version.hip` apart it chooses between
     the two builds for a GPU, in a program that takes it for granted that it runs on one: there it has
     a version.
+
+    A file that asks it nothing else (`if torch.version.cuda:`, `is None`) goes on asking torch in the
+    `explicit` style: the answer is the same.
     """,
 )
 
@@ -43,6 +46,8 @@ _HIP = re.compile(
 def build_version(file: File, found: Reference) -> None:
     """Take a reference to ``torch.version.cuda`` from tdev, unless it only asks for the build."""
     asked = file.tree.parents[found.node]
+    if found.name == NAME and _is_only_asked(file, found):
+        return
     if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
         if not left_to_script(file, found.node, NAME):
             file.use(VERSION, found)
@@ -57,6 +62,26 @@ def build_version(file: File, found: Reference) -> None:
     else:
         before, after = ("(not ", ")") if binds_tighter(file, asked) else ("not ", "")
     file.wrap(VERSION, file.tree.span(asked), before, inner, after)
+
+
+def _is_only_asked(file: File, found: Reference) -> bool:
+    """Tell whether a file asks torch nothing but whether it was built with CUDA: the answer is the same there."""
+    if file.options.style != "explicit" or found.target != "torch":
+        return False
+    asked = [n for n in file.tree.of(cst.Attribute) if file.resolver.torch_name(n) == NAME]
+    if not all(_is_test(file, node) for node in asked):
+        return False
+    return not _chooses_a_gpu(file, file.tree.parents[found.node])
+
+
+def _is_test(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name is asked whether it is true, or compared with None."""
+    parent = file.tree.parents[node]
+    if _asks_for_none(parent, node):
+        return True
+    while isinstance(parent, (cst.BooleanOperation, cst.UnaryOperation)):
+        node, parent = parent, file.tree.parents[parent]
+    return isinstance(parent, (cst.If, cst.IfExp, cst.While)) and parent.test is node
 
 
 def _asks_for_none(asked: cst.CSTNode, node: cst.CSTNode) -> bool:

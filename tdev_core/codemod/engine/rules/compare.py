@@ -138,6 +138,8 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         if not isinstance(operand, cst.SimpleString) and not other_business(file, operand):
             text = short(file, operand)
             file.find(COMPARISON, node, f'{text} is compared with "cuda"; is it a device?')
+        # Whatever it is, what is done for "cuda" alone is CUDA's.
+        file.questions.append(Question(node, not no, operand, COMPARISON))
         return
     if not _among_others(file, node, operand):
         _wrap(file, node, operand, no, exact=not without_index(file, operand))

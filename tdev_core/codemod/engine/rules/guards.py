@@ -43,6 +43,9 @@ _NVML = re.compile(r"(?i:\bnvml|pynvml)")
 _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
+# NVIDIA's loader of data, and the word that it takes for a device.
+_DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
+_GPU = re.compile(r"[\"']gpu[\"']")
 _SAID = re.compile(
     r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel",
     re.IGNORECASE,
@@ -65,12 +68,15 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "packages that exist for CUDA only"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
+    if _kept_for(file, node, _DALI):
+        if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
+            return "what DALI, which only knows NVIDIA's devices, is told"
     return None
 
 
 _BUILD_OR_ARCHITECTURE = re.compile(
     r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
-    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b"
+    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
 )
 
 
@@ -154,7 +160,12 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
 
 
 # The program's own compiled kernels, as they are called.
-_COMPILED = re.compile(r"(?<![\w.])_C\.\w|\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
+_COMPILED = re.compile(
+    r"(?<![\w.])_C\.\w|\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\."
+    # an extension that is imported where it is called
+    r"|^[ \t]+import[ \t]+(?:fused_\w+|\w+_cuda)\b",
+    re.MULTILINE,
+)
 _CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.apply)?\(")
 
 

@@ -27,7 +27,8 @@ _FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
 _IMPORTED = re.compile(
-    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b",
+    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b"
+    r"|^[ \t]*from[ \t]+cuda\.bindings\b",
     re.MULTILINE,
 )
 # What a test calls of a compiled extension: its operators, its module, how it is built.
@@ -160,6 +161,38 @@ def functions_of_cuda(file: File) -> None:
         home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
         if isinstance(home, cst.FunctionDef):
             file.untouched.append(file.tree.span(home))
+
+
+_OF_CUDA_ALONE = re.compile(
+    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|with|without|want)_cuda)[a-z0-9_]+_cuda\Z"
+)
+_SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
+
+
+# What NVIDIA's libraries are told by the environment: `NVIDIA_TF32_OVERRIDE`.
+_NVIDIAS_SETTING = re.compile(r"[\"']NVIDIA_[A-Z0-9_]+[\"']")
+
+
+def told_of_cuda(file: File) -> None:
+    """Leave what is about CUDA by its own words: ``if bf16_cuda:``, a report on NVIDIA's settings."""
+    if file.options.all or file.options.program:
+        return
+    for found in _NVIDIAS_SETTING.finditer(file.tree.source):
+        at = found.start()
+        for home in file.tree.of(cst.FunctionDef):
+            span = file.tree.span(home)
+            if span[0] <= at < span[1] and span not in file.untouched:
+                file.untouched.append(span)
+                said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
+                file.find(ARMS, home.name, said, "note")
+    for choice in file.tree.of(cst.If) if "_cuda" in file.tree.source else ():
+        test = choice.test
+        if isinstance(test, cst.Name) and _OF_CUDA_ALONE.match(test.value):
+            text = file.tree.text(choice.body)
+            if "torch.cuda." in text and _SAYS_CUDA.search(text):
+                file.untouched.append(file.tree.span(choice.body))
+                said = f"{test.value} asks for what CUDA has; left as it is"
+                file.find(ARMS, test, said, "note")
 
 
 LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(")

@@ -10,7 +10,12 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from tdev_core.codemod.engine.vocabulary import SETTINGS, TENSOR_WORD, used_as_tensor
+from tdev_core.codemod.engine.vocabulary import (
+    DEVICE_AND_DTYPE,
+    SETTINGS,
+    TENSOR_WORD,
+    used_as_tensor,
+)
 
 # A keyword argument or a key that is a device, and what it is given; `**name` may hold such a key.
 _DEVICE_GIVEN = re.compile(
@@ -131,6 +136,8 @@ class _Bindings:
                 value = given[2].split("  #")[0].strip().rstrip(",")
                 if not self.is_known(value, deep):
                     return False
+                bound = True
+            elif DEVICE_AND_DTYPE.match(text[line : end + 200].lstrip()):
                 bound = True
             elif _NAMED.match(text, end) or (_BINDER.search(before) and _TARGETS.match(text, end)):
                 return False

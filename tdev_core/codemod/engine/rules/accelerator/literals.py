@@ -247,10 +247,21 @@ def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
         home = enclosing_function(file, parent)
         around = file.tree.source if home is None else file.tree.text(home)
         for target in parent.targets:
+            if _is_of_another(target.target):
+                return "where there is no accelerator, None is no device to give it: ask first"
             text = re.escape(file.tree.text(target.target))
             if re.search(rf"(?<![\w.]){text}\.(?:type|index)\b", around):
                 return "where there is no accelerator, None has no type: ask first"
     return None
+
+
+def _is_of_another(target: cst.BaseExpression) -> bool:
+    """Tell whether this is an attribute of an object that others read: ``model.device``, not ``self.device``."""
+    return (
+        isinstance(target, cst.Attribute)
+        and isinstance(target.value, cst.Name)
+        and target.value.value not in ("self", "cls")
+    )
 
 
 _NONE_IS_NOT_CPU = {

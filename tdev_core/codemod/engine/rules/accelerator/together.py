@@ -89,6 +89,38 @@ def settle(file: File, dropped: set[int]) -> None:
             del waiting[node]
             left |= _take_back(file, [at, *spans], _line(file, node))
             again = True
+    _asked_for_alone(file, [f.node for f in asked if not _planned(file, file.tree.span(f.node))])
+
+
+_SWITCH = re.compile(r"(?:use_)?(?:cuda|gpu)\Z")
+
+
+def _asked_for_alone(file: File, kept: list[cst.BaseExpression]) -> None:
+    """Take back what a switch of functions decides about that is only turned on where CUDA itself was asked for.
+
+    ``def check(cuda=False)`` with ``if torch.cuda.is_available(): check(cuda=True)``: a test of a library's.
+    """
+    spans: list[Span] | None = None
+    on: dict[str, int] = {}
+    for arg in file.tree.of(cst.Arg) if kept and file.changes else ():
+        name = arg.keyword.value if arg.keyword is not None else ""
+        if not _SWITCH.match(name) or getattr(arg.value, "value", "") != "True":
+            continue
+        if spans is None:
+            spans = [span for node in kept for span in decides_about(file, node)]
+        at = file.tree.span(arg)[0]
+        inside = any(a <= at < b for a, b in spans)
+        on[name] = 0 if not inside else on.get(name, _line(file, arg))
+    for choice in file.tree.of(cst.If, cst.IfExp) if any(on.values()) else ():
+        test = choice.test
+        if isinstance(test, cst.Name) and (line := on.get(test.value)):
+            home = enclosing_function(file, choice)
+            if home is not None and any(
+                p.name.value == test.value
+                for p in (*home.params.params, *home.params.kwonly_params)
+            ):
+                why = f"is turned on by {test.value}=True in line {line} alone, which stays CUDA's"
+                _take_back(file, [file.tree.span(choice)], 0, why)
 
 
 def _only_harmless(file: File, at: Span, spans: list[Span]) -> bool:

@@ -43,6 +43,7 @@ _TOOLS = re.compile(
     r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
     r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
     r"|\bis_nccl_available\(|\bCUDAGraph\(|\bcuda\.graph\(|\bget_device_capability\("
+    r"|\bbackend(?::[ \t]*str)?[ \t]*=[ \t]*[\"']nccl[\"']"
     r"|(?<![A-Za-z])triton(?![A-Za-z])"
     r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
 )
@@ -87,14 +88,23 @@ def whole(file: File) -> Iterator[tuple[Span, str]]:
         yield (0, len(file.tree.source)), "stays CUDA's with the kernels of this file"
         return
     seen: set[int] = set()
+    movers: list[str] = []
     homes = file.tree.of(cst.FunctionDef, cst.ClassDef)
     for home in sorted(homes, key=lambda n: file.tree.span(n)[1] - file.tree.span(n)[0]):
         low, high = file.tree.span(home)
         own = {at for at in places if low <= at < high}
         if own and _is_cudas(file, home, own <= seen):
             yield (low, high), f"stays CUDA's with {home.name.value}"
+            if isinstance(home, cst.FunctionDef) and _MOVES.search(home.name.value):
+                movers.append(home.name.value)
         if isinstance(home, cst.FunctionDef):
             seen |= own
+    if movers:
+        # What a kept function moves meets what its caller makes.
+        called = re.compile(rf"\b({'|'.join(movers)})\(")
+        for home in file.tree.of(cst.FunctionDef):
+            if (found := called.search(file.tree.text(home.body))) is not None:
+                yield file.tree.span(home), f"stays CUDA's with {found[1]}, which it calls"
     for choice in file.tree.of(cst.If):
         low, high = file.tree.span(choice)
         if any(low <= at < high for at in places) and (why := _beside(file, choice)):
@@ -124,6 +134,7 @@ def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: boo
     )
 
 
+_MOVES = re.compile(r"_to_(?:cuda|gpu)\Z")
 # A class that records CUDA graphs, and runs them.
 _OF_GRAPHS = re.compile(r"(?:CUDA|Cuda)_?Graph")
 

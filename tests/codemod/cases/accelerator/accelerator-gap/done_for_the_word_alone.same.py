@@ -1,0 +1,7 @@
+import torch
+
+
+def move(model, setting):
+    if setting == "cuda":
+        return model.cuda()
+    return model
