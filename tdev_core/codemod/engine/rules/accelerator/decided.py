@@ -1,0 +1,106 @@
+"""Finds what a question decides about: the code that is only reached, or only meant, where the answer is yes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import descendants, dotted
+from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.guards import after_early_exit
+
+
+def decides_about(file: File, node: cst.CSTNode, yes: bool = True) -> Iterator[Span]:
+    """Yield the spans that are only reached, or only meant, where a question is answered with yes.
+
+    An arm and its condition, what follows an early exit or an assertion, a loop over devices, what is
+    decorated, and the same for a variable or a function that gives the answer.
+    """
+    tree = file.tree
+    below = node
+    for parent in tree.ancestors(node):
+        match parent:
+            case cst.UnaryOperation(operator=cst.Not()):
+                yes = not yes
+            case cst.Comparison():
+                yes = yes != _asks_for_none(parent)
+            case cst.If() | cst.While() if below is parent.test:
+                yield tree.span(parent.test)
+                yield from _arm(file, parent, yes)
+                return
+            case cst.IfExp() if below is parent.test:
+                yield tree.span(parent)
+            case cst.BooleanOperation(operator=cst.And()):
+                yield tree.span(parent)
+            case cst.Assert():
+                block = tree.parents[tree.parents[parent]]
+                yield tree.span(parent)[0], tree.span(block)[1]
+                return
+            case cst.For() if below is parent.iter:
+                yield tree.span(parent)
+                return
+            case cst.CompFor() if below is parent.iter:
+                yield tree.span(tree.parents[parent])
+            case cst.Decorator():
+                yield tree.span(tree.parents[parent])
+                return
+            case cst.Assign() | cst.AnnAssign() | cst.NamedExpr():
+                target = (
+                    parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
+                )
+                if (name := dotted(target)) is not None:
+                    yield from _decided_by(file, parent, name)
+                return
+            case cst.Return():
+                home = enclosing_function(file, parent)
+                if home is not None:
+                    yield from _decided_by(file, home, home.name.value)
+                return
+            case cst.BaseSuite() | cst.BaseSmallStatement() | cst.Lambda():
+                return
+            case _:
+                pass
+        below = parent
+
+
+def _asks_for_none(node: cst.Comparison) -> bool:
+    """Tell whether a comparison of a count is true where there is nothing: ``== 0``, ``< 1``."""
+    operator, other = node.comparisons[0].operator, node.comparisons[0].comparator
+    zero = isinstance(other, cst.Integer) and other.value == "0"
+    return (
+        isinstance(operator, cst.Equal)
+        and zero
+        or isinstance(operator, (cst.LessThan, cst.LessThanEqual))
+    )
+
+
+def _arm(file: File, choice: cst.If | cst.While, yes: bool) -> Iterator[Span]:
+    if yes:
+        yield file.tree.span(choice.body)
+        return
+    if choice.orelse is not None:
+        yield file.tree.span(choice.orelse)
+    later = after_early_exit(file, choice) if isinstance(choice, cst.If) else None
+    if later is not None:
+        yield later
+
+
+def _decided_by(file: File, node: cst.CSTNode, name: str) -> Iterator[Span]:
+    """Yield what the choices decide about that ask for a variable, an attribute or a function."""
+    home: cst.CSTNode = enclosing_function(file, node) or file.tree.module
+    if "." in name:
+        owner = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
+        home = next(owner, home)
+    used = re.compile(rf"(?<![.\w]){re.escape(name)}(?!\w)")
+    for choice in descendants(home):
+        if isinstance(choice, cst.If) and (found := used.search(file.tree.text(choice.test))):
+            before = file.tree.text(choice.test)[: found.start()]
+            yield from _arm(file, choice, not before.rstrip().endswith("not"))
+        elif isinstance(choice, (cst.IfExp, cst.BooleanOperation)):
+            asks = choice.test if isinstance(choice, cst.IfExp) else choice.left
+            if used.search(file.tree.text(asks)):
+                yield file.tree.span(choice)
