@@ -139,7 +139,7 @@ def asked_for_alone(file: File, kept: list[cst.BaseExpression]) -> None:
     ``def check(cuda=False)`` with ``if torch.cuda.is_available(): check(cuda=True)``: a test of a library's.
     """
     spans: list[Span] | None = None
-    on: dict[str, int] = {}
+    on: dict[str, bool] = {}
     for arg in file.tree.of(cst.Arg) if kept and file.changes else ():
         name = arg.keyword.value if arg.keyword is not None else ""
         if not _SWITCH.match(name) or getattr(arg.value, "value", "") != "True":
@@ -148,14 +148,14 @@ def asked_for_alone(file: File, kept: list[cst.BaseExpression]) -> None:
             spans = [span for node in kept for span in decides_about(file, node)]
         at = file.tree.span(arg)[0]
         inside = any(a <= at < b for a, b in spans)
-        on[name] = 0 if not inside else on.get(name, line_of(file, arg))
+        on[name] = inside and on.get(name, True)
     for choice in file.tree.of(cst.If, cst.IfExp) if any(on.values()) else ():
         test = choice.test
-        if isinstance(test, cst.Name) and (line := on.get(test.value)):
+        if isinstance(test, cst.Name) and on.get(test.value):
             home = enclosing_function(file, choice)
             if home is not None and any(
                 p.name.value == test.value
                 for p in (*home.params.params, *home.params.kwonly_params)
             ):
-                why = f"is turned on by {test.value}=True in line {line} alone, which stays CUDA's"
+                why = f"is only turned on ({test.value}=True) where CUDA itself is asked for"
                 take_back(file, [file.tree.span(choice)], 0, why)
