@@ -278,6 +278,9 @@ def _startswith(file: File, node: cst.Call) -> None:
     if file.options.style == "accelerator":
         file.questions.append(Question(node, True, func.value, COMPARISON, _NO_SPELLING))
         return
+    if asks_for_the_build(file, node) is not None:
+        file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
     if left_to_script(file, node, "a question about a device"):
         return
     inner = file.tree.outer_span(func.value)

@@ -43,6 +43,8 @@ _NVML = re.compile(r"(?i:\bnvml|pynvml)")
 _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
+_ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b")
+_OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
@@ -68,6 +70,10 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "packages that exist for CUDA only"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
+    if guards_cuda_only(file, node, _ATTENTION):
+        return "which attention is taken, and CUDA has more of them"
+    if _told_to_ray(file, node):
+        return "what Ray is told, which does not count every accelerator"
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
@@ -111,6 +117,16 @@ def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
             home = enclosing_function(file, parent)
             return home is not None and only.search(file.tree.text(home)) is not None
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Arg)):
+            return False
+    return False
+
+
+def _told_to_ray(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer is among the resources that a statement asks Ray for."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BaseSmallStatement):
+            return _OF_RAY.search(file.tree.text(parent)) is not None
+        if isinstance(parent, cst.BaseSuite):
             return False
     return False
 

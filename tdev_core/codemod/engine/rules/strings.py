@@ -93,9 +93,36 @@ def _patch(file: File, target: cst.BaseExpression) -> None:
             file.find(STRINGS, target, f"{name} is patched; it has no generic name")
         else:
             file.replace(STRINGS, start, start + len(name), generic.name)
+    elif name.rpartition(".")[2].startswith("_"):
+        return  # tdev has no private names: what it calls of torch's is patched where it is
+    elif file.options.style == "explicit" and name in _ASKED and _beside_others(file, target):
+        said = (
+            f"{name} is patched beside other accelerators; what asks for them goes on asking torch"
+        )
+        file.find(STRINGS, target, said, "note")
     elif _reached_through_tdev(file, name):
         if not inside or file.options.style == "explicit":
             file.replace(STRINGS, start, start + len(inside + "torch"), "tdev")
+
+
+_ASKED = frozenset({"torch.cuda.is_available", "torch.cuda.device_count"})
+_OTHERS = re.compile(r"[\"']torch\.(?:backends\.)?(?:mps|xpu|mtia)\.")
+
+
+def _beside_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the test around ``node`` patches another accelerator's answer, too."""
+    home = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, (cst.FunctionDef, cst.With)):
+            home = parent
+            if isinstance(parent, cst.FunctionDef):
+                break
+    if home is None:
+        return False
+    start, end = file.tree.span(home)
+    if isinstance(home, cst.FunctionDef) and home.decorators:
+        start = min(start, file.tree.span(home.decorators[0])[0])
+    return _OTHERS.search(file.tree.source, start, end) is not None
 
 
 def _in_cuda(name: str) -> bool:

@@ -235,7 +235,12 @@ def _same_names(file: File, statement: cst.ImportFrom) -> bool:
         generic = file.names.accelerator.get(f"torch.cuda.{dotted(alias.name)}")
         if generic is None or generic.name != f"torch.accelerator.{dotted(alias.name)}":
             return False
-    return True
+    # A question of this name is one for all its uses, and what one of them guards may stay CUDA's.
+    asks = any(f"torch.cuda.{dotted(alias.name)}" in AVAILABILITY for alias in statement.names)
+    return not asks or _SAYS_CUDA.search(file.tree.source) is None
+
+
+_SAYS_CUDA = re.compile(r"[\"']cuda\b|\)\.cuda\(|(?<!from torch)(?<!import torch)\.cuda\b")
 
 
 def _from_imports(file: File) -> None:

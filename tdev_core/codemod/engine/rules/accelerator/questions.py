@@ -73,11 +73,20 @@ def _binds_tighter(parent: cst.CSTNode) -> bool:
 
 
 def is_asked_before(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the condition asks first whether there is an accelerator: ``… and x.type == …``."""
+    """Tell whether the condition asks first whether there is an accelerator: ``… and x.type == …``.
+
+    So does an ``if`` in whose arm it stands.
+    """
     below = node
     for parent in file.tree.ancestors(node):
-        if not isinstance(parent, cst.BooleanOperation):
+        if isinstance(parent, cst.If) and below is parent.body:
+            if any(_is_answer(file, part) for part in _conjuncts(parent.test)):
+                return True
+        if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             return False
+        if not isinstance(parent, cst.BooleanOperation):
+            below = parent
+            continue
         if isinstance(parent.operator, cst.And) and below is parent.right:
             if any(_is_answer(file, part) for part in _conjuncts(parent.left)):
                 return True

@@ -21,7 +21,7 @@ from tdev_core.codemod.engine.rules.whole_files import LAUNCH, OF_KERNELS, speak
 # Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
 _MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
 _NAMED = re.compile(
-    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:availab|count))\w*cuda",
+    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:cuda\w*availab|count))\w*cuda",
     re.IGNORECASE,
 )
 # Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.

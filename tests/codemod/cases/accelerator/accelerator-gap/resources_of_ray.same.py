@@ -1,0 +1,5 @@
+import torch
+
+
+def resolve(ray_options):
+    ray_options.gpus = min(1, torch.cuda.device_count())
