@@ -157,7 +157,7 @@ _REACHES = re.compile(
     r"|\btorch\.cuda\._[a-z]\w*\("
     r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)"
     # a launch of a kernel: `_quantize_kernel[grid](x)`
-    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w+_cuda\("
+    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda\("
 )
 _COMMENT = re.compile(r"(?m)#.*$")
 

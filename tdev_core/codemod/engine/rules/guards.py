@@ -23,7 +23,7 @@ _CUDA_ONLY = re.compile(
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
-    r"|\b(?!\w*(?:is|use|has|to|on|no|using)_cuda)\w*_cuda(?:_\w+)?\("
+    r"|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w*_cuda(?:_\w+)?\("
 )
 
 
