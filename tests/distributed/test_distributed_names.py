@@ -128,7 +128,9 @@ def test_gloo_is_bound_to_no_device(device: Any, bound: Any, recwarn: Any) -> No
 def test_more_than_one_device_id_is_torchs_error() -> None:
     seen: list[Any] = []
     initialize = shims_distributed.ddp_init(lambda self, *rest: seen.append(rest))
-    initialize(None, nn.Linear(1, 1), [0, 1])
+    model = nn.Module()
+    model.process_group = None  # type: ignore[assignment]
+    initialize(model, nn.Linear(1, 1), [0, 1])
     assert seen[0][1] == [0, 1]
 
 

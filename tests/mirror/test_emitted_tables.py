@@ -12,6 +12,7 @@ import inspect
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -240,6 +241,43 @@ def _is_before(node: ast.Name, other: ast.Name | None) -> bool:
         return False
     mine, theirs = node.lineno, other.lineno
     return mine < theirs or (mine == theirs and isinstance(node.ctx, ast.Load))
+
+
+# What the catalog says of these is more than their name does.
+OTHERWISE = {
+    "current_device_idx": {"current_device_index"},  # torch's older name for it
+    "seed": {"seed", "reseed_cuda", "reseed_all"},  # MTIA's takes a number for all devices
+    "seed_all": {"seed_all", "reseed_cuda", "reseed_all"},
+}
+
+
+def test_an_arm_calls_what_bears_the_name_of_its_function() -> None:
+    """Where the module that it calls has something of that name: a neighbour answers another question."""
+    seen = 0
+    for module, (tree, _) in modules().items():
+        if torchs(module) is None:
+            continue
+        scope = {"torch": torch, **vars(importlib.import_module("tdev" + module[len("torch") :]))}
+        for function in _taken(tree.body):
+            for node in ast.walk(function):
+                value = node.value if isinstance(node, ast.Return) else None
+                if not isinstance(value, ast.Call) or not isinstance(value.func, ast.Attribute):
+                    continue
+                owner = _resolved(value.func.value, scope)
+                if isinstance(owner, ModuleType) and hasattr(owner, function.name):
+                    expected = OTHERWISE.get(function.name, {function.name})
+                    assert value.func.attr in expected, (module, function.name)
+                    seen += 1
+    assert seen > 200
+
+
+def _resolved(expression: ast.expr, scope: dict[str, Any]) -> Any:
+    """Return what a dotted name is; None where it is something else, or is not there."""
+    if isinstance(expression, ast.Name):
+        return scope.get(expression.id)
+    if isinstance(expression, ast.Attribute):
+        return getattr(_resolved(expression.value, scope), expression.attr, None)
+    return None
 
 
 def _taken(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
