@@ -42,6 +42,7 @@ if torch.version.cuda is not None:
     DIFFERS |= dict.fromkeys(
         (
             "accelerator/cuda-version/taken_apart",
+            "explicit/cuda-version/asked_only_whether",
             "explicit/cuda-version/asked_whether",
             "explicit/cuda-version/asks_for_the_build",
             "explicit/cuda-version/only_a_question",

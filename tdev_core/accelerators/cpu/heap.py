@@ -85,7 +85,8 @@ def _glibc() -> Callable[[], Reading] | None:
         return Reading(
             in_use=info.uordblks + info.hblkhd,
             large=info.hblkhd,
-            reserved=info.arena + info.hblkhd,
+            # glibc counts the arenas one after another, while other threads use them: the first may be a little less.
+            reserved=max(info.arena, info.uordblks) + info.hblkhd,
             large_blocks=info.hblks,
             free_blocks=info.ordblks,
         )

@@ -46,6 +46,8 @@ def mend(interpreter: ModuleType) -> None:
     builder = interpreter.InterpreterBuilder
     for name in _COMPUTED:
         setattr(builder, name, _computing(getattr(builder, name), interpreter))
+    if not hasattr(builder, "get_bf16"):  # before Triton 3.8
+        builder.get_bf16 = _constant(interpreter)
     builder.ternary_op = _ternary(builder.ternary_op, interpreter)
     builder.create_dot = _dot(builder.create_dot, interpreter)
     builder.cast_impl = _cast(builder.cast_impl, interpreter)
@@ -59,6 +61,15 @@ def mend(interpreter: ModuleType) -> None:
     ):
         for name in names:
             setattr(owner, name, _reducing(getattr(owner, name), interpreter))
+
+
+def _constant(interpreter: ModuleType) -> Any:
+    """Return what the builder makes of a number that a kernel hands to bfloat16."""
+
+    def get_bf16(self: Any, value: float) -> Any:
+        return interpreter.TensorHandle(narrow([value]), interpreter.tl.bfloat16)
+
+    return get_bf16
 
 
 def _is_narrow(handle: Any, interpreter: ModuleType) -> bool:

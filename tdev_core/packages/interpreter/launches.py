@@ -39,7 +39,7 @@ def mend(interpreter: ModuleType) -> None:
 
 def mend_autotuner(autotuner: ModuleType) -> None:
     """Have ``triton.runtime.autotuner`` take the first configuration: what the interpreter needs says nothing of a GPU."""
-    from triton.runtime.jit import JITFunction  # type: ignore[import-not-found, unused-ignore]
+    from triton.runtime.jit import JITFunction
 
     tuner = autotuner.Autotuner
     bench, cached = tuner._bench, tuner.check_disk_cache

@@ -51,8 +51,8 @@ def mend(libdevice: ModuleType) -> None:
 def _of_tensors(meaning: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, _semantic: Any = None) -> Any:
         import numpy as np
-        import triton.language as tl  # type: ignore[import-not-found, unused-ignore]
-        from triton.runtime.interpreter import (  # type: ignore[import-not-found, unused-ignore]
+        import triton.language as tl
+        from triton.runtime.interpreter import (
             TensorHandle,
         )
 
