@@ -54,7 +54,8 @@ class Reading:
         return Reading(
             in_use=in_use,
             large=min(self.large, in_use),
-            reserved=max(self.reserved - base.reserved, 0),
+            # What the heap had from the system before, and has put to use since, is no growth of it.
+            reserved=max(self.reserved - base.reserved, in_use),
             large_blocks=self.large_blocks,
             free_blocks=self.free_blocks,
         )
@@ -85,8 +86,7 @@ def _glibc() -> Callable[[], Reading] | None:
         return Reading(
             in_use=info.uordblks + info.hblkhd,
             large=info.hblkhd,
-            # glibc counts the arenas one after another, while other threads use them: the first may be a little less.
-            reserved=max(info.arena, info.uordblks) + info.hblkhd,
+            reserved=info.arena + info.hblkhd,
             large_blocks=info.hblks,
             free_blocks=info.ordblks,
         )
