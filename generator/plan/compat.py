@@ -83,7 +83,7 @@ class Compat:
             group.setdefault(item.name, []).append(item)
         for name, only in out.items():
             self._by_name.setdefault(name, only)
-        self._keys: dict[str, frozenset[str]] = {}
+        self._dispatched: dict[str, frozenset[str]] = {}
         self._mlx: dict[str, str] = {}
         self._whole = set[str]()
         for overload, (route, functions, _) in mlx.items():
@@ -182,10 +182,10 @@ class Compat:
 
         No row speaks of XPU, and facts of torches that are not installed leave its kernels out.
         """
-        known = self._keys.get(name)
+        known = self._dispatched.get(name)
         if known is None:
             keys = (key for item in self._by_name[name] for key in item.dispatch)
-            known = self._keys[name] = frozenset(key for key in keys if "XPU" not in key)
+            known = self._dispatched[name] = frozenset(key for key in keys if "XPU" not in key)
         return known
 
     def _part(self, name: str) -> str:

@@ -43,7 +43,8 @@ def curated_devices(member: Member, routes: Routes) -> DeviceRoute | None:
             found = routes.devices.get(prefix)
             if found is not None:
                 parts = prefix.count(".")
-                best = max(best or (parts, found), (parts, found), key=lambda one: one[0])
+                if best is None or parts > best[0]:
+                    best = (parts, found)
                 break
             prefix = prefix.rpartition(".")[0]
     return best[1] if best else None

@@ -21,7 +21,7 @@ class LackingImport(UnsupportedError, ImportError):
     """A module or name that a stand-in does not have was imported; ``name`` is the module."""
 
     def __init__(self, message: str, module: str) -> None:
-        # UnsupportedError comes first, and takes no keywords.
+        # ImportError's `name` is a keyword of its constructor, and UnsupportedError's comes first.
         super().__init__(message, "TDEV103")
         self.name = module
 

@@ -19,10 +19,8 @@ from tdev_core.packages.lacking import LackingImport, LackingName, words
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMBERED = {*KINDS.values(), "LackingName", "LackingImport"}
-HANDED_ON = {  # where the number is a parameter, or inside a constructor
-    "tdev_core/backend.py": "TDEV101",
-    "tdev_core/packages/asking.py": "TDEV103",
-}
+BY_DEFAULT = {"unsupported": "TDEV101", "_unsupported": "TDEV101", "LackingImport": "TDEV103"}
+"""What gives the number itself, where its caller does not."""
 
 
 def given() -> Iterator[tuple[str, str, str]]:
@@ -32,8 +30,7 @@ def given() -> Iterator[tuple[str, str, str]]:
         for node in ast.walk(tree):
             if not isinstance(node, ast.Call):
                 continue
-            file = path.relative_to(ROOT).as_posix()
-            where = f"{file}:{node.lineno}"
+            where = f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
             name = ast.unparse(node.func).rpartition(".")[2]
             strings = [
                 one.value
@@ -41,14 +38,20 @@ def given() -> Iterator[tuple[str, str, str]]:
                 if isinstance(one, ast.Constant) and isinstance(one.value, str)
             ]
             number = next((one for one in strings if re.fullmatch(r"TDEV\d+", one)), "")
-            if name in NUMBERED:
-                yield where, name, number or HANDED_ON.get(file, "")
+            number = number or BY_DEFAULT.get(name, "")
+            if name in NUMBERED and not _hands_on(node):
+                yield where, name, number
             elif name in ("warn_once", "warn") and len(node.args) > 1:
                 category = ast.unparse(node.args[1]).rpartition(".")[2]
                 if category in NUMBERED:
                     yield where, category, number
             elif name in ("unsupported", "_unsupported"):
-                yield where, "UnsupportedError", number or "TDEV101"
+                yield where, "UnsupportedError", number
+
+
+def _hands_on(call: ast.Call) -> bool:
+    """Tell whether the number is the caller's own parameter; its callers are looked at."""
+    return any(isinstance(one, ast.Name) and one.id == "code" for one in call.args)
 
 
 def test_whatever_is_raised_or_warned_of_has_a_number_of_its_class() -> None:
@@ -79,7 +82,8 @@ def test_a_warning_has_its_number_under_every_filter() -> None:
 
     with pytest.warns(errors.DeviceWarning, match=r"^folded \[TDEV301\]$") as caught:
         warned("test 1")
-    assert caught[0].message.code == "TDEV301"  # type: ignore[union-attr]
+    warning = caught[0].message
+    assert isinstance(warning, errors.DeviceWarning) and warning.code == "TDEV301"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(errors.DeviceWarning) as raised:

@@ -129,7 +129,7 @@ def test_more_than_one_device_id_is_torchs_error() -> None:
     seen: list[Any] = []
     initialize = shims_distributed.ddp_init(lambda self, *rest: seen.append(rest))
     model = nn.Module()
-    model.process_group = None  # type: ignore[assignment]
+    model.process_group = None  # type: ignore[assignment]  # stands in for DDP
     initialize(model, nn.Linear(1, 1), [0, 1])
     assert seen[0][1] == [0, 1]
 

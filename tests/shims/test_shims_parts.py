@@ -433,7 +433,7 @@ def test_distributed_data_parallel_has_one_device_of_this_host(
         ([0, 1], 0, ([0, 1], 0)),  # torch refuses it in its own words
     ):
         model = torch.nn.Module()
-        model.process_group = None  # type: ignore[assignment]
+        model.process_group = None  # type: ignore[assignment]  # stands in for DDP
         init(model, None, ids, output)
         assert given.pop() == expected
 

@@ -341,6 +341,12 @@ def test_an_entry_that_is_not_one_mutant_is_refused(
         known_equivalent(listed.parent)
 
 
+def test_an_entry_that_stands_twice_is_refused(listed: Path) -> None:
+    listed.write_text("".join(LISTED.format(function="g", more=f'why = "{w}"') for w in "ab"))
+    with pytest.raises(ValueError, match="stands twice"):
+        known_equivalent(listed.parent)
+
+
 def test_each_entry_is_one_mutant_of_the_sources() -> None:
     assert known_equivalent(ROOT)
 

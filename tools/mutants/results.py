@@ -90,7 +90,7 @@ def known_equivalent(root: Path) -> dict[str, str]:
     """Return why a mutant of the sources below ``root`` changes nothing that can be seen, by the mutants' keys.
 
     Raises:
-        ValueError: an entry lacks its reason, or is no mutant of its file, or several.
+        ValueError: an entry lacks its reason, stands twice, or is no mutant of its file, or several.
     """
     data: dict[str, Any] = tomllib.loads(EQUIVALENT.read_text(encoding="utf-8"))
     found: dict[str, str] = {}
@@ -107,7 +107,10 @@ def known_equivalent(root: Path) -> dict[str, str]:
                 f"{place} is to be one mutant; lines at which there is one that reads so: {lines}\n"
                 f"{entry['diff'].strip()}"
             )
-        found.update((key, entry["why"]) for one in keys.values() for key in one)
+        (same,) = keys.values()
+        if found.keys() & same:
+            raise ValueError(f"{place} stands twice\n{entry['diff'].strip()}")
+        found.update(dict.fromkeys(same, entry["why"]))
     return found
 
 

@@ -52,9 +52,7 @@ def _of_tensors(meaning: Callable[..., Any]) -> Callable[..., Any]:
     def function(*args: Any, _semantic: Any = None) -> Any:
         import numpy as np
         import triton.language as tl
-        from triton.runtime.interpreter import (
-            TensorHandle,
-        )
+        from triton.runtime.interpreter import TensorHandle
 
         first = next(arg for arg in args if isinstance(arg, tl.tensor))
         dtype = first.handle.data.dtype
