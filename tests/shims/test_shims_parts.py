@@ -9,6 +9,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+import tdev  # noqa: F401  # what the module says of moves holds once the shims are installed
 import torch
 
 from tdev_core import devices
