@@ -56,10 +56,9 @@ def check(session: nox.Session) -> None:
 
 @nox.session
 def lint(session: nox.Session) -> None:
-    """black --check, ruff, and who may import whom (import-linter); files for the first two after --."""
+    """ruff (format and check), and who may import whom (import-linter); files for the first two after --."""
     everywhere = [] if session.posargs else ["."]
-    # What is generated is written by black, or compared with what black writes: deep(generated).
-    python(session, "-m", "black", "--check", "--force-exclude", "^/generated/", *everywhere)
+    python(session, "-m", "ruff", "format", "--check", *everywhere)
     python(session, "-m", "ruff", "check", "--output-format", "concise", *everywhere)
     session.run(str(Path(sys.executable).with_name("lint-imports")), env=ENVIRONMENT, external=True)
 
@@ -94,7 +93,7 @@ def tests(session: nox.Session, backend: str) -> None:
     "part",
     [
         nox.param(name, id=name)
-        for name in (*BACKENDS, "fuzz", "generated", "opdb", "bandit", "audit", *SANITIZED)
+        for name in (*BACKENDS, "fuzz", "opdb", "bandit", "audit", *SANITIZED)
     ],
 )
 def deep(session: nox.Session, part: str) -> None:
@@ -110,8 +109,6 @@ def deep(session: nox.Session, part: str) -> None:
             "tests/accelerators/mlx/opdb.py",
         ):
             python(session, path)
-    elif part == "generated":
-        python(session, "-m", "black", "--check", "generated")
     elif part == "bandit":
         python(session, "-m", "bandit", "--quiet", "-c", "pyproject.toml", "-r", *OURS)
     elif part == "audit":

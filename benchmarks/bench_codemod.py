@@ -48,7 +48,9 @@ def measured(run):
     os.write(3, json.dumps([seconds, peak * unit, used]).encode())
 tree, jobs = sys.argv[1], int(sys.argv[2])
 """
-_RUN_OURS = _MEASURE + """
+_RUN_OURS = (
+    _MEASURE
+    + """
 from tdev_core.codemod.cli import main
 def run():
     status = main(["--force", "--quiet", "--jobs", str(jobs), tree])
@@ -57,7 +59,10 @@ def run():
 
 measured(run)
 """
-_RUN_LIBCST = _MEASURE + """
+)
+_RUN_LIBCST = (
+    _MEASURE
+    + """
 import libcst
 from libcst.codemod import Codemod, gather_files, parallel_exec_transform_with_prettyprint
 from tdev_core.codemod.engine import driver
@@ -88,6 +93,7 @@ def run():
 
 measured(run)
 """
+)
 _PROGRAMS = {OURS: (_RUN_OURS, ""), EVERY: (_RUN_LIBCST, "every"), TRIAGE: (_RUN_LIBCST, "triage")}
 
 

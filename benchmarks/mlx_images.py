@@ -64,8 +64,9 @@ class UNet(nn.Module):
 class MlxBlock(mnn.Module):  # type: ignore[misc]
     def __init__(self, inner: int, outer: int) -> None:
         super().__init__()
-        self.conv1, self.conv2 = mnn.Conv2d(inner, outer, 3, 1, 1), mnn.Conv2d(
-            outer, outer, 3, 1, 1
+        self.conv1, self.conv2 = (
+            mnn.Conv2d(inner, outer, 3, 1, 1),
+            mnn.Conv2d(outer, outer, 3, 1, 1),
         )
         self.norm1, self.norm2 = (
             mnn.GroupNorm(GROUPS, outer, pytorch_compatible=True) for _ in range(2)

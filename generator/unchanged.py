@@ -21,7 +21,7 @@ from generator.running.memo import Memo, digest
 
 __all__ = ["LastRun"]
 
-_TOOLS = ("black", "jinja2", "markupsafe")
+_TOOLS = ("jinja2", "markupsafe", "ruff")
 _SUFFIX = ".last-run.json"
 _KEEP = 16  # trees that are remembered
 

@@ -180,7 +180,6 @@ if _torch_release >= (2, 14):
             isolate_recompiles=isolate_recompiles,
             dynamic_shapes=dynamic_shapes,
         )
-
 elif _torch_release >= (2, 13):
 
     def compile(
@@ -219,7 +218,6 @@ elif _torch_release >= (2, 13):
             isolate_recompiles=isolate_recompiles,
             shapes_spec=shapes_spec,
         )
-
 elif _torch_release >= (2, 12):
 
     def compile(
@@ -254,7 +252,6 @@ elif _torch_release >= (2, 12):
             disable=disable,
             recompile_limit=recompile_limit,
         )
-
 else:
 
     def compile(

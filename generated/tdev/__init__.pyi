@@ -1305,9 +1305,9 @@ from torch import _SymTypingMagicAlsoBool as _SymTypingMagicAlsoBool  # type: ig
 from torch import _SymTypingMagicBitwise as _SymTypingMagicBitwise  # type: ignore[attr-defined,unused-ignore]
 from torch import _TypeAlias as _TypeAlias  # type: ignore[attr-defined,unused-ignore]
 from torch import _TypeGuard as _TypeGuard  # type: ignore[attr-defined,unused-ignore]
-from torch import _cudnn_attention_forward_no_dropout_inplace as _cudnn_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch import _cudnn_attention_forward_no_dropout_inplace as _cudnn_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch import _custom_class_base as _custom_class_base  # type: ignore[attr-defined,unused-ignore]
-from torch import _flash_attention_forward_no_dropout_inplace as _flash_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch import _flash_attention_forward_no_dropout_inplace as _flash_attention_forward_no_dropout_inplace  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch import _foreach_clone as _foreach_clone  # type: ignore[attr-defined,unused-ignore]
 from torch import _foreach_mm as _foreach_mm  # type: ignore[attr-defined,unused-ignore]
 from torch import _namedtensor_internals as _namedtensor_internals  # type: ignore[attr-defined,unused-ignore]

@@ -14,6 +14,7 @@ from tdev_core.cuda import rng as _rng
 from tdev_core.mirror import adoption as _adoption
 from tdev_core.release import torch_release as _torch_release
 
+
 if _torch_release >= (2, 13):
 
     def fork_rng(
@@ -33,7 +34,6 @@ if _torch_release >= (2, 13):
             mps, mlx, sim, cpu: tdev's own; device_type is translated
         """
         return _rng.fork_rng(devices, enabled, _caller, _devices_kw, device_type)
-
 else:
 
     def fork_rng(

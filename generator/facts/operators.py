@@ -23,9 +23,7 @@ def read_operators(path: Path) -> tuple[Operator, ...]:
     Raises ``FactsError`` where the file is missing or is not what torch 2 ships.
     """
     try:
-        entries = yaml.load(
-            path.read_text(encoding="utf-8"), Loader=_LOADER
-        )  # nosec B506  # a safe one
+        entries = yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # nosec B506  # a safe one
     except OSError as error:
         raise FactsError(
             f"torch's operator table {path.name} could not be read ({error.strerror}). It ships in "

@@ -74,7 +74,7 @@ def read_scope(module: str, body: Iterable[ast.stmt], is_package: bool, stub: bo
                 ast.Assign(targets=[ast.Name(id="__all__")], value=value)
                 | ast.AnnAssign(target=ast.Name(id="__all__"), value=value)
                 | ast.AugAssign(target=ast.Name(id="__all__"), value=value)
-            ) if (value is not None):
+            ) if value is not None:
                 declared = (declared or set()) | {
                     part.value
                     for part in ast.walk(value)

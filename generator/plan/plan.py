@@ -347,7 +347,7 @@ class _Planner:
                     here.append(emitted)
                 else:
                     owner, _, original = emitted.torch_name.rpartition(".")
-                    elsewhere[attribute] = f"tdev{owner[len('torch'):]}:{original}"
+                    elsewhere[attribute] = f"tdev{owner[len('torch') :]}:{original}"
         here.sort(key=lambda emitted: emitted.name)
         backend = own_backend(module + ".")
         return {

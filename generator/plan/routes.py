@@ -189,7 +189,7 @@ def _capability(name: str, table: Any, where: str) -> Capability:
             if backend not in BACKENDS:
                 raise GenerationError(
                     f"{where}: unknown key {key!r}; known are spellings and the backends "
-                    f"{', '.join(BACKENDS)} (several may share one cell: \"sim,cpu\")."
+                    f'{", ".join(BACKENDS)} (several may share one cell: "sim,cpu").'
                 )
             if backend in cells:
                 raise GenerationError(f"{where}: backend {backend!r} has two cells.")

@@ -10,7 +10,7 @@ import jinja2
 
 from generator.errors import GenerationError
 from generator.render.answers import Answers
-from generator.render.formatting import formatting
+from generator.render.formatting import formatted
 from generator.render.matrix import matrix_text
 from generator.render.merged import merged
 from generator.render.names import names_text
@@ -30,7 +30,7 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
 
     Raises:
         GenerationError: a template asks for something the catalog does not have, or emits text that
-            black cannot parse.
+            is no Python.
     """
     environment = jinja2.Environment(  # nosec B701  # what is rendered is Python, not HTML
         loader=jinja2.FileSystemLoader(templates),
@@ -41,19 +41,18 @@ def render(catalog: dict[str, Any], templates: Path) -> dict[str, str]:
     )
     catalog = merged(catalog)
     environment.globals["core"] = catalog["core"]
-    with formatting() as formatter:
-        for path, template, view in _jobs(catalog, templates):
-            if path in formatter:
-                raise GenerationError(f"two templates write {path}.")
-            try:
-                formatter.add(path, environment.get_template(template).render(view))
-            except jinja2.TemplateError as error:
-                raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
-        tables = {
-            "tdev/_matrix.json": matrix_text(catalog),
-            "tdev/_names.json": names_text(catalog),
-        }
-        return tables | formatter.finish()
+    files = {
+        "tdev/_matrix.json": matrix_text(catalog),
+        "tdev/_names.json": names_text(catalog),
+    }
+    for path, template, view in _jobs(catalog, templates):
+        if path in files:
+            raise GenerationError(f"two templates write {path}.")
+        try:
+            files[path] = environment.get_template(template).render(view)
+        except jinja2.TemplateError as error:
+            raise GenerationError(f"templates/{template}, for {path}: {error}.") from None
+    return formatted(files)
 
 
 def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -62,7 +61,6 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
         path for row in catalog["members"].values() if row["helper"] for path in row["exports"]
     )
     view = root_view(catalog, stubs, answers, helpers)
-    # The largest files first: nothing is left to do beside the last one that is formatted.
     for path in sorted(templates.rglob("*.j2")):
         if not path.name.startswith("_") or path.name.startswith("__"):
             template = path.relative_to(templates).as_posix()

@@ -263,9 +263,7 @@ def _edited(text: str, path: str) -> str:
     with tempfile.TemporaryDirectory() as directory:
         file = Path(directory, Path(path).name)
         file.write_bytes(text.encode())
-        subprocess.run(
-            [*shlex.split(editor), str(file)], check=False
-        )  # nosec B603  # the user's own editor
+        subprocess.run([*shlex.split(editor), str(file)], check=False)  # nosec B603  # the user's own editor
         return file.read_bytes().decode("utf-8", "replace")
 
 

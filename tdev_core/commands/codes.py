@@ -201,8 +201,7 @@ _ALL = (
         "A stand-in answers for a package that is not installed",
         "The package is for CUDA alone; what programs call of it is answered with torch's own "
         "functions.",
-        "Nothing; `TDEV_STANDINS=0` turns it off, and `tdev.report()` lists what was stood in "
-        "for.",
+        "Nothing; `TDEV_STANDINS=0` turns it off, and `tdev.report()` lists what was stood in for.",
     ),
     Code(
         "TDEV311",

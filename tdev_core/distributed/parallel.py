@@ -138,7 +138,9 @@ def _replica(network: M, device: torch.device, shared: bool, detach: bool) -> M:
             copies[tensor] = (
                 source.view_as(source)
                 if shared and same
-                else source.clone() if same else source.to(device)
+                else source.clone()
+                if same
+                else source.to(device)
             )
         return copies[tensor]
 

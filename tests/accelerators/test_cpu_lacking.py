@@ -70,9 +70,9 @@ def test_refused_with_advice_that_works(kernel: str, dtype: str, wide: str) -> N
     with pytest.raises(RuntimeError) as caught:
         call(x)
     told = advice(caught.value)
-    assert told.startswith(
-        f"CUDA has a kernel for {kernel} of {dtype}, the CPU has none"
-    ), caught.value
+    assert told.startswith(f"CUDA has a kernel for {kernel} of {dtype}, the CPU has none"), (
+        caught.value
+    )
     assert f"compute it in {wide} and cast back" in told
     call(x.to(getattr(torch, wide)))
 

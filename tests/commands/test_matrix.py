@@ -146,9 +146,9 @@ def test_filters(capsys: pytest.CaptureFixture[str]) -> None:
         return {row["name"] for row in json.loads(run(capsys, *argv, "--format", "json"))["rows"]}
 
     assert names("torch.cuda.empty_cache") == {"torch.cuda.empty_cache"}
-    assert names("torch.cuda.memory.empty_cache") == {
-        "torch.cuda.empty_cache"
-    }, "another name of it"
+    assert names("torch.cuda.memory.empty_cache") == {"torch.cuda.empty_cache"}, (
+        "another name of it"
+    )
     mapped = names("--backend", "mps", "--route", "mapped", "--plan")
     assert "torch.cuda.empty_cache" in mapped and "torch.cuda.current_stream" not in mapped
     assert names("--plan", "--status", "gone") == {

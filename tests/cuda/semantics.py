@@ -152,8 +152,8 @@ LINES: dict[str, Line] = {
     "a wide number added to half precision": Line(
         "torch.float16",
         lambda: (
-            torch.ones(1, device="cuda").half() + torch.tensor(1.0, dtype=torch.float64)
-        ).dtype,
+            (torch.ones(1, device="cuda").half() + torch.tensor(1.0, dtype=torch.float64)).dtype
+        ),
     ),
     "a histogram of whole numbers": Line(
         "torch.int32",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import sys
 from pathlib import Path
 
@@ -12,11 +11,9 @@ import pytest
 from generator.errors import GenerationError
 from generator.paths import CORE, TEMPLATES
 from generator.plan.plan import plan
-from generator.render.formatting import formatting
 from generator.render.render import render
 from generator.render.stubs import Stubs
 from generator.render.writer import compare, write_file, write_tree
-from generator.running.workers import pool
 
 sys.path.insert(0, str(Path(__file__).parent))
 import small  # noqa: E402
@@ -52,9 +49,9 @@ def test_stubs_hand_on_torchs_types(files: dict[str, str]) -> None:
     stub = files["tdev/cuda/__init__.pyi"]
     assert "from torch.cuda import (" in stub and "    Stream as Stream," in stub
     assert "    import torch.cuda as _theirs" in stub
-    assert (
-        "\n    synchronize = _theirs.synchronize\n" in stub
-    ), "an editor looks for it in the source"
+    assert "\n    synchronize = _theirs.synchronize\n" in stub, (
+        "an editor looks for it in the source"
+    )
 
 
 def _stubs(private: dict[str, dict[str, object]]) -> Stubs:
@@ -166,56 +163,6 @@ def test_an_undefined_variable_in_a_template_is_an_error(
     broken.write_text("def (:\n", encoding="utf-8")
     with pytest.raises(GenerationError, match="invalid Python for tdev/shims.py"):
         render(catalog, templates)
-
-
-def many(broken: int | None = None) -> dict[str, str]:
-    return {f"{i}.py": f"x = ( {i})\n" if i != broken else "x = (\n" for i in range(200)}
-
-
-def formatted(files: dict[str, str]) -> dict[str, str]:
-    with formatting() as formatter:
-        for path, text in files.items():
-            formatter.add(path, text)
-        return formatter.finish()
-
-
-@pytest.mark.parametrize("processors", [0, 2])
-def test_many_files_are_formatted_alike_by_any_number_of_processes(
-    processors: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pools: list[int] = []
-    monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("generator.render.formatting.available", lambda: processors)
-    monkeypatch.setattr("generator.render.formatting._WORTH_PROCESSES", 400)
-    monkeypatch.setattr("generator.render.formatting._CHUNK", 200)
-    monkeypatch.setattr(
-        "generator.render.formatting.pool", lambda size: pools.append(size) or pool(size)
-    )
-    assert formatted(many()) == {f"{i}.py": f"x = {i}\n" for i in range(200)}
-    with pytest.raises(GenerationError, match="invalid Python for 7.py"):
-        formatted(many(broken=7))
-    # What was formatted before is remembered: one file is left, and no process is worth its start.
-    assert pools == [processors] * min(processors, 1)
-
-
-def killed(files: dict[str, str]) -> dict[str, str]:
-    os._exit(9)
-
-
-def test_a_formatting_process_that_is_killed_is_an_error_that_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TDEV_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr("generator.render.formatting.available", lambda: 2)
-    monkeypatch.setattr("generator.render.formatting._WORTH_PROCESSES", 400)
-    monkeypatch.setattr("generator.render.formatting._CHUNK", 800)
-    with formatting() as formatter:
-        with monkeypatch.context() as workers_only:
-            workers_only.setattr("generator.render.formatting._formatted", killed)
-            for path, text in many().items():
-                formatter.add(path, text)
-        with pytest.raises(GenerationError, match="was killed.*run the command again"):
-            formatter.finish()
 
 
 def test_the_writer_writes_what_changed_and_deletes_strays(tmp_path: Path) -> None:

@@ -150,13 +150,16 @@ assert pickle.load(open(folder + "/snapshot.pickle", "rb")).keys() == found.keys
     "torch.cuda.memory.change_current_allocator": "torch.cuda.memory.change_current_allocator(object())",
     "torch.xpu.memory.change_current_allocator": "torch.xpu.memory.change_current_allocator(object())",
     # -- random numbers -----------------------------------------------------------------------------
-    **{f"torch.{kind}.default_generators": f"""
+    **{
+        f"torch.{kind}.default_generators": f"""
 g = torch.{kind}.default_generators[0]
 torch.{kind}.manual_seed(5)
 first = torch.rand(3, device="cuda")
 g.manual_seed(5)
 assert g.initial_seed() == 5 and torch.equal(torch.rand(3, device="cuda"), first)
-""" for kind in ("cuda", "xpu", "mtia")},
+"""
+        for kind in ("cuda", "xpu", "mtia")
+    },
     "torch.mtia.set_rng_state_all": """
 state = torch.mtia.get_rng_state_all()
 first = torch.rand(3, device="cuda")
@@ -164,19 +167,30 @@ torch.mtia.set_rng_state_all(state)
 assert torch.equal(torch.rand(3, device="cuda"), first)
 """,
     # -- legacy types -------------------------------------------------------------------------------
-    **{f"torch.cuda.{name}Tensor": f"""
+    **{
+        f"torch.cuda.{name}Tensor": f"""
 x = torch.cuda.{name}Tensor([1, 0])
 assert x.dtype is torch.{dtype} and x.tolist() == [1, 0] and isinstance(x, torch.cuda.{name}Tensor)
 assert x.device.type == torch.zeros(1, device="cuda").device.type
-""" for name, dtype in _DTYPES.items() if not name.startswith("Complex")},
-    **{f"torch.cuda.{name}Storage": f"""
+"""
+        for name, dtype in _DTYPES.items()
+        if not name.startswith("Complex")
+    },
+    **{
+        f"torch.cuda.{name}Storage": f"""
 s = torch.cuda.{name}Storage(3)
 assert len(s) == 3 and s.dtype is torch.{dtype} and isinstance(s, torch.cuda.{name}Storage)
-""" for name, dtype in _DTYPES.items()},
-    **{f"torch.cuda.sparse.{name}Tensor": f"""
+"""
+        for name, dtype in _DTYPES.items()
+    },
+    **{
+        f"torch.cuda.sparse.{name}Tensor": f"""
 x = torch.cuda.sparse.{name}Tensor(torch.tensor([[1]]), torch.tensor([2], dtype=torch.{dtype}), (3,))
 assert x.to_dense().tolist() == [0, 2, 0] and x.dtype is torch.{dtype}
-""" for name, dtype in _DTYPES.items() if not name.startswith(("Complex", "Bool"))},
+"""
+        for name, dtype in _DTYPES.items()
+        if not name.startswith(("Complex", "Bool"))
+    },
     "torch.set_default_tensor_type": """
 torch.set_default_tensor_type(torch.cuda.DoubleTensor)
 x = torch.ones(2)

@@ -116,9 +116,7 @@ def test_the_arm_calls_what_is_there_as_it_wants_to_be_called(case: Case, everyt
 @pytest.mark.parametrize("case", cases("bound"), ids=str)
 def test_a_class_or_value_is_bound_to_one_that_is_there(case: Case) -> None:
     names = dict(vars(case.mirror))
-    exec(
-        "\n".join(case.body), names
-    )  # noqa: S102  # statements of the catalog, one assignment each
+    exec("\n".join(case.body), names)  # noqa: S102  # statements of the catalog, one assignment each
     bound, original = names[case.row["name"]], case.original
     assert bound is not None or case.row["torch_name"] in NONE
     if isinstance(original, type):

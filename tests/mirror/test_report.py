@@ -94,12 +94,15 @@ assert found.calls == {"torch.cuda.synchronize": 1} and found.routes == {}
 
 
 def test_with_a_folder_each_process_writes_its_report_there(tmp_path: Path) -> None:
-    code = PROGRAM + """
+    code = (
+        PROGRAM
+        + """
 try:
     torch.cuda.current_blas_handle()
 except NotImplementedError:
     pass
 """
+    )
     done = python(code, TDEV_REPORT="1", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND="cpu")
     assert done.stderr == ""
     (written,) = tmp_path.iterdir()

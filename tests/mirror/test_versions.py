@@ -160,7 +160,9 @@ NEWER = """
 
 @pytest.mark.parametrize("backend", ["cpu", "sim"])
 def test_what_a_newer_torch_has_for_a_device_is_refused_when_it_is_called(backend: str) -> None:
-    code = NEWER + """
+    code = (
+        NEWER
+        + """
     for call, name in (
         (tdev.cuda.warm_up, "torch.cuda.warm_up"),
         (tdev.cuda.Lane, "torch.cuda.Lane"),
@@ -177,14 +179,18 @@ def test_what_a_newer_torch_has_for_a_device_is_refused_when_it_is_called(backen
     import inspect
     assert "spin" in inspect.signature(tdev.cuda.synchronize).parameters
     """
+    )
     run(code.replace("RANGE", RANGE), TDEV_BACKEND=backend)
 
 
 def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None:
-    code = NEWER + """
+    code = (
+        NEWER
+        + """
     assert tdev.brand_new(2, device="cuda").device.type == "sim"
     assert tdev.brand_new(2).device.type == "cpu"
     """
+    )
     run(code, TDEV_BACKEND="sim")
 
 
@@ -313,12 +319,16 @@ def test_what_the_installed_torch_lacks_says_which_torch_has_it() -> None:
     code = (
         before[0] + "    import tdev\n    def message(" + before[2].partition("    def message(")[2]
     )
-    told = run(code + lines + """
+    told = run(
+        code
+        + lines
+        + """
     assert "export_dot" not in dir(tdev.cuda) and not hasattr(tdev.cuda, "export_dot")
     assert tdev.nn.functional is torch.nn.functional
     from tdev_core.mirror import versions
     assert versions._known.cache_info().currsize == 0
-    """).splitlines()
+    """
+    ).splitlines()
     for text, (dotted, having) in zip(told, LATER.values(), strict=True):
         assert f"torch 2.13.0+cpu has no '{dotted}'; it is in torch {having}" in text, text
         assert f"pip install 'torch>={having.split()[0]}'" in text

@@ -170,8 +170,9 @@ def atomics(x, o, count, N: tl.constexpr):
 def bfloat16_atomics() -> bool:
     """One after the other, each rounded."""
     x = numbers(16)
-    out, count = torch.zeros(2, dtype=torch.bfloat16, device=DEVICE), torch.zeros(
-        1, dtype=torch.int32, device=DEVICE
+    out, count = (
+        torch.zeros(2, dtype=torch.bfloat16, device=DEVICE),
+        torch.zeros(1, dtype=torch.int32, device=DEVICE),
     )
     atomics[(1,)](x, out, count, 16)
     meant = torch.zeros(2, dtype=torch.bfloat16)

@@ -42,14 +42,19 @@ arguments = dict(
 )
 """
 
-_TRAINER = _GPT + """
+_TRAINER = (
+    _GPT
+    + """
 rows = [{"input_ids": (ids := torch.randint(0, 64, (16,))), "labels": ids} for _ in range(32)]
 trainer = Trainer(gpt, TrainingArguments(**arguments), train_dataset=rows, callbacks=[Log()])
 trainer.train()
 print("RESULT", next(gpt.parameters()).device, losses)
 """
+)
 
-_LORA = _GPT + """
+_LORA = (
+    _GPT
+    + """
 from peft import LoraConfig, get_peft_model
 
 model = get_peft_model(gpt, LoraConfig(r=4, target_modules=["c_attn"], lora_dropout=0.0)).cuda()
@@ -63,8 +68,11 @@ for _ in range(5):
     losses.append(loss.item())
 print("RESULT", next(model.parameters()).device, losses)
 """
+)
 
-_SFT = _GPT + """
+_SFT = (
+    _GPT
+    + """
 from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
@@ -87,6 +95,7 @@ trainer = SFTTrainer(
 trainer.train()
 print("RESULT", next(gpt.parameters()).device, losses)
 """
+)
 
 _NET = """\
 import torch
@@ -100,7 +109,9 @@ net = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Line
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
 """
 
-_ACCELERATE = _NET + """
+_ACCELERATE = (
+    _NET
+    + """
 from accelerate import Accelerator
 
 accelerator = Accelerator()
@@ -113,8 +124,11 @@ for a, b in loader:
     losses.append(loss.item())
 print("RESULT", next(net.parameters()).device, losses)
 """
+)
 
-_LIGHTNING = _NET + """
+_LIGHTNING = (
+    _NET
+    + """
 import lightning
 
 
@@ -141,6 +155,7 @@ trainer = lightning.Trainer(
 trainer.fit(module, loader)
 print("RESULT", module.where, losses)
 """
+)
 
 PROGRAMS = {
     "transformers Trainer": _TRAINER,

@@ -115,4 +115,4 @@ def test_a_limit_that_means_nothing_is_refused(tmp_path: Path, marker: str) -> N
     said = run(
         tmp_path, "sim", f"import pytest\n\n\n@pytest.mark.tdev_{marker}\ndef test():\n    pass\n"
     )
-    assert f"tdev_{marker[:marker.index('(')]}" in said and "UsageError" in said
+    assert f"tdev_{marker[: marker.index('(')]}" in said and "UsageError" in said

@@ -50,8 +50,9 @@ def test_a_syntax_error_is_the_users_own(app: Path, run: Run, python: Run, where
     (app / "main.py").write_text("import torch\nimport beside\n")
     (app / "beside.py").write_text("x = 1\n")
     (app / where).write_text("import torch\ntorch.cuda.synchronize()\nif x = 1:\n    pass\n")
-    done, alone = run("../app/main.py"), python(
-        "-c", f"import sys; sys.path[0] = {str(app)!r}; import beside"
+    done, alone = (
+        run("../app/main.py"),
+        python("-c", f"import sys; sys.path[0] = {str(app)!r}; import beside"),
     )
     assert done.returncode == (2 if where == "main.py" else 1)
     assert f'{where}", line 3' in done.stderr and "SyntaxError" in done.stderr

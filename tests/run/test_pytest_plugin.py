@@ -216,9 +216,9 @@ def test_devices_in_parameters(suite: Path, python: Run) -> None:
     )
     for _ in range(2):  # the second time from the cache
         status, said = run_pytest(python, suite)
-        assert (
-            status == 1 and "test_it.py:8: AssertionError" in said and "as it should" in said
-        ), said
+        assert status == 1 and "test_it.py:8: AssertionError" in said and "as it should" in said, (
+            said
+        )
         assert ">       assert device.type == kind, 'as it should'" in said
         assert "('cpu', 'xpu')" in said  # asked, and explained
 

@@ -213,7 +213,7 @@ def test_what_programs_reach_is_answered(backend: str) -> None:
     assert done.returncode == 0, done.stderr
     failed = json.loads(done.stdout.splitlines()[-1])
     if backend == "mlx":
-        assert failed.pop("fuzzed sparse tensors").startswith(
-            "refused: "
-        ), "MLX has no sparse tensors"
+        assert failed.pop("fuzzed sparse tensors").startswith("refused: "), (
+            "MLX has no sparse tensors"
+        )
     assert not failed, "\n".join(failed.values())

@@ -126,12 +126,17 @@ MODEL = """
     model.layer(torch.ones(1, 2, device="{device}")).sum().backward()
     optimizer.step()
 """
-SAVE = MODEL + """
+SAVE = (
+    MODEL
+    + """
     state = {{"model": model.state_dict(), "optimizer": optimizer.state_dict(), "layer": model.layer,
              "device": torch.device("{device}"), "generator": torch.get_rng_state()}}
     torch.save(state, sys.argv[1])
 """
-LOAD = MODEL + """
+)
+LOAD = (
+    MODEL
+    + """
     state = torch.load(sys.argv[1], map_location="{device}", weights_only=False)
     fresh = Model().to("{device}")
     fresh.load_state_dict(state["model"])
@@ -142,6 +147,7 @@ LOAD = MODEL + """
     assert torch.load(sys.argv[1], weights_only=False)["layer"].weight.shape == (2, 2)
     print("tdev" in sys.modules)
 """
+)
 PROGRAMS = {"tdev": {"api": "tdev", "device": "cuda"}, "torch": {"api": "torch", "device": "cpu"}}
 
 

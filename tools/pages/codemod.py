@@ -100,7 +100,7 @@ def _cases(rule: str) -> tuple[list[Path], list[Path]]:
             if path.name not in {p.name for p in same}:
                 same.append(path)
     if rule in ("is-cuda", "comparison"):  # the questions that are asked most come first
-        changed.sort(key=lambda p: ("device_type" not in p.name and "known" not in p.name))
+        changed.sort(key=lambda p: "device_type" not in p.name and "known" not in p.name)
     same.sort(key=lambda p: not p.with_name(p.name.replace(".same.py", ".finds")).exists())
     return changed, same
 

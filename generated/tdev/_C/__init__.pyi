@@ -1005,9 +1005,9 @@ from torch._C import _acceleratorGraph as _acceleratorGraph  # type: ignore[attr
 from torch._C import _accelerator_emptyHostCache as _accelerator_emptyHostCache  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _accelerator_getAllocatorSettings as _accelerator_getAllocatorSettings  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _accelerator_getDefaultGenerator as _accelerator_getDefaultGenerator  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _clear_storage_data_ptr_access_error_msg as _clear_storage_data_ptr_access_error_msg  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _clear_storage_data_ptr_access_error_msg as _clear_storage_data_ptr_access_error_msg  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._C import _const_dlpack_exchange_api as _const_dlpack_exchange_api  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _construct_XPU_Tensor_From_Storage_And_Metadata as _construct_XPU_Tensor_From_Storage_And_Metadata  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _construct_XPU_Tensor_From_Storage_And_Metadata as _construct_XPU_Tensor_From_Storage_And_Metadata  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._C import _cuda_allocationTraceback as _cuda_allocationTraceback  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _cuda_annotateMemory as _cuda_annotateMemory  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _cuda_cudaCachingAllocator_is_enabled as _cuda_cudaCachingAllocator_is_enabled  # type: ignore[attr-defined,unused-ignore]
@@ -1023,13 +1023,13 @@ from torch._C import _cuda_setCublasLtWorkspaceSize as _cuda_setCublasLtWorkspac
 from torch._C import _cuda_setCublasWorkspaceSize as _cuda_setCublasWorkspaceSize  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _cuda_tunableop_clear_all as _cuda_tunableop_clear_all  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _cuda_tunableop_pop_dynamic_dims_mask as _cuda_tunableop_pop_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _cuda_tunableop_push_dynamic_dims_mask as _cuda_tunableop_push_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _cuda_tunableop_wildcard_fallback_enable as _cuda_tunableop_wildcard_fallback_enable  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _cuda_tunableop_wildcard_fallback_is_enabled as _cuda_tunableop_wildcard_fallback_is_enabled  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _cuda_tunableop_push_dynamic_dims_mask as _cuda_tunableop_push_dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._C import _cuda_tunableop_wildcard_fallback_enable as _cuda_tunableop_wildcard_fallback_enable  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._C import _cuda_tunableop_wildcard_fallback_is_enabled as _cuda_tunableop_wildcard_fallback_is_enabled  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._C import _cuda_unlock_mutex as _cuda_unlock_mutex  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _cudnn_clear_dropout_state as _cudnn_clear_dropout_state  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _dispatch_make_pyobj_dispatch_fns as _dispatch_make_pyobj_dispatch_fns  # type: ignore[attr-defined,unused-ignore]
-from torch._C import _dynamo_restore_local_dispatch_key_set as _dynamo_restore_local_dispatch_key_set  # type: ignore[attr-defined,unused-ignore]
+from torch._C import _dynamo_restore_local_dispatch_key_set as _dynamo_restore_local_dispatch_key_set  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._C import _dynamo_save_local_dispatch_key_set as _dynamo_save_local_dispatch_key_set  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _fake_dispatch_deregister_op_impl as _fake_dispatch_deregister_op_impl  # type: ignore[attr-defined,unused-ignore]
 from torch._C import _fake_dispatch_register_decomp as _fake_dispatch_register_decomp  # type: ignore[attr-defined,unused-ignore]

@@ -49,12 +49,12 @@ from torch.autograd.profiler import (
     warn as warn,
 )
 from torch.autograd.profiler import _EnforceUnique as _EnforceUnique  # type: ignore[attr-defined,unused-ignore]
-from torch.autograd.profiler import _active_cupti_profiler_observer as _active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]
-from torch.autograd.profiler import _active_cuspy_profiler_observer as _active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _active_cupti_profiler_observer as _active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.autograd.profiler import _active_cuspy_profiler_observer as _active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.autograd.profiler import _cupti_monitor_checked as _cupti_monitor_checked  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd.profiler import _cupti_monitor_module as _cupti_monitor_module  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd.profiler import _maybe_cupti_monitor as _maybe_cupti_monitor  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd.profiler import _parse_nvprof_trace as _parse_nvprof_trace  # type: ignore[attr-defined,unused-ignore]
-from torch.autograd.profiler import _set_active_cupti_profiler_observer as _set_active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]
-from torch.autograd.profiler import _set_active_cuspy_profiler_observer as _set_active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.profiler import _set_active_cupti_profiler_observer as _set_active_cupti_profiler_observer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.autograd.profiler import _set_active_cuspy_profiler_observer as _set_active_cuspy_profiler_observer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.autograd.profiler import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]

@@ -43,7 +43,7 @@ from torch.compiler import Optional as Optional  # type: ignore[attr-defined,unu
 from torch.compiler import PrecompileError as PrecompileError  # type: ignore[attr-defined,unused-ignore]
 from torch.compiler import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
 from torch.compiler import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch.compiler import _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS as _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch.compiler import _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS as _SUPPORTED_NESTED_REGION_INDUCTOR_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.compiler import _compile_session_context as _compile_session_context  # type: ignore[attr-defined,unused-ignore]
 from torch.compiler import _is_non_strict_tracing as _is_non_strict_tracing  # type: ignore[attr-defined,unused-ignore]
 from torch.compiler import _is_non_strict_tracing_flag as _is_non_strict_tracing_flag  # type: ignore[attr-defined,unused-ignore]

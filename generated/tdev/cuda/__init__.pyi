@@ -110,7 +110,7 @@ from torch.cuda import (
     has_magma as has_magma,
     lru_cache as lru_cache,
 )
-from torch.cuda import DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION as DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION as DEVICE_REQUIREMENT_POST_JETSON_SBSA_UNIFICATION  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.cuda import Enum as Enum  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import _AMDSMI_ERR as _AMDSMI_ERR  # type: ignore[attr-defined,unused-ignore]
@@ -119,7 +119,7 @@ from torch.cuda import _StrayContextCheckType as _StrayContextCheckType  # type:
 from torch.cuda import _cached_hip_to_amdsmi as _cached_hip_to_amdsmi  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import _check_stray_context as _check_stray_context  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import _device_requirement as _device_requirement  # type: ignore[attr-defined,unused-ignore]
-from torch.cuda import _get_amdsmi_device_index_from_hip_index as _get_amdsmi_device_index_from_hip_index  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda import _get_amdsmi_device_index_from_hip_index as _get_amdsmi_device_index_from_hip_index  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.cuda import _get_stray_context_mode as _get_stray_context_mode  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import _graph_annotations as _graph_annotations  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda import _host_arch_key as _host_arch_key  # type: ignore[attr-defined,unused-ignore]

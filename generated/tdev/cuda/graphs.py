@@ -111,7 +111,6 @@ if _torch_release >= (2, 14):
             pool,
             capture_error_mode=capture_error_mode,
         )
-
 else:
 
     def make_graphed_callables(

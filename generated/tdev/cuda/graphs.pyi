@@ -62,11 +62,11 @@ if MYPY:
     from torch.cuda.graphs import export_dot as export_dot  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda.graphs import export_graph_data as export_graph_data  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda.graphs import register_graph_capture_end_hook as register_graph_capture_end_hook  # type: ignore[attr-defined,unused-ignore]
-    from torch.cuda.graphs import register_graph_capture_start_hook as register_graph_capture_start_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_capture_start_hook as register_graph_capture_start_hook  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
     from torch.cuda.graphs import register_graph_destroy_hook as register_graph_destroy_hook  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda.graphs import register_graph_instantiate_hook as register_graph_instantiate_hook  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda.graphs import register_graph_replay_end_hook as register_graph_replay_end_hook  # type: ignore[attr-defined,unused-ignore]
-    from torch.cuda.graphs import register_graph_replay_start_hook as register_graph_replay_start_hook  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.graphs import register_graph_replay_start_hook as register_graph_replay_start_hook  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 else:
     import torch.cuda.graphs as _theirs
 

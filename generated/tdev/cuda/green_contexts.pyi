@@ -11,7 +11,7 @@ from torch.cuda.green_contexts import Sequence as Sequence  # type: ignore[attr-
 from torch.cuda.green_contexts import _CONTEXT_STACK_DEPRECATION as _CONTEXT_STACK_DEPRECATION  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _GreenContext as _GreenContext  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _HAS_CUDA_BINDINGS as _HAS_CUDA_BINDINGS  # type: ignore[attr-defined,unused-ignore]
-from torch.cuda.green_contexts import _STREAMS_PER_GREEN_CONTEXT_POOL as _STREAMS_PER_GREEN_CONTEXT_POOL  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _STREAMS_PER_GREEN_CONTEXT_POOL as _STREAMS_PER_GREEN_CONTEXT_POOL  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.cuda.green_contexts import _WORKQUEUE_SCOPE_VALUES as _WORKQUEUE_SCOPE_VALUES  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _check_cuda as _check_cuda  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _check_cuda_bindings as _check_cuda_bindings  # type: ignore[attr-defined,unused-ignore]
@@ -25,8 +25,8 @@ from torch.cuda.green_contexts import _ensure_workqueue_supported as _ensure_wor
 from torch.cuda.green_contexts import _get_cuda_library as _get_cuda_library  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _get_driver_version as _get_driver_version  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _get_locality_domain_count as _get_locality_domain_count  # type: ignore[attr-defined,unused-ignore]
-from torch.cuda.green_contexts import _is_locality_software_supported as _is_locality_software_supported  # type: ignore[attr-defined,unused-ignore]
-from torch.cuda.green_contexts import _is_localization_supported_nvml as _is_localization_supported_nvml  # type: ignore[attr-defined,unused-ignore]
+from torch.cuda.green_contexts import _is_locality_software_supported as _is_locality_software_supported  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.cuda.green_contexts import _is_localization_supported_nvml as _is_localization_supported_nvml  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.cuda.green_contexts import _parse_workqueue_scope as _parse_workqueue_scope  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import _rt as _rt  # type: ignore[attr-defined,unused-ignore]
 from torch.cuda.green_contexts import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

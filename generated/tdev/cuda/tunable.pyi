@@ -52,8 +52,8 @@ if MYPY:
         tuning_is_enabled as tuning_is_enabled,
     )
     from torch.cuda.tunable import dynamic_dims_mask as dynamic_dims_mask  # type: ignore[attr-defined,unused-ignore]
-    from torch.cuda.tunable import get_cublaslt_requested_algo_count as get_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]
-    from torch.cuda.tunable import set_cublaslt_requested_algo_count as set_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]
+    from torch.cuda.tunable import get_cublaslt_requested_algo_count as get_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+    from torch.cuda.tunable import set_cublaslt_requested_algo_count as set_cublaslt_requested_algo_count  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
     from torch.cuda.tunable import wildcard_fallback_enable as wildcard_fallback_enable  # type: ignore[attr-defined,unused-ignore]
     from torch.cuda.tunable import wildcard_fallback_is_enabled as wildcard_fallback_is_enabled  # type: ignore[attr-defined,unused-ignore]
 else:

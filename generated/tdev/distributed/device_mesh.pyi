@@ -39,10 +39,10 @@ from torch.distributed.device_mesh import Optional as Optional  # type: ignore[a
 from torch.distributed.device_mesh import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.device_mesh import _FlatLayout as _FlatLayout  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.device_mesh import _device_mesh_reconstruct_fn as _device_mesh_reconstruct_fn  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.device_mesh import _distributed_opaque_types_registered as _distributed_opaque_types_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _distributed_opaque_types_registered as _distributed_opaque_types_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.device_mesh import _maybe_traced_group as _maybe_traced_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.device_mesh import _register_distributed_opaque_types as _register_distributed_opaque_types  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.device_mesh import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.device_mesh import _register_distributed_opaque_types as _register_distributed_opaque_types  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.device_mesh import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.device_mesh import is_int as is_int  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.device_mesh import suffix_product as suffix_product  # type: ignore[attr-defined,unused-ignore]
 from tdev_core.mirror.checkers import MYPY

@@ -43,7 +43,6 @@ if _torch_release >= (2, 12):
                 which NCCL waits; gloo waits on the host
         """
         return torch.distributed.barrier(group, async_op, None, timeout=timeout)
-
 else:
 
     def barrier(
@@ -87,7 +86,6 @@ if _torch_release >= (2, 14):
             group_src,
             weights_only=weights_only,
         )
-
 else:
 
     def broadcast_object_list(
@@ -198,7 +196,6 @@ if _torch_release >= (2, 14):
             _ranks,
             enable_reconfigure=enable_reconfigure,
         )
-
 else:
 
     def init_process_group(
@@ -290,7 +287,6 @@ if _torch_release >= (2, 12):
             device_id,
             sort_ranks=sort_ranks,
         )
-
 else:
 
     def new_group(
@@ -383,7 +379,6 @@ if _torch_release >= (2, 14):
             use_batch,
             weights_only=weights_only,
         )
-
 else:
 
     def recv_object_list(
@@ -490,7 +485,6 @@ if _torch_release >= (2, 14):
             use_batch,
             weights_only=weights_only,
         )
-
 else:
 
     def send_object_list(
@@ -558,7 +552,6 @@ if _torch_release >= (2, 13):
         return _groups.split_group(
             parent_pg, split_ranks, timeout, pg_options, group_desc, backend=backend
         )
-
 else:
 
     def split_group(

@@ -198,7 +198,7 @@ from torch.distributed.distributed_c10d import TypeIs as TypeIs  # type: ignore[
 from torch.distributed.distributed_c10d import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import TypedDict as TypedDict  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import Window as Window  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _FR_SELF_RECORDING_BACKENDS as _FR_SELF_RECORDING_BACKENDS  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _FR_SELF_RECORDING_BACKENDS as _FR_SELF_RECORDING_BACKENDS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _GroupMetadata as _GroupMetadata  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _NonGroupMember as _NonGroupMember  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _PGConfig as _PGConfig  # type: ignore[attr-defined,unused-ignore]
@@ -206,49 +206,49 @@ from torch.distributed.distributed_c10d import _ReduceOp as _ReduceOp  # type: i
 from torch.distributed.distributed_c10d import _ShrinkGroupInfo as _ShrinkGroupInfo  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _T as _T  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _TorchComm as _TorchComm  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _TorchCommsFlightRecorderHook as _TorchCommsFlightRecorderHook  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _TorchCommsFlightRecorderHook as _TorchCommsFlightRecorderHook  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _WorldPGConfig as _WorldPGConfig  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_gloo_process_group as _create_gloo_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_mpi_process_group as _create_mpi_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_nccl2_process_group as _create_nccl2_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_nccl_lazy_process_group as _create_nccl_lazy_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_nccl_process_group as _create_nccl_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_torchcomms_backend as _create_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_ucc_process_group as _create_ucc_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _create_xccl_process_group as _create_xccl_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _get_backend_name_for_device as _get_backend_name_for_device  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _get_default_backend_type_for_backend_config as _get_default_backend_type_for_backend_config  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _create_gloo_process_group as _create_gloo_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_mpi_process_group as _create_mpi_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_nccl2_process_group as _create_nccl2_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_nccl_lazy_process_group as _create_nccl_lazy_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_nccl_process_group as _create_nccl_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_torchcomms_backend as _create_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_ucc_process_group as _create_ucc_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _create_xccl_process_group as _create_xccl_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _get_backend_name_for_device as _get_backend_name_for_device  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _get_default_backend_type_for_backend_config as _get_default_backend_type_for_backend_config  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _get_reconfigure_handle as _get_reconfigure_handle  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _is_fp8 as _is_fp8  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _is_safe_to_split as _is_safe_to_split  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _is_torchcomms_backend as _is_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _maybe_attach_flight_recorder as _maybe_attach_flight_recorder  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _maybe_attach_flight_recorder as _maybe_attach_flight_recorder  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _nccl2_device as _nccl2_device  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _nccl2_options as _nccl2_options  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _new_group_via_split_group as _new_group_via_split_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _new_group_via_split_group as _new_group_via_split_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _new_window as _new_window  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _parse_backend_string as _parse_backend_string  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _pg_options_to_hints as _pg_options_to_hints  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _reconfigure as _reconfigure  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_gloo_backend as _register_builtin_gloo_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_mpi_backend as _register_builtin_mpi_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_nccl2_backend as _register_builtin_nccl2_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_nccl_as_legacy as _register_builtin_nccl_as_legacy  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_nccl_backend as _register_builtin_nccl_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_nccl_lazy_backend as _register_builtin_nccl_lazy_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_nccl_legacy_backend as _register_builtin_nccl_legacy_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_ucc_backend as _register_builtin_ucc_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_builtin_xccl_backend as _register_builtin_xccl_backend  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_builtin_gloo_backend as _register_builtin_gloo_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_mpi_backend as _register_builtin_mpi_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_nccl2_backend as _register_builtin_nccl2_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_nccl_as_legacy as _register_builtin_nccl_as_legacy  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_nccl_backend as _register_builtin_nccl_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_nccl_lazy_backend as _register_builtin_nccl_lazy_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_nccl_legacy_backend as _register_builtin_nccl_legacy_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_ucc_backend as _register_builtin_ucc_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _register_builtin_xccl_backend as _register_builtin_xccl_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _register_pg_in_world as _register_pg_in_world  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _resolve_torchcomms_backend as _resolve_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _resolve_torchcomms_device as _resolve_torchcomms_device  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _register_process_group_opaque_type as _register_process_group_opaque_type  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _resolve_torchcomms_backend as _resolve_torchcomms_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _resolve_torchcomms_device as _resolve_torchcomms_device  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import _supports_reconfigure as _supports_reconfigure  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import _supports_window as _supports_window  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _torchcomms_handles_backend as _torchcomms_handles_backend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _torchcomms_is_backend_built as _torchcomms_is_backend_built  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _torchcomms_is_backend_registered as _torchcomms_is_backend_registered  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.distributed_c10d import _update_process_group_global_state as _update_process_group_global_state  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.distributed_c10d import _torchcomms_handles_backend as _torchcomms_handles_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _torchcomms_is_backend_built as _torchcomms_is_backend_built  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _torchcomms_is_backend_registered as _torchcomms_is_backend_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.distributed_c10d import _update_process_group_global_state as _update_process_group_global_state  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.distributed_c10d import all_gather_single as all_gather_single  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import cast as cast  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.distributed_c10d import gather_into_tensor as gather_into_tensor  # type: ignore[attr-defined,unused-ignore]

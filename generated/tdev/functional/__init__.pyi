@@ -57,8 +57,8 @@ from torch.functional import (
     unique_consecutive as unique_consecutive,
     unravel_index as unravel_index,
 )
-from torch.functional import _consecutive_return_inverse_and_counts as _consecutive_return_inverse_and_counts  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import _consecutive_return_inverse_and_counts as _consecutive_return_inverse_and_counts  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.functional import _return_inverse_and_counts as _return_inverse_and_counts  # type: ignore[attr-defined,unused-ignore]
-from torch.functional import _unique_consecutive_torch_function as _unique_consecutive_torch_function  # type: ignore[attr-defined,unused-ignore]
+from torch.functional import _unique_consecutive_torch_function as _unique_consecutive_torch_function  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.functional import _unique_torch_function as _unique_torch_function  # type: ignore[attr-defined,unused-ignore]
 from torch.functional import align_tensors as align_tensors  # type: ignore[attr-defined,unused-ignore]

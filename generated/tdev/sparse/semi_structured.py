@@ -44,7 +44,6 @@ if _torch_release >= (2, 12):
             "two of four elements are packed for the sparse tensor cores of CUDA, which the result is computed on",
             "keep the dense tensor: products with it are the same",
         )
-
 else:
 
     def to_sparse_semi_structured(original_tensor: torch.Tensor, transposed: bool = False) -> Any:

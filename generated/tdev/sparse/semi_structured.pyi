@@ -25,8 +25,8 @@ from torch.sparse.semi_structured import (
 from torch.sparse.semi_structured import _FP8_E4M3_DTYPES as _FP8_E4M3_DTYPES  # type: ignore[attr-defined,unused-ignore]
 from torch.sparse.semi_structured import _cusparselt_mm_registered as _cusparselt_mm_registered  # type: ignore[attr-defined,unused-ignore]
 from torch.sparse.semi_structured import _cutlass_mm_registered as _cutlass_mm_registered  # type: ignore[attr-defined,unused-ignore]
-from torch.sparse.semi_structured import _ensure_cusparselt_mm_registered as _ensure_cusparselt_mm_registered  # type: ignore[attr-defined,unused-ignore]
-from torch.sparse.semi_structured import _ensure_cutlass_mm_registered as _ensure_cutlass_mm_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.sparse.semi_structured import _ensure_cusparselt_mm_registered as _ensure_cusparselt_mm_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.sparse.semi_structured import _ensure_cutlass_mm_registered as _ensure_cutlass_mm_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.sparse.semi_structured import semi_sparse_clone as semi_sparse_clone  # type: ignore[attr-defined,unused-ignore]
 from torch.sparse.semi_structured import semi_sparse_to as semi_sparse_to  # type: ignore[attr-defined,unused-ignore]
 from torch.sparse.semi_structured import semi_sparse_to_copy as semi_sparse_to_copy  # type: ignore[attr-defined,unused-ignore]

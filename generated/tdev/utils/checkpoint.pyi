@@ -66,8 +66,8 @@ from torch.utils.checkpoint import _SAVE_POLICIES as _SAVE_POLICIES  # type: ign
 from torch.utils.checkpoint import _T as _T  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.checkpoint import _checkpoint_impl as _checkpoint_impl  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.checkpoint import _checkpoint_internal_hook as _checkpoint_internal_hook  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.checkpoint import _checkpoint_without_reentrant_generator_impl as _checkpoint_without_reentrant_generator_impl  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.checkpoint import _current_user_saved_tensors_hooks as _current_user_saved_tensors_hooks  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.checkpoint import _checkpoint_without_reentrant_generator_impl as _checkpoint_without_reentrant_generator_impl  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.utils.checkpoint import _current_user_saved_tensors_hooks as _current_user_saved_tensors_hooks  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils.checkpoint import _detach_helper as _detach_helper  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.checkpoint import _is_cacheable_effect as _is_cacheable_effect  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.checkpoint import _make_checkpoint_wrapper as _make_checkpoint_wrapper  # type: ignore[attr-defined,unused-ignore]

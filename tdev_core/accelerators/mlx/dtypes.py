@@ -41,7 +41,11 @@ def load() -> None:
         category[mlx] = (
             0
             if dtype is torch.bool
-            else 3 if dtype.is_complex else 2 if dtype.is_floating_point else 1
+            else 3
+            if dtype.is_complex
+            else 2
+            if dtype.is_floating_point
+            else 1
         )
 
 

@@ -80,8 +80,9 @@ class ViT(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.patch = nn.Conv2d(3, 32, 8, 8)
-        self.token, self.places = nn.Parameter(torch.zeros(1, 1, 32)), nn.Parameter(
-            torch.randn(1, 17, 32) * 0.02
+        self.token, self.places = (
+            nn.Parameter(torch.zeros(1, 1, 32)),
+            nn.Parameter(torch.randn(1, 17, 32) * 0.02),
         )
         layer = nn.TransformerEncoderLayer(
             32, 4, 64, 0.0, F.gelu, batch_first=True, norm_first=True

@@ -177,9 +177,9 @@ def compare(actual: Any, expected: Any, name: str, wide: Any = None, source: Any
     if isinstance(expected, torch.Tensor):
         assert isinstance(actual, torch.Tensor), f"{type(actual)} instead of a tensor"
         assert actual.dtype == expected.dtype, f"dtype {actual.dtype} instead of {expected.dtype}"
-        assert (
-            actual.shape == expected.shape
-        ), f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
+        assert actual.shape == expected.shape, (
+            f"shape {tuple(actual.shape)} instead of {tuple(expected.shape)}"
+        )
         if expected.layout is not torch.strided:
             return
         got = actual.detach().cpu().resolve_conj()
@@ -217,9 +217,9 @@ def _as_near(
     wide = wide.detach().float()
     ours, theirs = (got.float() - wide).abs(), (expected.detach().float() - wide).abs()
     room = 2 * theirs.nan_to_num(torch.inf).max() + atol + rtol * wide.abs()
-    assert (
-        (ours <= room) | (got.isnan() & wide.isnan()) | (got == wide)
-    ).all(), f"off by {ours.max().item():.3g} from the float32 answer, the CPU's {expected.dtype} answer by {theirs.max().item():.3g}"
+    assert ((ours <= room) | (got.isnan() & wide.isnan()) | (got == wide)).all(), (
+        f"off by {ours.max().item():.3g} from the float32 answer, the CPU's {expected.dtype} answer by {theirs.max().item():.3g}"
+    )
 
 
 def _same_elements(source: torch.Tensor, got: torch.Tensor, expected: torch.Tensor) -> None:
@@ -393,9 +393,9 @@ def _out(op: Any, sample: Any, name: str, dtype: torch.dtype) -> None:
     if result is None:
         return
     for a, b in zip(tensors(result), tensors(out), strict=True):
-        assert (
-            a is b or a.untyped_storage()._cdata == b.untyped_storage()._cdata
-        ), "out= was not written to"
+        assert a is b or a.untyped_storage()._cdata == b.untyped_storage()._cdata, (
+            "out= was not written to"
+        )
 
 
 _RUN = {"forward": _forward, "backward": _backward, "inplace": _inplace, "out": _out}

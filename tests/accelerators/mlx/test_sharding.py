@@ -46,7 +46,9 @@ def test_forward_and_backward_are_those_of_plain_tensors(name: str, mesh: object
     alike = [shape == shapes[0] for shape in shapes]
     sharded = [
         distribute_tensor(
-            t.detach(), mesh, [Shard(dim) if same and dim >= 0 else Replicate()]  # type: ignore[arg-type]
+            t.detach(),
+            mesh,
+            [Shard(dim) if same and dim >= 0 else Replicate()],  # type: ignore[arg-type]
         ).requires_grad_()
         for t, same in zip(plain, alike, strict=True)
     ]

@@ -167,7 +167,9 @@ def test_spawned_processes_share_memory(tmp_path: Path) -> None:
 
 
 def test_forked_child_refuses_like_cuda() -> None:
-    out = run(ACTIVATE + """
+    out = run(
+        ACTIVATE
+        + """
 import os, sys
 def child():
     pid = os.fork()
@@ -187,7 +189,8 @@ child()
 keep = torch.ones(1, device="sim")
 child()
 print((keep + 1).item())
-""")
+"""
+    )
     lines = out.splitlines()
     assert lines[0] == "works False"
     assert "Cannot re-initialize sim in forked subprocess" in lines[1] and "'spawn'" in lines[1]

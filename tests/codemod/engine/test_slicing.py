@@ -392,10 +392,10 @@ NEEDED = {
         "    return other.build(where, 1)\n"
     ),
     "held as a call of format": (
-        "def f(n, y='cuda:{}'.format(1)):\n" "    print(n, SIZES)\n" "    return other.build(y)\n"
+        "def f(n, y='cuda:{}'.format(1)):\n    print(n, SIZES)\n    return other.build(y)\n"
     ),
     "held as an f-string": (
-        "def f(n, x=f'cuda:{SIZES}'):\n" "    print(n, SIZES)\n" "    other.build(x)\n"
+        "def f(n, x=f'cuda:{SIZES}'):\n    print(n, SIZES)\n    other.build(x)\n"
     ),
     "held by a choice": (
         "def f(n, x='cuda'):\n"
@@ -404,10 +404,7 @@ NEEDED = {
         "    return other.build(y)\n"
     ),
     "held by a second choice": (
-        "def f(n, x='cuda'):\n"
-        "    y = n.x or x\n"
-        "    print(n, SIZES)\n"
-        "    return other.build(y)\n"
+        "def f(n, x='cuda'):\n    y = n.x or x\n    print(n, SIZES)\n    return other.build(y)\n"
     ),
     "held as a text": (
         "def f(n):\n"
@@ -461,14 +458,12 @@ NEEDED = {
         "    print(n, SIZES)\n"
         "    return torch.ones(1, **given)\n"
     ),
-    "held settings": (
-        "def f(n, args):\n" "    y = args.device\n" "    print(n, SIZES)\n" "    n.to(y)\n"
-    ),
+    "held settings": ("def f(n, args):\n    y = args.device\n    print(n, SIZES)\n    n.to(y)\n"),
     "held settings by key": (
-        "def f(n, args):\n" "    x = args['device']\n" "    print(n, SIZES)\n" "    n.to(x)\n"
+        "def f(n, args):\n    x = args['device']\n    print(n, SIZES)\n    n.to(x)\n"
     ),
     "held device of a default": (
-        "def f(n, y=torch.device('cuda')):\n" "    print(n, SIZES)\n" "    return other.build(y)\n"
+        "def f(n, y=torch.device('cuda')):\n    print(n, SIZES)\n    return other.build(y)\n"
     ),
     "held name of torch": (
         "def f(n):\n"
@@ -580,7 +575,9 @@ def run(x: Tensor, unused: int = 3, *, n=(2), last: int = 4) -> list[int]:
 def test_what_stays_of_a_statement() -> None:
     slice_ = take_slice(SHORT, NAMES)
     assert slice_ is not None
-    assert slice_.text == """import torch
+    assert (
+        slice_.text
+        == """import torch
 from elsewhere import Other
 from torch import Tensor
 @...
@@ -594,6 +591,7 @@ def run(unused=None, *, last=None) -> ...:
     # And this.
     pass
 """
+    )
     assert _agree(SHORT, "explicit")
 
 

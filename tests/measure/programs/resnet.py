@@ -30,8 +30,9 @@ model = nn.Sequential(
 ).cuda()
 optimizer = torch.optim.SGD(model.parameters(), 0.05, momentum=0.9)
 for _step in range(2):
-    images, labels = torch.randn(4, 3, 12, 12, device="cuda"), torch.randint(
-        0, 5, (4,), device="cuda"
+    images, labels = (
+        torch.randn(4, 3, 12, 12, device="cuda"),
+        torch.randint(0, 5, (4,), device="cuda"),
     )
     loss = F.cross_entropy(model(images), labels)
     optimizer.zero_grad()

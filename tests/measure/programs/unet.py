@@ -9,8 +9,9 @@ from torch import nn
 class Part(nn.Module):
     def __init__(self, channels, more):
         super().__init__()
-        self.norm, self.convolution = nn.GroupNorm(4, channels), nn.Conv2d(
-            channels, more, 3, padding=1
+        self.norm, self.convolution = (
+            nn.GroupNorm(4, channels),
+            nn.Conv2d(channels, more, 3, padding=1),
         )
         self.time = nn.Linear(16, more)
 
@@ -40,8 +41,9 @@ class UNet(nn.Module):
 model = UNet().cuda()
 optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
 for _step in range(2):
-    images, noise = torch.rand(4, 3, 16, 16, device="cuda"), torch.randn(
-        4, 3, 16, 16, device="cuda"
+    images, noise = (
+        torch.rand(4, 3, 16, 16, device="cuda"),
+        torch.randn(4, 3, 16, 16, device="cuda"),
     )
     when = torch.rand(4, device="cuda")
     share = when[:, None, None, None]

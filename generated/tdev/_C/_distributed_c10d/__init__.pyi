@@ -104,4 +104,4 @@ from torch._C._distributed_c10d import _nccl_ep_dispatch as _nccl_ep_dispatch  #
 from torch._C._distributed_c10d import _register_external_nccl_comm as _register_external_nccl_comm  # type: ignore[attr-defined,unused-ignore]
 from torch._C._distributed_c10d import _reset_fr_trace as _reset_fr_trace  # type: ignore[attr-defined,unused-ignore]
 from torch._C._distributed_c10d import _set_comm_profiling_name as _set_comm_profiling_name  # type: ignore[attr-defined,unused-ignore]
-from torch._C._distributed_c10d import _unregister_external_nccl_comm as _unregister_external_nccl_comm  # type: ignore[attr-defined,unused-ignore]
+from torch._C._distributed_c10d import _unregister_external_nccl_comm as _unregister_external_nccl_comm  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -177,14 +177,14 @@ from torch._dynamo.config import Optional as Optional  # type: ignore[attr-defin
 from torch._dynamo.config import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.config import _dynamic_shapes_spec as _dynamic_shapes_spec  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.config import _shapes_spec as _shapes_spec  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.config import automatic_dynamic_exclusion_guard as automatic_dynamic_exclusion_guard  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.config import canonicalize_output_graph_node_order as canonicalize_output_graph_node_order  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.config import computed_lazy_constant_max_nodes as computed_lazy_constant_max_nodes  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import automatic_dynamic_exclusion_guard as automatic_dynamic_exclusion_guard  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._dynamo.config import canonicalize_output_graph_node_order as canonicalize_output_graph_node_order  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._dynamo.config import computed_lazy_constant_max_nodes as computed_lazy_constant_max_nodes  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.config import debug_dynamo_config_override as debug_dynamo_config_override  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.config import enable_p2p_compilation as enable_p2p_compilation  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.config import enable_trace_load_build_class as enable_trace_load_build_class  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.config import gc_gen2_threshold_during_compile as gc_gen2_threshold_during_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import gc_gen2_threshold_during_compile as gc_gen2_threshold_during_compile  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.config import generate_pycode as generate_pycode  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.config import inline_invoke_subgraph as inline_invoke_subgraph  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.config import inline_single_use_invoke_subgraph as inline_single_use_invoke_subgraph  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.config import inline_single_use_invoke_subgraph as inline_single_use_invoke_subgraph  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.config import skip_fsdp_hooks as skip_fsdp_hooks  # type: ignore[attr-defined,unused-ignore]

@@ -187,13 +187,13 @@ from torch._dynamo.eval_frame import _static_getattr as _static_getattr  # type:
 from torch._dynamo.eval_frame import _use_eager_on_nested_compile as _use_eager_on_nested_compile  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import add_skip_reason as add_skip_reason  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import cast as cast  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.eval_frame import get_eval_frame_isolate_recompiles_id as get_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import get_eval_frame_isolate_recompiles_id as get_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.eval_frame import get_skip_reasons as get_skip_reasons  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import is_custom_class as is_custom_class  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import is_opaque_type as is_opaque_type  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import itertools as itertools  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.eval_frame import reset_skip_reasons as reset_skip_reasons  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.eval_frame import set_eval_frame_isolate_recompiles_id as set_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_eval_frame_isolate_recompiles_id as set_eval_frame_isolate_recompiles_id  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.eval_frame import set_eval_frame_override as set_eval_frame_override  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.eval_frame import set_fullgraph_compiled_frame_count as set_fullgraph_compiled_frame_count  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.eval_frame import set_fullgraph_error_on_nested_compile as set_fullgraph_error_on_nested_compile  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.eval_frame import set_fullgraph_compiled_frame_count as set_fullgraph_compiled_frame_count  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._dynamo.eval_frame import set_fullgraph_error_on_nested_compile as set_fullgraph_error_on_nested_compile  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

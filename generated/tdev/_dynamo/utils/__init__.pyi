@@ -422,15 +422,15 @@ from torch._dynamo.utils import _get_cudagraph_override as _get_cudagraph_overri
 from torch._dynamo.utils import _is_expression_range as _is_expression_range  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _is_tensorify_enabled as _is_tensorify_enabled  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _item_debug_repr as _item_debug_repr  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import _lru_cache_wrappers_allowed_to_trace_without_warning as _lru_cache_wrappers_allowed_to_trace_without_warning  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _lru_cache_wrappers_allowed_to_trace_without_warning as _lru_cache_wrappers_allowed_to_trace_without_warning  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import _make_inlined as _make_inlined  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _set_cudagraph_override as _set_cudagraph_override  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _torch_numpy_callable_cache_key as _torch_numpy_callable_cache_key  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import _torch_numpy_callable_cache_key_by_id as _torch_numpy_callable_cache_key_by_id  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import _torch_numpy_callable_cache_key_by_id as _torch_numpy_callable_cache_key_by_id  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import _torch_numpy_callable_id_map as _torch_numpy_callable_id_map  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _unpack_fast_types as _unpack_fast_types  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import _unpack_fast_types_cache as _unpack_fast_types_cache  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import allow_lru_cache_wrapper_trace_without_warning as allow_lru_cache_wrapper_trace_without_warning  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import allow_lru_cache_wrapper_trace_without_warning as allow_lru_cache_wrapper_trace_without_warning  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import base_exception_methods as base_exception_methods  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import check_positional as check_positional  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import clear_cell as clear_cell  # type: ignore[attr-defined,unused-ignore]
@@ -441,16 +441,16 @@ from torch._dynamo.utils import deferred_full_gc as deferred_full_gc  # type: ig
 from torch._dynamo.utils import deque_iterator as deque_iterator  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import deque_methods as deque_methods  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import deque_rev_iterator as deque_rev_iterator  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import enumerate_items_with_dict_position as enumerate_items_with_dict_position  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import enumerate_items_with_dict_position as enumerate_items_with_dict_position  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import exception_methods as exception_methods  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import format_source_range as format_source_range  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import is_lru_cache_wrapper_trace_without_warning_allowed as is_lru_cache_wrapper_trace_without_warning_allowed  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import is_lru_cache_wrapper_trace_without_warning_allowed as is_lru_cache_wrapper_trace_without_warning_allowed  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import is_pybind11_enum_member as is_pybind11_enum_member  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import is_safe_numpy_wrapper as is_safe_numpy_wrapper  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import is_torch_class as is_torch_class  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import lazily_unpack as lazily_unpack  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import list_reverseiterator as list_reverseiterator  # type: ignore[attr-defined,unused-ignore]
-from torch._dynamo.utils import list_reverseiterator_backing_list as list_reverseiterator_backing_list  # type: ignore[attr-defined,unused-ignore]
+from torch._dynamo.utils import list_reverseiterator_backing_list as list_reverseiterator_backing_list  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._dynamo.utils import list_reverseiterator_len as list_reverseiterator_len  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import list_reverseiterator_setstate as list_reverseiterator_setstate  # type: ignore[attr-defined,unused-ignore]
 from torch._dynamo.utils import maybe_get_fake_mode as maybe_get_fake_mode  # type: ignore[attr-defined,unused-ignore]

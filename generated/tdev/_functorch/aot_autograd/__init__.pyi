@@ -164,5 +164,5 @@ from torch._functorch.aot_autograd import dataclasses as dataclasses  # type: ig
 from torch._functorch.aot_autograd import load_from_python as load_from_python  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.aot_autograd import maybe_get_fake_mode as maybe_get_fake_mode  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.aot_autograd import prepare_aot_config as prepare_aot_config  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.aot_autograd import resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.aot_autograd import resolve_pre_grad_pass_timing as resolve_pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._functorch.aot_autograd import static_inputs_log as static_inputs_log  # type: ignore[attr-defined,unused-ignore]

@@ -82,8 +82,8 @@ from torch._functorch.config import (
     visualize_memory_budget_pareto as visualize_memory_budget_pareto,
 )
 from torch._functorch.config import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.config import _sync_cache_decision_cross_ranks as _sync_cache_decision_cross_ranks  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.config import activation_memory_budget_require_full_coverage as activation_memory_budget_require_full_coverage  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import _sync_cache_decision_cross_ranks as _sync_cache_decision_cross_ranks  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._functorch.config import activation_memory_budget_require_full_coverage as activation_memory_budget_require_full_coverage  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._functorch.config import activation_offload_cpu_gpu_bw as activation_offload_cpu_gpu_bw  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.config import enable_complex_wrapper as enable_complex_wrapper  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.config import unsafe_treat_script_objects_as_zero_size as unsafe_treat_script_objects_as_zero_size  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.config import unsafe_treat_script_objects_as_zero_size as unsafe_treat_script_objects_as_zero_size  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -151,14 +151,14 @@ from torch._functorch.partitioners import _build_see_through_map as _build_see_t
 from torch._functorch.partitioners import _canonical_node_names as _canonical_node_names  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.partitioners import _cone_hashes as _cone_hashes  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.partitioners import _control_deps_has_sync_op as _control_deps_has_sync_op  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.partitioners import _free_symbols_without_replacements as _free_symbols_without_replacements  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.partitioners import _get_memory_budget_annotation as _get_memory_budget_annotation  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _free_symbols_without_replacements as _free_symbols_without_replacements  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._functorch.partitioners import _get_memory_budget_annotation as _get_memory_budget_annotation  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._functorch.partitioners import _get_placeholder_expr as _get_placeholder_expr  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.partitioners import _is_assert_only_symbool as _is_assert_only_symbool  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.partitioners import _iter_input_exprs_without_replacements as _iter_input_exprs_without_replacements  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.partitioners import _rebuild_control_deps_for_extract as _rebuild_control_deps_for_extract  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _iter_input_exprs_without_replacements as _iter_input_exprs_without_replacements  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._functorch.partitioners import _rebuild_control_deps_for_extract as _rebuild_control_deps_for_extract  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._functorch.partitioners import _stable_target_str as _stable_target_str  # type: ignore[attr-defined,unused-ignore]
-from torch._functorch.partitioners import _try_clone_subgraph_filtering_deps as _try_clone_subgraph_filtering_deps  # type: ignore[attr-defined,unused-ignore]
+from torch._functorch.partitioners import _try_clone_subgraph_filtering_deps as _try_clone_subgraph_filtering_deps  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._functorch.partitioners import cast as cast  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.partitioners import control_deps_hop as control_deps_hop  # type: ignore[attr-defined,unused-ignore]
 from torch._functorch.partitioners import get_cuda_generator_meta_val as get_cuda_generator_meta_val  # type: ignore[attr-defined,unused-ignore]

@@ -47,9 +47,9 @@ from torch._higher_order_ops.associative_scan import (
 )
 from torch._higher_order_ops.associative_scan import FakeTensorMode as FakeTensorMode  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops.associative_scan import _VmapCombineFnWrapper as _VmapCombineFnWrapper  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.associative_scan import _batch_dims_as_last_for_scan as _batch_dims_as_last_for_scan  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.associative_scan import _move_batch_dims_to_last_for_scan as _move_batch_dims_to_last_for_scan  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.associative_scan import associative_scan_batch_rule as associative_scan_batch_rule  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.associative_scan import _batch_dims_as_last_for_scan as _batch_dims_as_last_for_scan  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._higher_order_ops.associative_scan import _move_batch_dims_to_last_for_scan as _move_batch_dims_to_last_for_scan  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._higher_order_ops.associative_scan import associative_scan_batch_rule as associative_scan_batch_rule  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._higher_order_ops.associative_scan import register_fake as register_fake  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops.associative_scan import unwrap_batched as unwrap_batched  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops.associative_scan import wrap_batched as wrap_batched  # type: ignore[attr-defined,unused-ignore]

@@ -63,7 +63,7 @@ from torch._higher_order_ops.auto_functionalize import (
 from torch._higher_order_ops.auto_functionalize import FakeTensorMode as FakeTensorMode  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops.auto_functionalize import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch._higher_order_ops.auto_functionalize import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_generic_mutable_operator as _do_auto_functionalize_v2_for_generic_mutable_operator  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_inplace_operator as _do_auto_functionalize_v2_for_inplace_operator  # type: ignore[attr-defined,unused-ignore]
-from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_out_operator as _do_auto_functionalize_v2_for_out_operator  # type: ignore[attr-defined,unused-ignore]
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_generic_mutable_operator as _do_auto_functionalize_v2_for_generic_mutable_operator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_inplace_operator as _do_auto_functionalize_v2_for_inplace_operator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._higher_order_ops.auto_functionalize import _do_auto_functionalize_v2_for_out_operator as _do_auto_functionalize_v2_for_out_operator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._higher_order_ops.auto_functionalize import register_fake as register_fake  # type: ignore[attr-defined,unused-ignore]

@@ -231,29 +231,29 @@ from torch._inductor.codecache import TypedDict as TypedDict  # type: ignore[att
 from torch._inductor.codecache import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import XPUCodeCache as XPUCodeCache  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _ImplicationConfigModule as _ImplicationConfigModule  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS as _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS as _NESTED_REGION_UNCACHEABLE_CONFIG_KEYS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.codecache import _PICKLE_NATIVE_TYPES_TUPLE as _PICKLE_NATIVE_TYPES_TUPLE  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _VEC_ISA_CPP_SOURCE_MARKERS as _VEC_ISA_CPP_SOURCE_MARKERS  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _collect_nested_region_inductor_config_patches as _collect_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _collect_nested_region_inductor_config_patches_for_hash as _collect_nested_region_inductor_config_patches_for_hash  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _collect_nested_region_inductor_config_patches as _collect_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.codecache import _collect_nested_region_inductor_config_patches_for_hash as _collect_nested_region_inductor_config_patches_for_hash  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.codecache import _cuda_fatbin_command as _cuda_fatbin_command  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _custom_pass_has_uuid as _custom_pass_has_uuid  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _custom_pass_name as _custom_pass_name  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _default_device_constructor_overload_packets as _default_device_constructor_overload_packets  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _default_device_constructor_targets as _default_device_constructor_targets  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _default_device_constructor_overload_packets as _default_device_constructor_overload_packets  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.codecache import _default_device_constructor_targets as _default_device_constructor_targets  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.codecache import _device_constructor_sort_key as _device_constructor_sort_key  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _device_constructors as _device_constructors  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _get_stable_obj_key as _get_stable_obj_key  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _resolve_needs_vec_isa as _resolve_needs_vec_isa  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import _unpicklable_error as _unpicklable_error  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import _warned_pre_grad_pass_missing_uuid as _warned_pre_grad_pass_missing_uuid  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import _warned_pre_grad_pass_missing_uuid as _warned_pre_grad_pass_missing_uuid  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.codecache import batch_convert_cubins_to_obj as batch_convert_cubins_to_obj  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import cache_stats as cache_stats  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import config_comms as config_comms  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import fp32_matmul_precision_key as fp32_matmul_precision_key  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import get_cpp_compiler as get_cpp_compiler  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import get_custom_graph_passes as get_custom_graph_passes  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.codecache import get_registered_device_interfaces as get_registered_device_interfaces  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.codecache import get_registered_device_interfaces as get_registered_device_interfaces  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.codecache import guarding_hint_or_throw as guarding_hint_or_throw  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import has_guarding_hint as has_guarding_hint  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.codecache import has_hint as has_hint  # type: ignore[attr-defined,unused-ignore]

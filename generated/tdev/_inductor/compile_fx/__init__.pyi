@@ -217,18 +217,18 @@ from torch._inductor.compile_fx import GmWrapper as GmWrapper  # type: ignore[at
 from torch._inductor.compile_fx import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import _ConstantDecompTable as _ConstantDecompTable  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import _cudagraph_trees_clone_live_user_outputs as _cudagraph_trees_clone_live_user_outputs  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import _get_nested_region_inductor_config_patches as _get_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import _patch_nested_region_inductor_config as _patch_nested_region_inductor_config  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import _propagate_invoke_subgraph_nested_region_config as _propagate_invoke_subgraph_nested_region_config  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import _cudagraph_trees_clone_live_user_outputs as _cudagraph_trees_clone_live_user_outputs  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.compile_fx import _get_nested_region_inductor_config_patches as _get_nested_region_inductor_config_patches  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.compile_fx import _patch_nested_region_inductor_config as _patch_nested_region_inductor_config  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.compile_fx import _propagate_invoke_subgraph_nested_region_config as _propagate_invoke_subgraph_nested_region_config  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.compile_fx import autograd_cache_key as autograd_cache_key  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import complex_memory_overlap as complex_memory_overlap  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import copy_strided_storage_ as copy_strided_storage_  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import create_kernel_information_json as create_kernel_information_json  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import create_kernel_information_json as create_kernel_information_json  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.compile_fx import cudagraph_annotation_context as cudagraph_annotation_context  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import cudagraph_trees_clone_live_user_visible_outputs as cudagraph_trees_clone_live_user_visible_outputs  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import cudagraph_trees_clone_live_user_visible_outputs as cudagraph_trees_clone_live_user_visible_outputs  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.compile_fx import cudagraphs_log as cudagraphs_log  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.compile_fx import decompose_triton_kernel_wrapper_functional as decompose_triton_kernel_wrapper_functional  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.compile_fx import decompose_triton_kernel_wrapper_functional as decompose_triton_kernel_wrapper_functional  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.compile_fx import dynamo_common as dynamo_common  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import get_compile_option_owner as get_compile_option_owner  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.compile_fx import get_kernel_information_jsons as get_kernel_information_jsons  # type: ignore[attr-defined,unused-ignore]

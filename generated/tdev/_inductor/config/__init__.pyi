@@ -321,57 +321,57 @@ from torch._inductor.config import _cache_config_factory_keys as _cache_config_f
 from torch._inductor.config import _cache_config_serializer as _cache_config_serializer  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import _conv_default_backends as _conv_default_backends  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import _get_debug_graph_format as _get_debug_graph_format  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import _parse_autoheuristic_collect_env as _parse_autoheuristic_collect_env  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _parse_autoheuristic_collect_env as _parse_autoheuristic_collect_env  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import _parse_autoheuristic_use_env as _parse_autoheuristic_use_env  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import _partitioned_scatter_default as _partitioned_scatter_default  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import _realize_acc_reads_threshold_default as _realize_acc_reads_threshold_default  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import _realize_opcount_threshold_default as _realize_opcount_threshold_default  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import _realize_acc_reads_threshold_default as _realize_acc_reads_threshold_default  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import _realize_opcount_threshold_default as _realize_opcount_threshold_default  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import _serialize_inductor_choices as _serialize_inductor_choices  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import align_random_eager as align_random_eager  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import alignment_asserts_inputs as alignment_asserts_inputs  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import always_complex_memory_overlap_TESTING_ONLY as always_complex_memory_overlap_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import autotune_at_compile_time_default as autotune_at_compile_time_default  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import autotune_cudagraph_benchmarking as autotune_cudagraph_benchmarking  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import autotune_cudagraph_benchmarking_iters as autotune_cudagraph_benchmarking_iters  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import always_complex_memory_overlap_TESTING_ONLY as always_complex_memory_overlap_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import autotune_at_compile_time_default as autotune_at_compile_time_default  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import autotune_cudagraph_benchmarking as autotune_cudagraph_benchmarking  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import autotune_cudagraph_benchmarking_iters as autotune_cudagraph_benchmarking_iters  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import batch_invariant as batch_invariant  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import benchmark_template_fusion as benchmark_template_fusion  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import bmm_shared_a as bmm_shared_a  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import bucket_all_gathers_bucket_mode as bucket_all_gathers_bucket_mode  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import bucket_reduce_scatters_bucket_mode as bucket_reduce_scatters_bucket_mode  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import bucket_reduce_scatters_bucket_mode as bucket_reduce_scatters_bucket_mode  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import cache_sdpa_constraint as cache_sdpa_constraint  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import combo_kernel_autotune_grouping as combo_kernel_autotune_grouping  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import combo_kernel_compile_time_autotune as combo_kernel_compile_time_autotune  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_compile_time_autotune as combo_kernel_compile_time_autotune  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import combo_kernel_max_distance as combo_kernel_max_distance  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import combo_kernel_max_num_nodes as combo_kernel_max_num_nodes  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import combo_kernel_peak_memory_increase_gb as combo_kernel_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import combo_kernel_peak_memory_pct_threshold as combo_kernel_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import combo_kernel_peak_memory_increase_gb as combo_kernel_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import combo_kernel_peak_memory_pct_threshold as combo_kernel_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import compile_worker_mode as compile_worker_mode  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import compile_worker_wait_timeout as compile_worker_wait_timeout  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import compile_worker_watchdog_interval_seconds as compile_worker_watchdog_interval_seconds  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import compile_worker_watchdog_interval_seconds as compile_worker_watchdog_interval_seconds  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import cudagraph_policy as cudagraph_policy  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import decide_compile_worker_mode as decide_compile_worker_mode  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import decompose_shard_dim_alltoall as decompose_shard_dim_alltoall  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import dedup_reduce_scatters as dedup_reduce_scatters  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import delay_realize_cheap_outputs as delay_realize_cheap_outputs  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import do_not_emit_runtime_assertions as do_not_emit_runtime_assertions  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import effective_provenance_tracking_level as effective_provenance_tracking_level  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import emulate_precision_casts_on_saved_tensors as emulate_precision_casts_on_saved_tensors  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import epilogue_fusion_user_defined_triton_kernel as epilogue_fusion_user_defined_triton_kernel  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import epilogue_fusion_with_atomic_add as epilogue_fusion_with_atomic_add  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import effective_provenance_tracking_level as effective_provenance_tracking_level  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import emulate_precision_casts_on_saved_tensors as emulate_precision_casts_on_saved_tensors  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import epilogue_fusion_user_defined_triton_kernel as epilogue_fusion_user_defined_triton_kernel  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import epilogue_fusion_with_atomic_add as epilogue_fusion_with_atomic_add  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import flydsl_enable_autotuning as flydsl_enable_autotuning  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import force_disable_cudagraph_TESTING_ONLY as force_disable_cudagraph_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import force_disable_cudagraph_TESTING_ONLY as force_disable_cudagraph_TESTING_ONLY  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import force_same_precision as force_same_precision  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import fusion_memory_timeline_peak_memory_increase_gb as fusion_memory_timeline_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import fusion_memory_timeline_peak_memory_pct_threshold as fusion_memory_timeline_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import fusion_memory_timeline_peak_memory_increase_gb as fusion_memory_timeline_peak_memory_increase_gb  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import fusion_memory_timeline_peak_memory_pct_threshold as fusion_memory_timeline_peak_memory_pct_threshold  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import incremental_autotune as incremental_autotune  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import keep_addmm_fused_for_half_dtypes as keep_addmm_fused_for_half_dtypes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import keep_addmm_fused_for_half_dtypes as keep_addmm_fused_for_half_dtypes  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import keep_static_cubin_raw as keep_static_cubin_raw  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import lite_mode_default as lite_mode_default  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import loop_reindexing_after_fusion as loop_reindexing_after_fusion  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import max_autotune_conv_bwd_input_backends as max_autotune_conv_bwd_input_backends  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import max_autotune_conv_bwd_weight_backends as max_autotune_conv_bwd_weight_backends  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import max_complex_pointwise_cat_inputs as max_complex_pointwise_cat_inputs  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import max_template_fusion_benchmarked_choices as max_template_fusion_benchmarked_choices  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import max_autotune_conv_bwd_input_backends as max_autotune_conv_bwd_input_backends  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import max_autotune_conv_bwd_weight_backends as max_autotune_conv_bwd_weight_backends  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import max_complex_pointwise_cat_inputs as max_complex_pointwise_cat_inputs  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import max_template_fusion_benchmarked_choices as max_template_fusion_benchmarked_choices  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import min_overlap_ratio as min_overlap_ratio  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import mtia as mtia  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import numerics as numerics  # type: ignore[attr-defined,unused-ignore]
@@ -379,20 +379,20 @@ from torch._inductor.config import nvgemm_pdl as nvgemm_pdl  # type: ignore[attr
 from torch._inductor.config import nvgemm_supplement_configs as nvgemm_supplement_configs  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import nvgemm_swap_ab as nvgemm_swap_ab  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import partitioned_scatter_force as partitioned_scatter_force  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import partitioned_scatter_memory_budget as partitioned_scatter_memory_budget  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import partitioned_scatter_min_contention_ratio as partitioned_scatter_min_contention_ratio  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import partitioned_scatter_min_index_size as partitioned_scatter_min_index_size  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import partitioned_scatter_non_model_floor_bytes as partitioned_scatter_non_model_floor_bytes  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import partitioned_scatter_memory_budget as partitioned_scatter_memory_budget  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import partitioned_scatter_min_contention_ratio as partitioned_scatter_min_contention_ratio  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import partitioned_scatter_min_index_size as partitioned_scatter_min_index_size  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.config import partitioned_scatter_non_model_floor_bytes as partitioned_scatter_non_model_floor_bytes  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import pre_grad_pass_timing as pre_grad_pass_timing  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import realize_cpu_acc_reads_threshold as realize_cpu_acc_reads_threshold  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import realize_cpu_acc_reads_threshold as realize_cpu_acc_reads_threshold  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import realize_cpu_opcount_threshold as realize_cpu_opcount_threshold  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import realize_opusers_threshold as realize_opusers_threshold  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import reorder_for_locality_in_training as reorder_for_locality_in_training  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import reorder_for_locality_in_training as reorder_for_locality_in_training  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import strict_output_strides as strict_output_strides  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import strict_signed_zero as strict_signed_zero  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import tlx_mode_default as tlx_mode_default  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import tlx_mode_from_env as tlx_mode_from_env  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.config import unsafe_skip_scalar_range_asserts as unsafe_skip_scalar_range_asserts  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.config import unsafe_skip_scalar_range_asserts as unsafe_skip_scalar_range_asserts  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.config import use_fast_triton_launcher as use_fast_triton_launcher  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import use_launch_metadata_schema as use_launch_metadata_schema  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.config import use_rand4x as use_rand4x  # type: ignore[attr-defined,unused-ignore]

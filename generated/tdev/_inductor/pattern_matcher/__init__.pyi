@@ -154,22 +154,22 @@ from torch._inductor.pattern_matcher import _constant_values_equal as _constant_
 from torch._inductor.pattern_matcher import _contains_mutation_op as _contains_mutation_op  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _count_mutation_ops_until as _count_mutation_ops_until  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _debug_nodes_cache as _debug_nodes_cache  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.pattern_matcher import _debug_nodes_env_value_cache as _debug_nodes_env_value_cache  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _debug_nodes_env_value_cache as _debug_nodes_env_value_cache  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.pattern_matcher import _get_fake_tensor_constant as _get_fake_tensor_constant  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _get_match_node_value as _get_match_node_value  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.pattern_matcher import _has_undeclared_non_default_kwarg as _has_undeclared_non_default_kwarg  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _has_undeclared_non_default_kwarg as _has_undeclared_non_default_kwarg  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.pattern_matcher import _int_list_elem_type as _int_list_elem_type  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _merge_custom_context as _merge_custom_context  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _mutation_region_refresh as _mutation_region_refresh  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _python_constant_repr as _python_constant_repr  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.pattern_matcher import _refresh_mutation_region_ids as _refresh_mutation_region_ids  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.pattern_matcher import _replacement_changes_mutation_regions as _replacement_changes_mutation_regions  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _refresh_mutation_region_ids as _refresh_mutation_region_ids  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.pattern_matcher import _replacement_changes_mutation_regions as _replacement_changes_mutation_regions  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.pattern_matcher import _schema_defaults as _schema_defaults  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _should_debug_node as _should_debug_node  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _tensor_constant_repr as _tensor_constant_repr  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _tensor_values_equal as _tensor_values_equal  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _trace_arg_info as _trace_arg_info  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.pattern_matcher import _trace_args_for_initial_trace as _trace_args_for_initial_trace  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.pattern_matcher import _trace_args_for_initial_trace as _trace_args_for_initial_trace  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.pattern_matcher import _track_graph_mutation_ops as _track_graph_mutation_ops  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _unflatten_match_kwargs as _unflatten_match_kwargs  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.pattern_matcher import _unique_argname as _unique_argname  # type: ignore[attr-defined,unused-ignore]

@@ -364,13 +364,13 @@ from torch._inductor.utils import TDMGuardMode as TDMGuardMode  # type: ignore[a
 from torch._inductor.utils import TRITON_FLOAT8_DTYPES as TRITON_FLOAT8_DTYPES  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _DO_BENCH_PROFILE_EVENT_NAME as _DO_BENCH_PROFILE_EVENT_NAME  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES as _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _TDM_MIN_INNERMOST_REQUEST_BYTES as _TDM_MIN_INNERMOST_REQUEST_BYTES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES as _TDM_DIRECT_PATH_RELATIVE_POLICY_BYTES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.utils import _TDM_MIN_INNERMOST_REQUEST_BYTES as _TDM_MIN_INNERMOST_REQUEST_BYTES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.utils import _TDM_OPERAND_ALIGNMENT_BYTES as _TDM_OPERAND_ALIGNMENT_BYTES  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _TDM_SUPPORTED_DTYPES as _TDM_SUPPORTED_DTYPES  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _TRITON_CONSTEXPR_RESERVED_NAMES as _TRITON_CONSTEXPR_RESERVED_NAMES  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _TRITON_CONSTEXPR_RESERVED_NAMES as _TRITON_CONSTEXPR_RESERVED_NAMES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.utils import _bytes_aligned as _bytes_aligned  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _collect_importable_constexpr_types as _collect_importable_constexpr_types  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _collect_importable_constexpr_types as _collect_importable_constexpr_types  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.utils import _constexpr_type_repr_prefix as _constexpr_type_repr_prefix  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _current_accelerator_device as _current_accelerator_device  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _descriptor_shape_fits_in_int32 as _descriptor_shape_fits_in_int32  # type: ignore[attr-defined,unused-ignore]
@@ -397,10 +397,10 @@ from torch._inductor.utils import _tdm_operands_compatible as _tdm_operands_comp
 from torch._inductor.utils import _tdm_row_major_from_strides as _tdm_row_major_from_strides  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _tlx_registry as _tlx_registry  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import _tlx_registry_options as _tlx_registry_options  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _tma_descriptor_max_offset_fits_in_int32 as _tma_descriptor_max_offset_fits_in_int32  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _tma_descriptor_max_offset_fits_in_int32 as _tma_descriptor_max_offset_fits_in_int32  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.utils import _triton_supported_fp8_dtypes as _triton_supported_fp8_dtypes  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _use_conv_bwd_input_autotune_backend as _use_conv_bwd_input_autotune_backend  # type: ignore[attr-defined,unused-ignore]
-from torch._inductor.utils import _use_conv_bwd_weight_autotune_backend as _use_conv_bwd_weight_autotune_backend  # type: ignore[attr-defined,unused-ignore]
+from torch._inductor.utils import _use_conv_bwd_input_autotune_backend as _use_conv_bwd_input_autotune_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._inductor.utils import _use_conv_bwd_weight_autotune_backend as _use_conv_bwd_weight_autotune_backend  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._inductor.utils import apply_subprocess_env as apply_subprocess_env  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import commit_tdm_operand_layout as commit_tdm_operand_layout  # type: ignore[attr-defined,unused-ignore]
 from torch._inductor.utils import copy as copy  # type: ignore[attr-defined,unused-ignore]

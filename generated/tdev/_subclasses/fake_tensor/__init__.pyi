@@ -146,19 +146,19 @@ from torch._subclasses.fake_tensor import (
     weakref as weakref,
 )
 from torch._subclasses.fake_tensor import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
-from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError as FakeTensorDeviceMismatchError  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import FakeTensorDeviceMismatchError as FakeTensorDeviceMismatchError  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._subclasses.fake_tensor import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import OpaqueType as OpaqueType  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import TypedDict as TypedDict  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import Unpack as Unpack  # type: ignore[attr-defined,unused-ignore]
-from torch._subclasses.fake_tensor import _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS as _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS  # type: ignore[attr-defined,unused-ignore]
-from torch._subclasses.fake_tensor import _FakeTensorConstructorIgnoredState as _FakeTensorConstructorIgnoredState  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS as _FAKE_TENSOR_CONSTRUCTOR_IGNORED_STATE_ATTRS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch._subclasses.fake_tensor import _FakeTensorConstructorIgnoredState as _FakeTensorConstructorIgnoredState  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._subclasses.fake_tensor import _MKLDNN_DISPATCH_KEY as _MKLDNN_DISPATCH_KEY  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import _dispatch_keys_has_mkldnn as _dispatch_keys_has_mkldnn  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import _is_indexed_device_type as _is_indexed_device_type  # type: ignore[attr-defined,unused-ignore]
-from torch._subclasses.fake_tensor import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch._subclasses.fake_tensor import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch._subclasses.fake_tensor import _pin_device_index as _pin_device_index  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import is_fake_tensor as is_fake_tensor  # type: ignore[attr-defined,unused-ignore]
 from torch._subclasses.fake_tensor import maybe_get_fake_constant as maybe_get_fake_constant  # type: ignore[attr-defined,unused-ignore]

@@ -51,4 +51,4 @@ from torch.autograd.graph import (
 from torch.autograd.graph import node_creation_hook as node_creation_hook  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd.graph import queue_callback as queue_callback  # type: ignore[attr-defined,unused-ignore]
 from torch.autograd.graph import region_activation_memory_budget as region_activation_memory_budget  # type: ignore[attr-defined,unused-ignore]
-from torch.autograd.graph import set_override_stale_capture_stream as set_override_stale_capture_stream  # type: ignore[attr-defined,unused-ignore]
+from torch.autograd.graph import set_override_stale_capture_stream as set_override_stale_capture_stream  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -103,48 +103,48 @@ from torch.distributed._functional_collectives import Sequence as Sequence  # ty
 from torch.distributed._functional_collectives import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _ASYNC_OP_REMAP_ERROR as _ASYNC_OP_REMAP_ERROR  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _FromTorchTensor as _FromTorchTensor  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _LegacyToFunctionalCollectiveMode as _LegacyToFunctionalCollectiveMode  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _LegacyToFunctionalCollectiveMode as _LegacyToFunctionalCollectiveMode  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _batch_p2p_ops_meta as _batch_p2p_ops_meta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _chunk_or_narrow_cat as _chunk_or_narrow_cat  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _group_or_group_name as _group_or_group_name  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _irecv_meta as _irecv_meta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _is_min_max as _is_min_max  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _is_reduceop_supported as _is_reduceop_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _is_reduceop_supported as _is_reduceop_supported  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _isend_meta as _isend_meta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _maybe_wrap_tensors as _maybe_wrap_tensors  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _min_max_extremum_mask as _min_max_extremum_mask  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _raise_async_op_remap_error as _raise_async_op_remap_error  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _min_max_extremum_mask as _min_max_extremum_mask  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._functional_collectives import _raise_async_op_remap_error as _raise_async_op_remap_error  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _reduce_op_type as _reduce_op_type  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _remap_traceable_collective as _remap_traceable_collective  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remap_traceable_collective as _remap_traceable_collective  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _remapped_all_gather as _remapped_all_gather  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _remapped_all_to_all_single as _remapped_all_to_all_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_all_to_all_single as _remapped_all_to_all_single  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _remapped_allgather as _remapped_allgather  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _remapped_allreduce as _remapped_allreduce  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _remapped_batch_p2p_ops as _remapped_batch_p2p_ops  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_batch_p2p_ops as _remapped_batch_p2p_ops  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _remapped_irecv as _remapped_irecv  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _remapped_isend as _remapped_isend  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _remapped_reduce_scatter as _remapped_reduce_scatter  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import _remapped_reducescatter as _remapped_reducescatter  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import _remapped_reduce_scatter as _remapped_reduce_scatter  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._functional_collectives import _remapped_reducescatter as _remapped_reducescatter  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import _resolve_group as _resolve_group  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import _wait_tensors_meta as _wait_tensors_meta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import all_gather_single as all_gather_single  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import all_gather_single_autograd as all_gather_single_autograd  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import all_gather_single_coalesced as all_gather_single_coalesced  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import all_gather_single_autograd as all_gather_single_autograd  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._functional_collectives import all_gather_single_coalesced as all_gather_single_coalesced  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import batch_p2p_ops_inplace as batch_p2p_ops_inplace  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import irecv_inplace as irecv_inplace  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import isend_inplace as isend_inplace  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import legacy_allgather_single as legacy_allgather_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_allgather_single as legacy_allgather_single  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import legacy_batch_p2p_ops as legacy_batch_p2p_ops  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import legacy_irecv as legacy_irecv  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import legacy_isend as legacy_isend  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import legacy_reduce_scatter as legacy_reduce_scatter  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import legacy_reducescatter_single as legacy_reducescatter_single  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import legacy_reducescatter_single as legacy_reducescatter_single  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import lib_impl_autograd as lib_impl_autograd  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import math as math  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import reduce_scatter_inplace as reduce_scatter_inplace  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_inplace as reduce_scatter_inplace  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import reduce_scatter_single as reduce_scatter_single  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import reduce_scatter_single_autograd as reduce_scatter_single_autograd  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import reduce_scatter_single_coalesced as reduce_scatter_single_coalesced  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._functional_collectives import wait_tensor_setup_context as wait_tensor_setup_context  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._functional_collectives import reduce_scatter_single_autograd as reduce_scatter_single_autograd  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._functional_collectives import reduce_scatter_single_coalesced as reduce_scatter_single_coalesced  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._functional_collectives import wait_tensor_setup_context as wait_tensor_setup_context  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._functional_collectives import wait_tensors as wait_tensors  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._functional_collectives import wait_tensors_backward as wait_tensors_backward  # type: ignore[attr-defined,unused-ignore]

@@ -93,29 +93,29 @@ from torch.distributed._symmetric_memory import (
     uuid as uuid,
     wait_signal as wait_signal,
 )
-from torch.distributed._symmetric_memory import _CE_MULTICAST_BARRIER_CHANNEL as _CE_MULTICAST_BARRIER_CHANNEL  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import _CE_MULTICAST_BARRIER_CHANNEL as _CE_MULTICAST_BARRIER_CHANNEL  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._symmetric_memory import _MEMPOOL_DEVICE_TYPES as _MEMPOOL_DEVICE_TYPES  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import _check_lc_ag_out as _check_lc_ag_out  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _check_lc_signal_pad_capacity as _check_lc_signal_pad_capacity  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import _check_lc_signal_pad_capacity as _check_lc_signal_pad_capacity  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._symmetric_memory import _cuda_get_out as _cuda_get_out  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _is_process_group_registered as _is_process_group_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import _is_process_group_registered as _is_process_group_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._symmetric_memory import _lc_ag_out_shape as _lc_ag_out_shape  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast as _low_contention_all_gather_ce_multicast  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_impl as _low_contention_all_gather_ce_multicast_impl  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_meta as _low_contention_all_gather_ce_multicast_meta  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_out as _low_contention_all_gather_ce_multicast_out  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_out_meta as _low_contention_all_gather_ce_multicast_out_meta  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast as _low_contention_all_gather_ce_multicast  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_impl as _low_contention_all_gather_ce_multicast_impl  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_meta as _low_contention_all_gather_ce_multicast_meta  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_out as _low_contention_all_gather_ce_multicast_out  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed._symmetric_memory import _low_contention_all_gather_ce_multicast_out_meta as _low_contention_all_gather_ce_multicast_out_meta  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._symmetric_memory import _require_multicast as _require_multicast  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import _resolve_group_name as _resolve_group_name  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import all_to_all_nd as all_to_all_nd  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import get as get  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import has_triton as has_triton  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import is_symm_mem_tensor as is_symm_mem_tensor  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import make_contiguous_strides_for as make_contiguous_strides_for  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import make_contiguous_strides_for as make_contiguous_strides_for  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed._symmetric_memory import partial as partial  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import reduce_partials as reduce_partials  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed._symmetric_memory import reduce_scatter_offset as reduce_scatter_offset  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed._symmetric_memory import triton_reduce_partials_first_dim as triton_reduce_partials_first_dim  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed._symmetric_memory import triton_reduce_partials_first_dim as triton_reduce_partials_first_dim  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 
 # Most of what is below this package has no stub; a program finds it all the same.
 def __getattr__(name: str) -> _Any: ...

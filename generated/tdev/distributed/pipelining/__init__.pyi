@@ -18,7 +18,7 @@ from torch.distributed.pipelining import (
 )
 from torch.distributed.pipelining import PipelineActivationLiveness as PipelineActivationLiveness  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining import PipelineStageInfo as PipelineStageInfo  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining import analyze_pipeline_activation_liveness as analyze_pipeline_activation_liveness  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining import analyze_pipeline_activation_liveness as analyze_pipeline_activation_liveness  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from tdev_core.mirror.checkers import MYPY
 
 if not MYPY:  # which finds them through the mirror as through torch: once a program imports them

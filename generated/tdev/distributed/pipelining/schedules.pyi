@@ -81,7 +81,7 @@ from torch.distributed.pipelining.schedules import InferenceMode as InferenceMod
 from torch.distributed.pipelining.schedules import Literal as Literal  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import MappingProxyType as MappingProxyType  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import PipelineActivationLiveness as PipelineActivationLiveness  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.schedules import PipelineActivationLiveness as PipelineActivationLiveness  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.schedules import PipelineStage as PipelineStage  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import WAIT_REDUCE_GRAD as WAIT_REDUCE_GRAD  # type: ignore[attr-defined,unused-ignore]
@@ -95,18 +95,18 @@ from torch.distributed.pipelining.schedules import _TARGET_CHUNK_SPEC as _TARGET
 from torch.distributed.pipelining.schedules import _UnshardLookahead as _UnshardLookahead  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _add_wait_send as _add_wait_send  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _add_wait_send_budget as _add_wait_send_budget  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import _assign_pipeline_activation_slots as _assign_pipeline_activation_slots  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.schedules import _assign_pipeline_activation_slots as _assign_pipeline_activation_slots  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.schedules import _build_p2p_edge_groups as _build_p2p_edge_groups  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _build_recv_ops as _build_recv_ops  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _defer_recv_ops as _defer_recv_ops  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import _preconnect_p2p_edge_groups as _preconnect_p2p_edge_groups  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import _preconnect_shared_p2p_edges as _preconnect_shared_p2p_edges  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import _resolve_unshard_lookahead as _resolve_unshard_lookahead  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.schedules import _preconnect_p2p_edge_groups as _preconnect_p2p_edge_groups  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.schedules import _preconnect_shared_p2p_edges as _preconnect_shared_p2p_edges  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.schedules import _resolve_unshard_lookahead as _resolve_unshard_lookahead  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.schedules import _split_tensor as _split_tensor  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _stage_rank_assignment as _stage_rank_assignment  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import _validate_send_waits as _validate_send_waits  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import _wait_and_release_fwd_send as _wait_and_release_fwd_send  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.schedules import analyze_pipeline_activation_liveness as analyze_pipeline_activation_liveness  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.schedules import _wait_and_release_fwd_send as _wait_and_release_fwd_send  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.schedules import analyze_pipeline_activation_liveness as analyze_pipeline_activation_liveness  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.schedules import deque as deque  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import field as field  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.schedules import partial as partial  # type: ignore[attr-defined,unused-ignore]

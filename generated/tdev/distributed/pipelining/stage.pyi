@@ -46,18 +46,18 @@ from torch.distributed.pipelining.stage import _DirectedRankEdge as _DirectedRan
 from torch.distributed.pipelining.stage import _ForwardChunkState as _ForwardChunkState  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _ForwardContextFactory as _ForwardContextFactory  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _MeshCache as _MeshCache  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _PP_DIRECTION_GROUP_CACHE as _PP_DIRECTION_GROUP_CACHE  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _PP_DIRECTION_GROUP_CACHE as _PP_DIRECTION_GROUP_CACHE  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.stage import _RootArgPlaceholder as _RootArgPlaceholder  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _StageBackwardMeta as _StageBackwardMeta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _StageForwardMeta as _StageForwardMeta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _StageMeta as _StageMeta  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import _TensorMeta as _TensorMeta  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _assign_recv_info_buffers as _assign_recv_info_buffers  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _autograd_grad_for_inputs as _autograd_grad_for_inputs  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _build_p2p_direction_groups as _build_p2p_direction_groups  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _clear_unlaunched_recv_infos as _clear_unlaunched_recv_infos  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _assign_recv_info_buffers as _assign_recv_info_buffers  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.stage import _autograd_grad_for_inputs as _autograd_grad_for_inputs  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.stage import _build_p2p_direction_groups as _build_p2p_direction_groups  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.stage import _clear_unlaunched_recv_infos as _clear_unlaunched_recv_infos  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.stage import _derive_grad_metas as _derive_grad_metas  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import _ensure_recv_infos_drained as _ensure_recv_infos_drained  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import _ensure_recv_infos_drained as _ensure_recv_infos_drained  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.pipelining.stage import _warn_if_eager_nccl as _warn_if_eager_nccl  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import dataclass as dataclass  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import extract_tensor_meta as extract_tensor_meta  # type: ignore[attr-defined,unused-ignore]
@@ -68,8 +68,8 @@ from torch.distributed.pipelining.stage import is_fake_tensor as is_fake_tensor 
 from torch.distributed.pipelining.stage import replicate as replicate  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import to_local_if_dtensor as to_local_if_dtensor  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.pipelining.stage import tree_map_only as tree_map_only  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import validate_and_normalize_to_tuple as validate_and_normalize_to_tuple  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.pipelining.stage import validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.pipelining.stage import validate_and_normalize_to_tuple as validate_and_normalize_to_tuple  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.pipelining.stage import validate_static_arg_grad_correspondence as validate_static_arg_grad_correspondence  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from tdev_core.mirror.checkers import MYPY
 
 # mypy tells of a function by the statement that imports it; for editors it is defined in the source beside this stub.

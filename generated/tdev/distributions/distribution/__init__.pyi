@@ -8,4 +8,4 @@ from torch.distributions.distribution import (
     deprecated as deprecated,
     lazy_property as lazy_property,
 )
-from torch.distributions.distribution import _all_true_or_runtime_assert as _all_true_or_runtime_assert  # type: ignore[attr-defined,unused-ignore]
+from torch.distributions.distribution import _all_true_or_runtime_assert as _all_true_or_runtime_assert  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -50,7 +50,7 @@ from torch.export.dynamic_shapes import (
 )
 from torch.export.dynamic_shapes import _DynamicShapesSpec as _DynamicShapesSpec  # type: ignore[attr-defined,unused-ignore]
 from torch.export.dynamic_shapes import _MISSING as _MISSING  # type: ignore[attr-defined,unused-ignore]
-from torch.export.dynamic_shapes import _colliding_variadic_kwarg_names as _colliding_variadic_kwarg_names  # type: ignore[attr-defined,unused-ignore]
+from torch.export.dynamic_shapes import _colliding_variadic_kwarg_names as _colliding_variadic_kwarg_names  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.export.dynamic_shapes import _combine_args_for_tracing as _combine_args_for_tracing  # type: ignore[attr-defined,unused-ignore]
 from torch.export.dynamic_shapes import _combine_args_from_signature as _combine_args_from_signature  # type: ignore[attr-defined,unused-ignore]
 from torch.export.dynamic_shapes import _normalize_dynamic_shapes as _normalize_dynamic_shapes  # type: ignore[attr-defined,unused-ignore]

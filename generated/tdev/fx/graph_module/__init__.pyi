@@ -45,7 +45,7 @@ from torch.fx.graph_module import Callable as Callable  # type: ignore[attr-defi
 from torch.fx.graph_module import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.graph_module import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.graph_module import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.graph_module import _share_torchbind_and_process_group as _share_torchbind_and_process_group  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.graph_module import _share_torchbind_and_process_group_on_deepcopy as _share_torchbind_and_process_group_on_deepcopy  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.graph_module import _share_torchbind_and_process_group as _share_torchbind_and_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.graph_module import _share_torchbind_and_process_group_on_deepcopy as _share_torchbind_and_process_group_on_deepcopy  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.graph_module import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.graph_module import cast as cast  # type: ignore[attr-defined,unused-ignore]

@@ -48,11 +48,11 @@ from torch.fx.traceback import ParamSpec as ParamSpec  # type: ignore[attr-defin
 from torch.fx.traceback import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.traceback import _P as _P  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.traceback import _R as _R  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.traceback import _dynamo_region_activation_memory_budget as _dynamo_region_activation_memory_budget  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _dynamo_region_activation_memory_budget as _dynamo_region_activation_memory_budget  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.traceback import _get_memory_budget_annotation as _get_memory_budget_annotation  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.traceback import _get_regional_inductor_subgraph_name as _get_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _get_regional_inductor_subgraph_name as _get_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.traceback import _mark_autograd_backward as _mark_autograd_backward  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.traceback import _regional_inductor_subgraph_name_tls as _regional_inductor_subgraph_name_tls  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _regional_inductor_subgraph_name_tls as _regional_inductor_subgraph_name_tls  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.traceback import _reset_autograd_backward as _reset_autograd_backward  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.traceback import _set_autograd_backward as _set_autograd_backward  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.traceback import _set_regional_inductor_subgraph_name as _set_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.traceback import _set_regional_inductor_subgraph_name as _set_regional_inductor_subgraph_name  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -30,5 +30,5 @@ from torch.multiprocessing.reductions import (
 )
 from torch.multiprocessing.reductions import _rebuild_event as _rebuild_event  # type: ignore[attr-defined,unused-ignore]
 from torch.multiprocessing.reductions import _reduce_event as _reduce_event  # type: ignore[attr-defined,unused-ignore]
-from torch.multiprocessing.reductions import check_serializing_named_tensor as check_serializing_named_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.multiprocessing.reductions import check_serializing_named_tensor as check_serializing_named_tensor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.multiprocessing.reductions import reduce_event as reduce_event  # type: ignore[attr-defined,unused-ignore]

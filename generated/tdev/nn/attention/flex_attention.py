@@ -32,9 +32,8 @@ if _torch_release >= (2, 13):
         Q_LEN: int,
         KV_LEN: int,
         device: Any = None,
-        BLOCK_SIZE: (
-            int | tuple[int, int]
-        ) = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
+        BLOCK_SIZE: int
+        | tuple[int, int] = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
         _compile: Any = False,
         separate_full_blocks: bool = True,
         compute_dq_write_order: bool = False,
@@ -62,7 +61,6 @@ if _torch_release >= (2, 13):
             compute_dq_write_order,
             dq_kv_order,
         )
-
 else:
 
     def create_block_mask(
@@ -72,9 +70,8 @@ else:
         Q_LEN: int,
         KV_LEN: int,
         device: Any = None,
-        BLOCK_SIZE: (
-            int | tuple[int, int]
-        ) = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
+        BLOCK_SIZE: int
+        | tuple[int, int] = torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE,
         _compile: Any = False,
     ) -> Any:
         """Mirror of ``torch.nn.attention.flex_attention.create_block_mask``.

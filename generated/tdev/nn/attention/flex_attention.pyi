@@ -57,15 +57,15 @@ from torch.nn.attention.flex_attention import Never as Never  # type: ignore[att
 from torch.nn.attention.flex_attention import Self as Self  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import TreeSpec as TreeSpec  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_LARGE_ERROR as _BLOCK_MASK_TOO_LARGE_ERROR  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_SMALL_ERROR as _BLOCK_MASK_TOO_SMALL_ERROR  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_LARGE_ERROR as _BLOCK_MASK_TOO_LARGE_ERROR  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.nn.attention.flex_attention import _BLOCK_MASK_TOO_SMALL_ERROR as _BLOCK_MASK_TOO_SMALL_ERROR  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.flex_attention import _CallableLeaf as _CallableLeaf  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _CallableMetadata as _CallableMetadata  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _EMPTY_CLOSURE_SPEC as _EMPTY_CLOSURE_SPEC  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _EXTRACTED_LEAF as _EXTRACTED_LEAF  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _ExtractedLeaf as _ExtractedLeaf  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _FunctionLeaf as _FunctionLeaf  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _KernelOptionsWithInternals as _KernelOptionsWithInternals  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _KernelOptionsWithInternals as _KernelOptionsWithInternals  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.flex_attention import _PlainFunction as _PlainFunction  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _R as _R  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _StrippedClosure as _StrippedClosure  # type: ignore[attr-defined,unused-ignore]
@@ -74,13 +74,13 @@ from torch.nn.attention.flex_attention import _callable_entry_eq as _callable_en
 from torch.nn.attention.flex_attention import _callable_entry_hash as _callable_entry_hash  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _cdiv as _cdiv  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _closure_contents as _closure_contents  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _compute_dq_write_order_from_block_mask as _compute_dq_write_order_from_block_mask  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _compute_dq_write_order_from_block_mask as _compute_dq_write_order_from_block_mask  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.flex_attention import _extract_callable_leaves as _extract_callable_leaves  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _extract_callable_pytree as _extract_callable_pytree  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _extract_closure_pytree as _extract_closure_pytree  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import _reconstruct_closure_fn as _reconstruct_closure_fn  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _validate_block_mask_shape as _validate_block_mask_shape  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.flex_attention import _validate_no_nested_tensors as _validate_no_nested_tensors  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.flex_attention import _validate_block_mask_shape as _validate_block_mask_shape  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.nn.attention.flex_attention import _validate_no_nested_tensors as _validate_no_nested_tensors  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.flex_attention import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import cast as cast  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.flex_attention import deprecated as deprecated  # type: ignore[attr-defined,unused-ignore]

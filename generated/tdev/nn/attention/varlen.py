@@ -16,6 +16,7 @@ from tdev_core.backend import Backend as _Backend
 from tdev_core.mirror import adoption as _adoption
 from tdev_core.release import torch_release as _torch_release
 
+
 if _torch_release >= (2, 12):
 
     def varlen_attn(
@@ -59,7 +60,6 @@ if _torch_release >= (2, 12):
             block_table=block_table,
             num_splits=num_splits,
         )
-
 else:
 
     def varlen_attn(

@@ -18,15 +18,15 @@ from torch.nn.attention.varlen import (
 )
 from torch.nn.attention.varlen import SDPBackend as SDPBackend  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _CUDNN_ATTENTION_BACKEND as _CUDNN_ATTENTION_BACKEND  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.varlen import _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.varlen import _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_BACKWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.nn.attention.varlen import _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS as _CUDNN_SM100_FORWARD_LARGE_HEAD_DIMS  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.varlen import _FLASH_ATTENTION_BACKEND as _FLASH_ATTENTION_BACKEND  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _can_use_cudnn as _can_use_cudnn  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _cudnn_decode_disabled as _cudnn_decode_disabled  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _cudnn_rejection_reasons as _cudnn_rejection_reasons  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _cudnn_supports_head_dims as _cudnn_supports_head_dims  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _cudnn_version as _cudnn_version  # type: ignore[attr-defined,unused-ignore]
-from torch.nn.attention.varlen import _cudnn_version_and_major_capability as _cudnn_version_and_major_capability  # type: ignore[attr-defined,unused-ignore]
+from torch.nn.attention.varlen import _cudnn_version_and_major_capability as _cudnn_version_and_major_capability  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.nn.attention.varlen import _empty_with_matching_layout as _empty_with_matching_layout  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _get_sdp_priority_order as _get_sdp_priority_order  # type: ignore[attr-defined,unused-ignore]
 from torch.nn.attention.varlen import _is_sdp_priority_order_active as _is_sdp_priority_order_active  # type: ignore[attr-defined,unused-ignore]

@@ -48,8 +48,8 @@ from torch.numa.binding import (
     wraps as wraps,
 )
 from torch.numa.binding import _get_device_count as _get_device_count  # type: ignore[attr-defined,unused-ignore]
-from torch.numa.binding import _get_device_indices_for_numa_node as _get_device_indices_for_numa_node  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_device_indices_for_numa_node as _get_device_indices_for_numa_node  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.numa.binding import _get_gpu_count as _get_gpu_count  # type: ignore[attr-defined,unused-ignore]
 from torch.numa.binding import _get_gpu_indices_for_numa_node as _get_gpu_indices_for_numa_node  # type: ignore[attr-defined,unused-ignore]
-from torch.numa.binding import _get_numa_node_index_for_device_index as _get_numa_node_index_for_device_index  # type: ignore[attr-defined,unused-ignore]
-from torch.numa.binding import _get_numa_node_index_for_gpu_index as _get_numa_node_index_for_gpu_index  # type: ignore[attr-defined,unused-ignore]
+from torch.numa.binding import _get_numa_node_index_for_device_index as _get_numa_node_index_for_device_index  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.numa.binding import _get_numa_node_index_for_gpu_index as _get_numa_node_index_for_gpu_index  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

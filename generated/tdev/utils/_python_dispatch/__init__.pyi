@@ -55,4 +55,4 @@ from torch.utils._python_dispatch import CustomClassBase as CustomClassBase  # t
 from torch.utils._python_dispatch import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._python_dispatch import OpaqueBase as OpaqueBase  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._python_dispatch import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
-from torch.utils._python_dispatch import _has_traceable_wrapper_subclass_protocol as _has_traceable_wrapper_subclass_protocol  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._python_dispatch import _has_traceable_wrapper_subclass_protocol as _has_traceable_wrapper_subclass_protocol  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

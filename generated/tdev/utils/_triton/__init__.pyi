@@ -17,13 +17,13 @@ from torch.utils._triton import (
     triton_backend as triton_backend,
     triton_hash_with_backend as triton_hash_with_backend,
 )
-from torch.utils._triton import _FAILED_TO_MAP_SEGMENT_FROM_SHARED_OBJECT as _FAILED_TO_MAP_SEGMENT_FROM_SHARED_OBJECT  # type: ignore[attr-defined,unused-ignore]
-from torch.utils._triton import _device_supports_tensor_descriptor as _device_supports_tensor_descriptor  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._triton import _FAILED_TO_MAP_SEGMENT_FROM_SHARED_OBJECT as _FAILED_TO_MAP_SEGMENT_FROM_SHARED_OBJECT  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.utils._triton import _device_supports_tensor_descriptor as _device_supports_tensor_descriptor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils._triton import _device_supports_tma as _device_supports_tma  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._triton import _extern_libs_key as _extern_libs_key  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._triton import _has_triton_amd_tdm_device as _has_triton_amd_tdm_device  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._triton import _raise_triton_cache_load_error as _raise_triton_cache_load_error  # type: ignore[attr-defined,unused-ignore]
-from torch.utils._triton import _triton_cache_dir_for_error_message as _triton_cache_dir_for_error_message  # type: ignore[attr-defined,unused-ignore]
+from torch.utils._triton import _triton_cache_dir_for_error_message as _triton_cache_dir_for_error_message  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils._triton import has_triton_amd_tdm_device as has_triton_amd_tdm_device  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._triton import has_triton_block_ptr as has_triton_block_ptr  # type: ignore[attr-defined,unused-ignore]
 from torch.utils._triton import has_triton_cpu_backend as has_triton_cpu_backend  # type: ignore[attr-defined,unused-ignore]

@@ -108,7 +108,7 @@ from torch.utils.cpp_extension import FileBaton as FileBaton  # type: ignore[att
 from torch.utils.cpp_extension import FileLock as FileLock  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.cpp_extension import HIP_VERSION as HIP_VERSION  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.cpp_extension import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.cpp_extension import _BUILD_EXTENSION_BASE_INITIALIZED as _BUILD_EXTENSION_BASE_INITIALIZED  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.cpp_extension import _BUILD_EXTENSION_BASE_INITIALIZED as _BUILD_EXTENSION_BASE_INITIALIZED  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils.cpp_extension import _BUILD_EXTENSION_CLASS as _BUILD_EXTENSION_CLASS  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.cpp_extension import _BUILD_EXTENSION_LOCK as _BUILD_EXTENSION_LOCK  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.cpp_extension import _HERE as _HERE  # type: ignore[attr-defined,unused-ignore]

@@ -53,7 +53,7 @@ from torch.utils.flop_counter import (
     wraps as wraps,
 )
 from torch.utils.flop_counter import Counter as Counter  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.flop_counter import _register_flex_attention_flops as _register_flex_attention_flops  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.flop_counter import _register_flex_attention_flops as _register_flex_attention_flops  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils.flop_counter import _varlen_attn_backward_flop as _varlen_attn_backward_flop  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.flop_counter import _varlen_attn_forward_flop as _varlen_attn_forward_flop  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.flop_counter import _varlen_attn_out_flop as _varlen_attn_out_flop  # type: ignore[attr-defined,unused-ignore]

@@ -205,7 +205,7 @@ def run(
     writes = {name for name, alias in info.items() if alias.is_write}
     writes |= _UNDECLARED_WRITES.get(schema.name, set())
     view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
-    for name in (info if view else writes):
+    for name in info if view else writes:
         _map(given.get(name), lambda t: call.own(t) if t.device.type == "mlx" else None)
     host = {
         name: _map(value, lambda t, w=name in writes: call.twin(t, w))

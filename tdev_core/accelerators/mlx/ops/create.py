@@ -34,7 +34,9 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None, *
         dtype = (
             torch.bool
             if kind is bool
-            else torch.int64 if kind is int else torch.get_default_dtype()
+            else torch.int64
+            if kind is int
+            else torch.get_default_dtype()
         )
         if kind is complex:
             dtype = torch.complex64

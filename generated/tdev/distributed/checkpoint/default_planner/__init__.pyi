@@ -51,4 +51,4 @@ from torch.distributed.checkpoint.default_planner import (
     narrow_tensor_by_index as narrow_tensor_by_index,
     set_element as set_element,
 )
-from torch.distributed.checkpoint.default_planner import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.default_planner import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -48,8 +48,8 @@ from torch.distributed.checkpoint.planner_helpers import (
     create_read_items_for_chunk_list as create_read_items_for_chunk_list,
     insort as insort,
 )
-from torch.distributed.checkpoint.planner_helpers import CheckpointableTensor as CheckpointableTensor  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.planner_helpers import _copy_checkpointable_tensor_metadata as _copy_checkpointable_tensor_metadata  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.planner_helpers import _get_checkpointable_tensor_chunks as _get_checkpointable_tensor_chunks  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.planner_helpers import _get_checkpointable_tensor_write_items as _get_checkpointable_tensor_write_items  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.planner_helpers import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.planner_helpers import CheckpointableTensor as CheckpointableTensor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.checkpoint.planner_helpers import _copy_checkpointable_tensor_metadata as _copy_checkpointable_tensor_metadata  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.checkpoint.planner_helpers import _get_checkpointable_tensor_chunks as _get_checkpointable_tensor_chunks  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.checkpoint.planner_helpers import _get_checkpointable_tensor_write_items as _get_checkpointable_tensor_write_items  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.checkpoint.planner_helpers import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

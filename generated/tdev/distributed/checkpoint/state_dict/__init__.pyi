@@ -73,6 +73,6 @@ from torch.distributed.checkpoint.state_dict import (
     set_state_dict as set_state_dict,
     tree_map_only as tree_map_only,
 )
-from torch.distributed.checkpoint.state_dict import HYBRID_SHARDING_STRATEGIES as HYBRID_SHARDING_STRATEGIES  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.state_dict import HYBRID_SHARDING_STRATEGIES as HYBRID_SHARDING_STRATEGIES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.checkpoint.state_dict import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.state_dict import _get_fsdp_process_group as _get_fsdp_process_group  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.state_dict import _get_fsdp_process_group as _get_fsdp_process_group  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -36,5 +36,5 @@ from torch.distributed.checkpoint.utils import (
     find_tensor_shard as find_tensor_shard,
     wraps as wraps,
 )
-from torch.distributed.checkpoint.utils import _get_checkpointable_tensor_shard as _get_checkpointable_tensor_shard  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.checkpoint.utils import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.checkpoint.utils import _get_checkpointable_tensor_shard as _get_checkpointable_tensor_shard  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.checkpoint.utils import _is_checkpointable_tensor as _is_checkpointable_tensor  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

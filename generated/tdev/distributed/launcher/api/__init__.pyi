@@ -25,7 +25,7 @@ from torch.distributed.launcher.api import (
     parse_rendezvous_endpoint as parse_rendezvous_endpoint,
 )
 from torch.distributed.launcher.api import HealthCheckServer as HealthCheckServer  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.launcher.api import TORCHELASTIC_HEALTH_CHECK_PORT as TORCHELASTIC_HEALTH_CHECK_PORT  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.launcher.api import TORCHELASTIC_HEALTH_CHECK_PORT as TORCHELASTIC_HEALTH_CHECK_PORT  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.launcher.api import _AliveCallbackProxy as _AliveCallbackProxy  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.launcher.api import create_healthcheck_server as create_healthcheck_server  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.launcher.api import justknobs_check as justknobs_check  # type: ignore[attr-defined,unused-ignore]

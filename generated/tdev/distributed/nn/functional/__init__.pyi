@@ -27,4 +27,4 @@ from torch.distributed.nn.functional import (
     scatter as scatter,
 )
 from torch.distributed.nn.functional import _deprecated as _deprecated  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.nn.functional import _not_supported_under_compile as _not_supported_under_compile  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.nn.functional import _not_supported_under_compile as _not_supported_under_compile  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -16,8 +16,8 @@ from torch.distributed.optim.optimizer import (
 )
 from torch.distributed.optim.optimizer import _FunctionalLocalOptimizer as _FunctionalLocalOptimizer  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.optim.optimizer import _ScriptLocalOptimizer as _ScriptLocalOptimizer  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.optim.optimizer import _ScriptLocalOptimizerInterface as _ScriptLocalOptimizerInterface  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.optim.optimizer import _functional_local_optimizer_step as _functional_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.optim.optimizer import _new_functional_local_optimizer as _new_functional_local_optimizer  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.optim.optimizer import _new_script_local_optimizer as _new_script_local_optimizer  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.optim.optimizer import _script_local_optimizer_step as _script_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.optim.optimizer import _ScriptLocalOptimizerInterface as _ScriptLocalOptimizerInterface  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.optim.optimizer import _functional_local_optimizer_step as _functional_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.optim.optimizer import _new_functional_local_optimizer as _new_functional_local_optimizer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.optim.optimizer import _new_script_local_optimizer as _new_script_local_optimizer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.optim.optimizer import _script_local_optimizer_step as _script_local_optimizer_step  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -24,6 +24,6 @@ from torch.distributed.tensor._dtensor_spec import (
     math as math,
     torch as torch,
 )
-from torch.distributed.tensor._dtensor_spec import _StridedShardNotDecodableError as _StridedShardNotDecodableError  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor._dtensor_spec import _StridedShardNotDecodableError as _StridedShardNotDecodableError  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.tensor._dtensor_spec import _is_shard_like as _is_shard_like  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor._dtensor_spec import hashlib as hashlib  # type: ignore[attr-defined,unused-ignore]

@@ -30,15 +30,15 @@ from torch.distributed.tensor.placement_types import IntEnum as IntEnum  # type:
 from torch.distributed.tensor.placement_types import IntLikeType as IntLikeType  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor.placement_types import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor.placement_types import TypeGuard as TypeGuard  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _STRIDED_SHARD_BASE_SPLIT_FACTOR as _STRIDED_SHARD_BASE_SPLIT_FACTOR  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _StridedShardOffsetMode as _StridedShardOffsetMode  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _defer_symbolic_equality_assert as _defer_symbolic_equality_assert  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _explicit_or_backed_hint as _explicit_or_backed_hint  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor.placement_types import _STRIDED_SHARD_BASE_SPLIT_FACTOR as _STRIDED_SHARD_BASE_SPLIT_FACTOR  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.tensor.placement_types import _StridedShardOffsetMode as _StridedShardOffsetMode  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.tensor.placement_types import _defer_symbolic_equality_assert as _defer_symbolic_equality_assert  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.tensor.placement_types import _explicit_or_backed_hint as _explicit_or_backed_hint  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.tensor.placement_types import _guarded_hint_int as _guarded_hint_int  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _hint_proves_even_shard as _hint_proves_even_shard  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor.placement_types import _hint_proves_even_shard as _hint_proves_even_shard  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.tensor.placement_types import _is_shard_like as _is_shard_like  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor.placement_types import _raise_error as _raise_error  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.tensor.placement_types import _register_placements_as_opaque as _register_placements_as_opaque  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.tensor.placement_types import _register_placements_as_opaque as _register_placements_as_opaque  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.tensor.placement_types import _split_factor_key as _split_factor_key  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor.placement_types import _sym_mod as _sym_mod  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.tensor.placement_types import sym_min as sym_min  # type: ignore[attr-defined,unused-ignore]

@@ -26,4 +26,4 @@ from torch.export.pt2_archive.constants import (
     XL_MODEL_WEIGHTS_DIR as XL_MODEL_WEIGHTS_DIR,
     XL_MODEL_WEIGHTS_PARAM_CONFIG_PATH as XL_MODEL_WEIGHTS_PARAM_CONFIG_PATH,
 )
-from torch.export.pt2_archive.constants import OPAQUE_OBJ_FILENAME_PREFIX as OPAQUE_OBJ_FILENAME_PREFIX  # type: ignore[attr-defined,unused-ignore]
+from torch.export.pt2_archive.constants import OPAQUE_OBJ_FILENAME_PREFIX as OPAQUE_OBJ_FILENAME_PREFIX  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -155,7 +155,7 @@ from torch.fx.experimental.proxy_tensor import (
     wrap_key as wrap_key,
     wrapper_and_args_for_make_fx as wrapper_and_args_for_make_fx,
 )
-from torch.fx.experimental.proxy_tensor import CURRENT_DECOMPOSITION_TABLE as CURRENT_DECOMPOSITION_TABLE  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import CURRENT_DECOMPOSITION_TABLE as CURRENT_DECOMPOSITION_TABLE  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import CustomClassBase as CustomClassBase  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import IntVar as IntVar  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import LeafSpec as LeafSpec  # type: ignore[attr-defined,unused-ignore]
@@ -168,26 +168,26 @@ from torch.fx.experimental.proxy_tensor import ParamsSpec as ParamsSpec  # type:
 from torch.fx.experimental.proxy_tensor import ShapesSpec as ShapesSpec  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import TensorSpec as TensorSpec  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import TraceableWrapperSubclass as TraceableWrapperSubclass  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _ModuleStackTracerForGraphModuleDeserialization as _ModuleStackTracerForGraphModuleDeserialization  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _ModuleStackTracerForGraphModuleDeserialization as _ModuleStackTracerForGraphModuleDeserialization  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import _TracingMode as _TracingMode  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import _coerce_to_shapes_spec as _coerce_to_shapes_spec  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_check_current_accelerator as _coor_check_current_accelerator  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_current_accelerator as _coor_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_check_current_accelerator as _coor_check_current_accelerator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_current_accelerator as _coor_current_accelerator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import _coor_current_device as _coor_current_device  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_current_device_fake as _coor_current_device_fake  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_current_device_impl as _coor_current_device_impl  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_current_device_index_fake as _coor_current_device_index_fake  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_current_device_index_impl as _coor_current_device_index_impl  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_device_index_is_current as _coor_device_index_is_current  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_current_device_fake as _coor_current_device_fake  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_current_device_impl as _coor_current_device_impl  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_current_device_index_fake as _coor_current_device_index_fake  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_current_device_index_impl as _coor_current_device_index_impl  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_device_index_is_current as _coor_device_index_is_current  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import _coor_enabled as _coor_enabled  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_match_current_accelerator as _coor_match_current_accelerator  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _coor_traced_current_accelerator as _coor_traced_current_accelerator  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _coor_match_current_accelerator as _coor_match_current_accelerator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.proxy_tensor import _coor_traced_current_accelerator as _coor_traced_current_accelerator  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import _current_device_edge as _current_device_edge  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import _init_proxy_trackers as _init_proxy_trackers  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _jvp_predispatch_functions as _jvp_predispatch_functions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _jvp_predispatch_functions as _jvp_predispatch_functions  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import _nary_sym_max as _nary_sym_max  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import _nary_sym_min as _nary_sym_min  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.proxy_tensor import _side_effectful_functions as _side_effectful_functions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.proxy_tensor import _side_effectful_functions as _side_effectful_functions  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.proxy_tensor import cast as cast  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import get_reconstruct_fn as get_reconstruct_fn  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.proxy_tensor import is_custom_class_obj as is_custom_class_obj  # type: ignore[attr-defined,unused-ignore]

@@ -224,22 +224,22 @@ from torch.fx.experimental.symbolic_shapes import Optional as Optional  # type: 
 from torch.fx.experimental.symbolic_shapes import Relational as Relational  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import _NO_HINT as _NO_HINT  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _SHAPE_ENV_SYMBOL_PREFIXES as _SHAPE_ENV_SYMBOL_PREFIXES  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _SHAPE_ENV_SYMBOL_PREFIXES as _SHAPE_ENV_SYMBOL_PREFIXES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.symbolic_shapes import _ShapeEnvGuardError as _ShapeEnvGuardError  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import _SymExprLocals as _SymExprLocals  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import _SymSafeMinMaxPrinter as _SymSafeMinMaxPrinter  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _drain_shape_spec_pending_assumptions as _drain_shape_spec_pending_assumptions  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _emit_pending_spec_assumption as _emit_pending_spec_assumption  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _eval_is_non_overlapping_and_dense_flat as _eval_is_non_overlapping_and_dense_flat  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _drain_shape_spec_pending_assumptions as _drain_shape_spec_pending_assumptions  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _emit_pending_spec_assumption as _emit_pending_spec_assumption  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _eval_is_non_overlapping_and_dense_flat as _eval_is_non_overlapping_and_dense_flat  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.symbolic_shapes import _finalize_spec_wiring as _finalize_spec_wiring  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _guarding_hint_or_throw_base as _guarding_hint_or_throw_base  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_set as _ignore_fresh_unbacked_symbols_set  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls as _ignore_fresh_unbacked_symbols_tls  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls_context as _ignore_fresh_unbacked_symbols_tls_context  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _looks_like_shape_symbol as _looks_like_shape_symbol  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _guarding_hint_or_throw_base as _guarding_hint_or_throw_base  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_set as _ignore_fresh_unbacked_symbols_set  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls as _ignore_fresh_unbacked_symbols_tls  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _ignore_fresh_unbacked_symbols_tls_context as _ignore_fresh_unbacked_symbols_tls_context  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _looks_like_shape_symbol as _looks_like_shape_symbol  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.symbolic_shapes import _optimization_hint_base as _optimization_hint_base  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _sym_node_hint_disproves as _sym_node_hint_disproves  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.symbolic_shapes import _symbolic_context_from_shapes_spec as _symbolic_context_from_shapes_spec  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.symbolic_shapes import _sym_node_hint_disproves as _sym_node_hint_disproves  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.symbolic_shapes import _symbolic_context_from_shapes_spec as _symbolic_context_from_shapes_spec  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.symbolic_shapes import _wire_spec_assumptions as _wire_spec_assumptions  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import _wire_spec_slot as _wire_spec_slot  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.symbolic_shapes import _wire_tensor_spec_dims as _wire_tensor_spec_dims  # type: ignore[attr-defined,unused-ignore]

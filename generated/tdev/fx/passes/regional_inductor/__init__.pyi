@@ -21,5 +21,5 @@ from torch.fx.passes.regional_inductor import ParamSpec as ParamSpec  # type: ig
 from torch.fx.passes.regional_inductor import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.regional_inductor import _P as _P  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.regional_inductor import _R as _R  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.passes.regional_inductor import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.passes.regional_inductor import _partition_by_supported_nodes as _partition_by_supported_nodes  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.passes.regional_inductor import _partition_by_supported_nodes as _partition_by_supported_nodes  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -14,4 +14,4 @@ from torch.fx.passes.regional_inductor_invoke_subgraph import (
     logger as logger,
     regional_inductor_invoke_subgraph as regional_inductor_invoke_subgraph,
 )
-from torch.fx.passes.regional_inductor_invoke_subgraph import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.regional_inductor_invoke_subgraph import _disable_remat_for_regional_subcompile as _disable_remat_for_regional_subcompile  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

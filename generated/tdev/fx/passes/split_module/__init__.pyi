@@ -18,7 +18,7 @@ from torch.fx.passes.split_module import (
 from torch.fx.passes.split_module import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.split_module import _LazyGraphModule as _LazyGraphModule  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.split_module import _build_stitching_graph as _build_stitching_graph  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.passes.split_module import _clone_nodes_into_partitions as _clone_nodes_into_partitions  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.passes.split_module import _clone_nodes_into_partitions as _clone_nodes_into_partitions  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.passes.split_module import _decompose_size_nodes as _decompose_size_nodes  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.split_module import _detect_dependencies as _detect_dependencies  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.passes.split_module import _make_graph_module as _make_graph_module  # type: ignore[attr-defined,unused-ignore]

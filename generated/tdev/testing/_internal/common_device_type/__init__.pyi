@@ -176,29 +176,29 @@ from torch.testing._internal.common_device_type import (
 )
 from torch.testing._internal.common_device_type import Capability as Capability  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import Collection as Collection  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED as IS_FLEX_ATTENTION_MPS_PLATFORM_SUPPORTED  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_device_type import Mapping as Mapping  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import SkipSpec as SkipSpec  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import _available_cpu_memory as _available_cpu_memory  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import _cgroup_available_memory as _cgroup_available_memory  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import _get_device_type_normalizer as _get_device_type_normalizer  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import _available_cpu_memory as _available_cpu_memory  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import _cgroup_available_memory as _cgroup_available_memory  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import _get_device_type_normalizer as _get_device_type_normalizer  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_device_type import _parse_size as _parse_size  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import _test_device as _test_device  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import expectedFailureIfRocm as expectedFailureIfRocm  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import expectedFailureMPSPre27 as expectedFailureMPSPre27  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import expectedFailureIfRocm as expectedFailureIfRocm  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import expectedFailureMPSPre27 as expectedFailureMPSPre27  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_device_type import largeMPSBufferTest as largeMPSBufferTest  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import log as log  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import logging as logging  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import onlyAccelerator as onlyAccelerator  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import override as override  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import requires_capabilities as requires_capabilities  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import requires_capabilities as requires_capabilities  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_device_type import skip as skip  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import skipCUDAIfNoCusolverROCMIfNoMagma as skipCUDAIfNoCusolverROCMIfNoMagma  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_device_type import skipCUDAIfNoMagmaAndNoLinalgsolver as skipCUDAIfNoMagmaAndNoLinalgsolver  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_device_type import skipCUDAIfNoCusolverROCMIfNoMagma as skipCUDAIfNoCusolverROCMIfNoMagma  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_device_type import skipCUDAIfNoMagmaAndNoLinalgsolver as skipCUDAIfNoMagmaAndNoLinalgsolver  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_device_type import skipOps as skipOps  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import validate_test_name as validate_test_name  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_device_type import xfail as xfail  # type: ignore[attr-defined,unused-ignore]

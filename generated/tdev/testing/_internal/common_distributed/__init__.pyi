@@ -116,7 +116,7 @@ from torch.testing._internal.common_distributed import (
     with_nccl_blocking_wait as with_nccl_blocking_wait,
     wraps as wraps,
 )
-from torch.testing._internal.common_distributed import C10dTorchCommsTestBase as C10dTorchCommsTestBase  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import C10dTorchCommsTestBase as C10dTorchCommsTestBase  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_distributed import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_distributed import TORCHCOMM_HAS_GLOO as TORCHCOMM_HAS_GLOO  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_distributed import TORCHCOMM_HAS_NCCL as TORCHCOMM_HAS_NCCL  # type: ignore[attr-defined,unused-ignore]
@@ -130,7 +130,7 @@ from torch.testing._internal.common_distributed import _rocm_version_tuple as _r
 from torch.testing._internal.common_distributed import core_dumps_disabled as core_dumps_disabled  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_distributed import patch as patch  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_distributed import requires_xccl as requires_xccl  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_distributed import retrieve_result_from_completion_queue as retrieve_result_from_completion_queue  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import retrieve_result_from_completion_queue as retrieve_result_from_completion_queue  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_distributed import setup_torchcomms_pg as setup_torchcomms_pg  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_distributed import skip_if_rocm_ver_atleast_multiprocess as skip_if_rocm_ver_atleast_multiprocess  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_distributed import skip_if_rocm_ver_atleast_multiprocess as skip_if_rocm_ver_atleast_multiprocess  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_distributed import torchcomms as torchcomms  # type: ignore[attr-defined,unused-ignore]

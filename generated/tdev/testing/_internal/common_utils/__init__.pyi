@@ -396,17 +396,17 @@ from torch.testing._internal.common_utils import (
 from torch.testing._internal.common_utils import ACCELERATOR_TYPE as ACCELERATOR_TYPE  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import HW_CLASSIFICATION as HW_CLASSIFICATION  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import HardwareClassification as HardwareClassification  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import HardwareClassificationTestLoader as HardwareClassificationTestLoader  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import HardwareClassificationTestLoader as HardwareClassificationTestLoader  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import IS_APPLE_M1 as IS_APPLE_M1  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import IS_CPU_CAPABILITY_SVE as IS_CPU_CAPABILITY_SVE  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import IS_CPU_CAPABILITY_SVE256 as IS_CPU_CAPABILITY_SVE256  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import IS_CPU_EXT_SVE_SUPPORTED as IS_CPU_EXT_SVE_SUPPORTED  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import IS_CPU_CAPABILITY_SVE256 as IS_CPU_CAPABILITY_SVE256  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import IS_CPU_EXT_SVE_SUPPORTED as IS_CPU_EXT_SVE_SUPPORTED  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import LazyDSLCheck as LazyDSLCheck  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import NAVI3_5_ARCH as NAVI3_5_ARCH  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import OMIT_SKIPPED_TESTS as OMIT_SKIPPED_TESTS  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import OPINFO_RESTRICT_TO_DSL as OPINFO_RESTRICT_TO_DSL  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import Optional as Optional  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import TEST_CUDA_GRAPH_CONDITIONAL_NODES as TEST_CUDA_GRAPH_CONDITIONAL_NODES  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import TEST_CUDA_GRAPH_CONDITIONAL_NODES as TEST_CUDA_GRAPH_CONDITIONAL_NODES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import TEST_CUTEDSL as TEST_CUTEDSL  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import TEST_FLYDSL as TEST_FLYDSL  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import TEST_HELION_DSL as TEST_HELION_DSL  # type: ignore[attr-defined,unused-ignore]
@@ -416,41 +416,41 @@ from torch.testing._internal.common_utils import TEST_ONEDNN as TEST_ONEDNN  # t
 from torch.testing._internal.common_utils import TEST_TRITON_DSL as TEST_TRITON_DSL  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import TEST_WITH_PERIODIC as TEST_WITH_PERIODIC  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import Union as Union  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _INCONSISTENT_MATMUL_PRECISION as _INCONSISTENT_MATMUL_PRECISION  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _cuda_python_bindings_usable as _cuda_python_bindings_usable  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _device_spec_from_test_call as _device_spec_from_test_call  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _INCONSISTENT_MATMUL_PRECISION as _INCONSISTENT_MATMUL_PRECISION  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import _cuda_python_bindings_usable as _cuda_python_bindings_usable  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import _device_spec_from_test_call as _device_spec_from_test_call  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import _dsl_checker as _dsl_checker  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _fp32_precision_flag_specs as _fp32_precision_flag_specs  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _get_legacy_float32_matmul_precision as _get_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _fp32_precision_flag_specs as _fp32_precision_flag_specs  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import _get_legacy_float32_matmul_precision as _get_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import _is_cpu_device_type as _is_cpu_device_type  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _is_privateuse1_backend_available as _is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import _omit_skipped_tests as _omit_skipped_tests  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import _restore_fp32_precision as _restore_fp32_precision  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _set_legacy_float32_matmul_precision as _set_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _snapshot_fp32_precision as _snapshot_fp32_precision  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import _unwrap_dtensor_for_comparison as _unwrap_dtensor_for_comparison  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import _set_legacy_float32_matmul_precision as _set_legacy_float32_matmul_precision  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import _snapshot_fp32_precision as _snapshot_fp32_precision  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import _unwrap_dtensor_for_comparison as _unwrap_dtensor_for_comparison  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import _win_rmtree_onerror as _win_rmtree_onerror  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import filter_by_hw_classification as filter_by_hw_classification  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import filter_by_hw_classification as filter_by_hw_classification  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import get_all_dsls as get_all_dsls  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import get_available_dsls as get_available_dsls  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import get_gcc_major_version as get_gcc_major_version  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import get_hw_classification as get_hw_classification  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import is_avx512_vnni_supported as is_avx512_vnni_supported  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import is_avx512_vnni_supported as is_avx512_vnni_supported  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import is_dsl_available as is_dsl_available  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import is_privateuse1_backend_available as is_privateuse1_backend_available  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import lazy_skip_if as lazy_skip_if  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import periodic as periodic  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import requires_accelerator as requires_accelerator  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import requires_cuda_python_bindings as requires_cuda_python_bindings  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import requires_cuda_python_bindings as requires_cuda_python_bindings  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import requires_mkl as requires_mkl  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import requires_multigpu as requires_multigpu  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import requires_onednn as requires_onednn  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import requires_xpu as requires_xpu  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import resolve_sandcastle_slow_tests_file as resolve_sandcastle_slow_tests_file  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import resolve_sandcastle_slow_tests_file as resolve_sandcastle_slow_tests_file  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import run_concurrently as run_concurrently  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import setSdpaBackendsToDefaultFinally as setSdpaBackendsToDefaultFinally  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import set_default_dtype_if_supported as set_default_dtype_if_supported  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import skipIfCachingAllocatorDisabled as skipIfCachingAllocatorDisabled  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import setSdpaBackendsToDefaultFinally as setSdpaBackendsToDefaultFinally  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import set_default_dtype_if_supported as set_default_dtype_if_supported  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import skipIfCachingAllocatorDisabled as skipIfCachingAllocatorDisabled  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import skipIfDSLUnavailable as skipIfDSLUnavailable  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipIfHpu_BUGGY as skipIfHpu_BUGGY  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipIfNoCuteDSL as skipIfNoCuteDSL  # type: ignore[attr-defined,unused-ignore]
@@ -459,15 +459,15 @@ from torch.testing._internal.common_utils import skipIfNoHelionDSL as skipIfNoHe
 from torch.testing._internal.common_utils import skipIfNoNativeAot as skipIfNoNativeAot  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipIfNoNvmath as skipIfNoNvmath  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipIfNoTritonDSL as skipIfNoTritonDSL  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import skipIfRocmVersionAtLeast as skipIfRocmVersionAtLeast  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import skipIfRocmVersionInRange as skipIfRocmVersionInRange  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import skipIfRocmVersionAtLeast as skipIfRocmVersionAtLeast  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import skipIfRocmVersionInRange as skipIfRocmVersionInRange  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import skipIfRocm_BUGGY as skipIfRocm_BUGGY  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipIfXpu_BUGGY as skipIfXpu_BUGGY  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import skipUnlessDSLAvailable as skipUnlessDSLAvailable  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import slow_tests_file as slow_tests_file  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import stat as stat  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import validate_test_name as validate_test_name  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import with_ieee_matmul_precision as with_ieee_matmul_precision  # type: ignore[attr-defined,unused-ignore]
-from torch.testing._internal.common_utils import xfailIfNoAcceleratorTriton as xfailIfNoAcceleratorTriton  # type: ignore[attr-defined,unused-ignore]
+from torch.testing._internal.common_utils import with_ieee_matmul_precision as with_ieee_matmul_precision  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.testing._internal.common_utils import xfailIfNoAcceleratorTriton as xfailIfNoAcceleratorTriton  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.testing._internal.common_utils import xfailIfPy313AndEarlier as xfailIfPy313AndEarlier  # type: ignore[attr-defined,unused-ignore]
 from torch.testing._internal.common_utils import xfailIfPy314Plus as xfailIfPy314Plus  # type: ignore[attr-defined,unused-ignore]

@@ -41,5 +41,5 @@ from torch.utils.data.dataloader import (
     logger as logger,
 )
 from torch.utils.data.dataloader import _persistent_workers_atexit as _persistent_workers_atexit  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.data.dataloader import _persistent_workers_atexit_lock as _persistent_workers_atexit_lock  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.data.dataloader import _persistent_workers_atexit_registered as _persistent_workers_atexit_registered  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.data.dataloader import _persistent_workers_atexit_lock as _persistent_workers_atexit_lock  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.utils.data.dataloader import _persistent_workers_atexit_registered as _persistent_workers_atexit_registered  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

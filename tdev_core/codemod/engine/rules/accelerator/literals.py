@@ -146,7 +146,7 @@ def _as_string(file: File, node: cst.BaseExpression, current: str) -> None:
         text = f"{current}.type"
         if ":" in value:
             quote = node.quote[-1:]
-            text = f"f{quote}{{{current}.type}}{value[len('cuda'):]}{quote}"
+            text = f"f{quote}{{{current}.type}}{value[len('cuda') :]}{quote}"
         file.replace_node(ACCELERATOR, node, text)
     elif isinstance(node, cst.FormattedString):
         start = file.tree.span(node)[0] + len(node.start)

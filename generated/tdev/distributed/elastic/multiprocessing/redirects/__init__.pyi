@@ -16,7 +16,7 @@ from torch.distributed.elastic.multiprocessing.redirects import (
     redirect_stderr as redirect_stderr,
     redirect_stdout as redirect_stdout,
 )
-from torch.distributed.elastic.multiprocessing.redirects import _WIN32_STD_HANDLE as _WIN32_STD_HANDLE  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.multiprocessing.redirects import _WIN32_STD_HANDLE as _WIN32_STD_HANDLE  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.elastic.multiprocessing.redirects import _crt_dup as _crt_dup  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.elastic.multiprocessing.redirects import _crt_dup2 as _crt_dup2  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.elastic.multiprocessing.redirects import _io as _io  # type: ignore[attr-defined,unused-ignore]

@@ -27,7 +27,7 @@ from torch.distributed.flight_recorder.components.types import (
     auto as auto,
     types as types,
 )
-from torch.distributed.flight_recorder.components.types import _UNEVEN_COLLECTIVES as _UNEVEN_COLLECTIVES  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.flight_recorder.components.types import _UNEVEN_COLLECTIVES as _UNEVEN_COLLECTIVES  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.flight_recorder.components.types import _eval_type as _eval_type  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.flight_recorder.components.types import get_type_hints as get_type_hints  # type: ignore[attr-defined,unused-ignore]
 from torch.distributed.flight_recorder.components.types import logger as logger  # type: ignore[attr-defined,unused-ignore]

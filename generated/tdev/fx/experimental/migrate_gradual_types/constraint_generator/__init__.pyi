@@ -100,8 +100,8 @@ from torch.fx.experimental.migrate_gradual_types.constraint_generator import (
     view_inference_rule as view_inference_rule,
 )
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import BVar as BVar  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import Constraint as Constraint  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import Constraint as Constraint  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import Graph as Graph  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.migrate_gradual_types.constraint_generator import TypeAlias as TypeAlias  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.constraint_generator import _SymbolDict as _SymbolDict  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_generator import _SymbolDict as _SymbolDict  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

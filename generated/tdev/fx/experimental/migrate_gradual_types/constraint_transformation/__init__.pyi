@@ -76,6 +76,6 @@ from torch.fx.experimental.migrate_gradual_types.constraint_transformation impor
     valid_index as valid_index,
     valid_index_tensor as valid_index_tensor,
 )
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _TransformFn as _TransformFn  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import Sequence as Sequence  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.constraint_transformation import _TransformFn as _TransformFn  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

@@ -39,11 +39,11 @@ from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import TypeAlia
 from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _DynType as _DynType  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _Z3Expr as _Z3Expr  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import _Z3Result as _Z3Result  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import evaluate_conditional_with_constraints as evaluate_conditional_with_constraints  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import iterate_till_fixed_point as iterate_till_fixed_point  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_algebraic_expression as transform_algebraic_expression  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints as transform_all_constraints  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints_trace_time as transform_all_constraints_trace_time  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_dimension as transform_dimension  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_to_z3 as transform_to_z3  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_var as transform_var  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import evaluate_conditional_with_constraints as evaluate_conditional_with_constraints  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import iterate_till_fixed_point as iterate_till_fixed_point  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_algebraic_expression as transform_algebraic_expression  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints as transform_all_constraints  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_all_constraints_trace_time as transform_all_constraints_trace_time  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_dimension as transform_dimension  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_to_z3 as transform_to_z3  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.fx.experimental.migrate_gradual_types.transform_to_z3 import transform_var as transform_var  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

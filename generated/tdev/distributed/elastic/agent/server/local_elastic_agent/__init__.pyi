@@ -24,10 +24,10 @@ from torch.distributed.elastic.agent.server.local_elastic_agent import (
     prof as prof,
     start_processes as start_processes,
 )
-from torch.distributed.elastic.agent.server.local_elastic_agent import TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT as TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.elastic.agent.server.local_elastic_agent import _AliveCallbackProxy as _AliveCallbackProxy  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.elastic.agent.server.local_elastic_agent import _resolve_uninterruptible_state_timeout as _resolve_uninterruptible_state_timeout  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT as TORCHELASTIC_UNINTERRUPTIBLE_STATE_TIMEOUT  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.elastic.agent.server.local_elastic_agent import _AliveCallbackProxy as _AliveCallbackProxy  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.elastic.agent.server.local_elastic_agent import _resolve_uninterruptible_state_timeout as _resolve_uninterruptible_state_timeout  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.distributed.elastic.agent.server.local_elastic_agent import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.elastic.agent.server.local_elastic_agent import is_uninterruptible_state as is_uninterruptible_state  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.elastic.agent.server.local_elastic_agent import justknobs_check as justknobs_check  # type: ignore[attr-defined,unused-ignore]
-from torch.distributed.elastic.agent.server.local_elastic_agent import read_proc_state as read_proc_state  # type: ignore[attr-defined,unused-ignore]
+from torch.distributed.elastic.agent.server.local_elastic_agent import is_uninterruptible_state as is_uninterruptible_state  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.elastic.agent.server.local_elastic_agent import justknobs_check as justknobs_check  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
+from torch.distributed.elastic.agent.server.local_elastic_agent import read_proc_state as read_proc_state  # type: ignore[attr-defined,unused-ignore]  # fmt: skip

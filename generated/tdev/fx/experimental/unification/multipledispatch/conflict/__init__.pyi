@@ -14,5 +14,5 @@ from torch.fx.experimental.unification.multipledispatch.conflict import (
     super_signature as super_signature,
     supercedes as supercedes,
 )
-from torch.fx.experimental.unification.multipledispatch.conflict import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.conflict import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.unification.multipledispatch.conflict import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

@@ -24,7 +24,7 @@ from torch.fx.experimental.unification.multipledispatch.dispatcher import (
     warning_text as warning_text,
 )
 from torch.fx.experimental.unification.multipledispatch.dispatcher import Any as Any  # type: ignore[attr-defined,unused-ignore]
-from torch.fx.experimental.unification.multipledispatch.dispatcher import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]
+from torch.fx.experimental.unification.multipledispatch.dispatcher import TYPE_CHECKING as TYPE_CHECKING  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.fx.experimental.unification.multipledispatch.dispatcher import TypeVar as TypeVar  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.unification.multipledispatch.dispatcher import _T as _T  # type: ignore[attr-defined,unused-ignore]
 from torch.fx.experimental.unification.multipledispatch.dispatcher import annotations as annotations  # type: ignore[attr-defined,unused-ignore]

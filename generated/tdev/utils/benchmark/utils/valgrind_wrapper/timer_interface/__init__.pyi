@@ -19,7 +19,7 @@ from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import (
     wrapper_singleton as wrapper_singleton,
 )
 from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Callable as Callable  # type: ignore[attr-defined,unused-ignore]
-from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindModuleType as CallgrindModuleType  # type: ignore[attr-defined,unused-ignore]
+from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import CallgrindModuleType as CallgrindModuleType  # type: ignore[attr-defined,unused-ignore]  # fmt: skip
 from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Iterator as Iterator  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import Union as Union  # type: ignore[attr-defined,unused-ignore]
 from torch.utils.benchmark.utils.valgrind_wrapper.timer_interface import annotations as annotations  # type: ignore[attr-defined,unused-ignore]
