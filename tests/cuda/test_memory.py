@@ -23,12 +23,6 @@ from tests.forkserver import environment, python
 MIB = 1 << 20
 
 
-@pytest.fixture(autouse=True, scope="module")
-def more_than_there_was_at_the_start():
-    """Numbers count from the baseline, and are never negative: what was freed since it is made up for."""
-    yield torch.ones(16 * MIB, dtype=torch.uint8)
-
-
 def _run(code: str, **settings: str) -> subprocess.CompletedProcess[str]:
     return python("-c", code, env=environment(**settings))
 
