@@ -8,6 +8,7 @@ from typing import Any
 from tdev_core.accelerators.mlx.bounds import check, refuse
 from tdev_core.accelerators.mlx.dtypes import category
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.activation import floating, wide
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -18,9 +19,9 @@ def reduced(x: Array, reduction: int) -> Array:
     if reduction == 0:
         return x
     return (
-        mx.sum(x) / x.size
+        sums.total(x) / x.size
         if reduction == 1 and x.size
-        else mx.sum(x) / (0.0 if reduction == 1 else 1.0)
+        else sums.total(x) / (0.0 if reduction == 1 else 1.0)
     )
 
 
@@ -141,8 +142,8 @@ def _nll(
     loss = mx.where(counts, -picked * w, 0.0)
     if reduction == 0:
         return loss.astype(dtype), mx.zeros((), dtype=dtype)
-    total = mx.sum(w)
-    value = mx.sum(loss)
+    total = sums.total(w)
+    value = sums.total(loss)
     return (value / total if reduction == 1 else value).astype(dtype), total.astype(dtype)
 
 

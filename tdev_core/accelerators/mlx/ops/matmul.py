@@ -8,6 +8,7 @@ from typing import Any
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import category, is_complex, is_half, is_int, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -139,7 +140,7 @@ def addbmm(bias: Array, a: Array, b: Array, *, beta: Any = 1, alpha: Any = 1) ->
     if is_half(a) and bias.dtype == b.dtype == a.dtype:
         wide = addbmm(*(v.astype(mx.float32) for v in (bias, a, b)), beta=beta, alpha=alpha)
         return wide.astype(a.dtype)
-    return scaled(bias, mx.sum(bmm(a, b), axis=0).astype(a.dtype), beta, alpha)
+    return scaled(bias, sums.total(bmm(a, b), axis=0).astype(a.dtype), beta, alpha)
 
 
 @op("addr", mlx="mx.outer, mx.add")
@@ -190,5 +191,5 @@ def linear_backward(
     dx = mx.matmul(g, weight) if output_mask[0] else None
     g2 = mx.reshape(g, (-1, g.shape[-1]))
     dw = mx.matmul(mx.transpose(g2), mx.reshape(x, (-1, x.shape[-1]))) if output_mask[1] else None
-    db = mx.sum(g2, axis=0) if output_mask[2] else None
+    db = sums.total(g2, axis=0) if output_mask[2] else None
     return dx, dw, db

@@ -7,6 +7,7 @@ from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import is_complex, is_int, upcast
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import Dim, axes
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -19,8 +20,8 @@ def moments(x: Array, picked: list[int], keepdim: bool, correction: float) -> tu
         return _variance_of_one(x, correction), x[...]
     wide = upcast(x)
     n = math.prod(x.shape[a] for a in picked)
-    mean = mx.mean(wide, axis=picked, keepdims=True) if n else _mean_of_none(wide, picked)
-    squares = mx.sum(_squared(wide - mean), axis=picked, keepdims=keepdim)
+    mean = sums.mean(wide, axis=picked, keepdims=True) if n else _mean_of_none(wide, picked)
+    squares = sums.total(_squared(wide - mean), axis=picked, keepdims=keepdim)
     variance = _averaged(squares, n, correction)
     if not keepdim:
         mean = mx.squeeze(mean, picked)

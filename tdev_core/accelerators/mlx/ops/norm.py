@@ -7,6 +7,7 @@ from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import category
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.activation import wide
 from tdev_core.accelerators.mlx.registry import Decline, op
 from tdev_core.accelerators.mlx.storage.allocation import defer, wrap
@@ -43,7 +44,7 @@ def layer_stats(x: Array, shape: Any, eps: float) -> tuple[Array, Array]:
     """Compute mean and reciprocal deviation of each row."""
     f = wide(mx.reshape(x, (-1, math.prod(shape))))
     rows = (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
-    mean, rstd = mx.mean(f, axis=-1), mx.rsqrt(mx.var(f, axis=-1) + eps)
+    mean, rstd = sums.mean(f, axis=-1), mx.rsqrt(mx.var(f, axis=-1) + eps)
     return mx.reshape(mean, rows).astype(x.dtype), mx.reshape(rstd, rows).astype(x.dtype)
 
 
@@ -89,7 +90,8 @@ def native_layer_norm_backward(
     eps = getattr(rstd.untyped_storage(), "_eps", None)
     if eps is None or w is None or b is None or not ga.dtype == a.dtype == w.dtype == b.dtype:
         eps = None
-    if eps is None or a.dtype != mx.float32 or len(shape) != 1:
+    one = a.dtype == mx.float32 and len(shape) == 1
+    if eps is None or not one or not sums.are_exact(a.size // a.shape[-1]):
         found = layer_norm_backward(ga, a, shape, read(mean), read(rstd), w, b, output_mask)
         return tuple(None if r is None else wrap(r) for r in found)
     _, grads = mx.vjp(lambda f, s, o: mx.fast.layer_norm(f, s, o, eps), [a, w, b], [ga])
@@ -115,14 +117,14 @@ def layer_norm_backward(
         gw = g2 if w is None else g2 * w
         dx = r * (
             gw
-            - mx.mean(gw, axis=-1, keepdims=True)
-            - hat * mx.mean(gw * hat, axis=-1, keepdims=True)
+            - sums.mean(gw, axis=-1, keepdims=True)
+            - hat * sums.mean(gw * hat, axis=-1, keepdims=True)
         )
         dx = mx.reshape(dx, x.shape).astype(x.dtype)
     if output_mask[1] and weight is not None:
-        dw = mx.reshape(mx.sum(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
+        dw = mx.reshape(sums.total(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
     if output_mask[2] and bias is not None:
-        db = mx.reshape(mx.sum(g2, axis=0), bias.shape).astype(bias.dtype)
+        db = mx.reshape(sums.total(g2, axis=0), bias.shape).astype(bias.dtype)
     return dx, dw, db
 
 
@@ -131,7 +133,7 @@ def rms_norm(x: Array, shape: Any, weight: Array | None, eps: float | None) -> t
     n, flat, (w,) = _flat(x, shape, weight)
     eps = float(mx.finfo(x.dtype).eps) if eps is None else eps
     f = wide(flat)
-    rstd = mx.rsqrt(mx.mean(f * f, axis=-1) + eps)
+    rstd = mx.rsqrt(sums.mean(f * f, axis=-1) + eps)
     y = mx.fast.rms_norm(f, w, eps)
     return mx.reshape(y, x.shape).astype(x.dtype), mx.reshape(
         rstd, (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
@@ -148,11 +150,11 @@ def rms_norm_backward(
     dx = dw = None
     if output_mask[0]:
         gw = g2 if w is None else g2 * w
-        dx = mx.reshape(r * (gw - hat * mx.mean(gw * hat, axis=-1, keepdims=True)), x.shape).astype(
-            x.dtype
-        )
+        dx = mx.reshape(
+            r * (gw - hat * sums.mean(gw * hat, axis=-1, keepdims=True)), x.shape
+        ).astype(x.dtype)
     if output_mask[1] and weight is not None:
-        dw = mx.reshape(mx.sum(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
+        dw = mx.reshape(sums.total(g2 * hat, axis=0), weight.shape).astype(weight.dtype)
     return dx, dw
 
 

@@ -15,6 +15,7 @@ from tdev_core.accelerators.mlx.dtypes import (
     upcast,
 )
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import Dim, axes
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -22,9 +23,9 @@ Array = Any
 
 
 _ORDERS: dict[float, Callable[..., Array]] = {
-    0: lambda sizes, **over: mx.sum((sizes != 0).astype(sizes.dtype), **over),
-    1: lambda sizes, **over: mx.sum(sizes, **over),
-    2: lambda sizes, **over: mx.sqrt(mx.sum(sizes * sizes, **over)),
+    0: lambda sizes, **over: sums.total((sizes != 0).astype(sizes.dtype), **over),
+    1: lambda sizes, **over: sums.total(sizes, **over),
+    2: lambda sizes, **over: mx.sqrt(sums.total(sizes * sizes, **over)),
     math.inf: lambda sizes, **over: mx.max(sizes, **over),
     -math.inf: lambda sizes, **over: mx.min(sizes, **over),
 }
@@ -52,7 +53,7 @@ def vector_norm(
 
 
 def _of_order(sizes: Array, order: float, over: dict[str, Any]) -> Array:
-    return mx.power(mx.sum(mx.power(sizes, order), **over), 1.0 / order)
+    return mx.power(sums.total(mx.power(sizes, order), **over), 1.0 / order)
 
 
 @op("norm.Scalar", "norm.ScalarOpt_dim", mlx="mx.linalg.norm")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.activation import floating, wide
 from tdev_core.accelerators.mlx.registry import op
 
@@ -60,7 +61,7 @@ def lstm_cell_backward(
         ],
         axis=1,
     )
-    bias = mx.sum(gates, axis=0).astype(dtype) if has_bias else None
+    bias = sums.total(gates, axis=0).astype(dtype) if has_bias else None
     return gates.astype(dtype), (dc * f).astype(dtype), bias
 
 
@@ -101,4 +102,4 @@ def gru_cell_backward(
     gh = mx.concatenate([dr, dz, dn * r], axis=1).astype(dtype)
     if not has_bias:
         return gi, gh, (g * z).astype(dtype), None, None
-    return gi, gh, (g * z).astype(dtype), mx.sum(gi, axis=0), mx.sum(gh, axis=0)
+    return gi, gh, (g * z).astype(dtype), sums.total(gi, axis=0), sums.total(gh, axis=0)

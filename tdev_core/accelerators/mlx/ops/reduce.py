@@ -16,6 +16,7 @@ from tdev_core.accelerators.mlx.dtypes import (
     upcast,
 )
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import Dim, at_least_1d, axes, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -23,7 +24,7 @@ Array = Any
 
 
 def _total(x: Array, dim: Dim, keepdim: bool) -> Array:
-    return mx.sum(x, axis=axes(x, dim), keepdims=keepdim) if x.ndim else x[...]
+    return sums.total(x, axis=axes(x, dim), keepdims=keepdim) if x.ndim else x[...]
 
 
 def _integral(x: Array, dtype: Any) -> Array:
@@ -41,7 +42,7 @@ def sum_all(x: Array, *, dtype: Any = None) -> Array:
 def _sum_float32(x: Array, dim: Dim, keepdim: bool = False) -> Array:
     if not x.ndim or not dim:
         raise Decline("no axes given")
-    return mx.sum(x, axis=dim, keepdims=keepdim)
+    return sums.total(x, axis=dim, keepdims=keepdim)
 
 
 @op(

@@ -7,6 +7,7 @@ from typing import Any
 from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import cast, result_type, scalar_like
 from tdev_core.accelerators.mlx.lazy import mx, np
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import axes, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -177,7 +178,7 @@ for _n in (1, 2, 3):
 def trace(x: Array) -> Array:
     if x.ndim != 2 or not x.size:
         raise Decline("trace: expected a matrix")
-    total = mx.sum(mx.diagonal(x))
+    total = sums.total(mx.diagonal(x))
     return (
         total.astype(mx.int64)
         if x.dtype in (mx.int8, mx.int16, mx.int32, mx.uint8, mx.bool_)

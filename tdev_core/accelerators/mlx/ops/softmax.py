@@ -6,6 +6,7 @@ from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import is_float, mx_dtype, upcast
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import at_least_1d, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -44,7 +45,7 @@ def softmax_backward(g: Array, y: Array, dim: int, input_dtype: Any) -> Array:
     if not y.ndim:
         return mx.zeros((), dtype=mx_dtype(input_dtype))
     g, y = upcast(g), upcast(y)
-    r = y * (g - mx.sum(g * y, axis=axis(y, dim), keepdims=True))
+    r = y * (g - sums.total(g * y, axis=axis(y, dim), keepdims=True))
     return r.astype(mx_dtype(input_dtype))
 
 
@@ -53,5 +54,5 @@ def log_softmax_backward(g: Array, y: Array, dim: int, input_dtype: Any) -> Arra
     if not y.ndim:
         return mx.zeros((), dtype=mx_dtype(input_dtype))
     g, y = upcast(g), upcast(y)
-    r = g - mx.exp(y) * mx.sum(g, axis=axis(y, dim), keepdims=True)
+    r = g - mx.exp(y) * sums.total(g, axis=axis(y, dim), keepdims=True)
     return r.astype(mx_dtype(input_dtype))
