@@ -39,7 +39,7 @@ REDUCTIONS: dict[str, Callable[[Tensor], Any]] = {
     "sum": lambda x: x.sum(), "mean": lambda x: x.mean(), "prod": lambda x: x.prod(), "amax": lambda x: x.amax(-1),
     "amin": lambda x: x.amin(-1), "max": lambda x: x.max(-1), "min": lambda x: x.min(-1), "argmax": lambda x: x.argmax(),
     "any": lambda x: x.any(), "all": lambda x: x.all(), "nansum": lambda x: x.nansum(), "var": lambda x: x.var(-1),
-    "std": lambda x: x.std(), "logsumexp": lambda x: x.logsumexp(-1), "softmax": lambda x: x.softmax(-1),
+    "std": lambda x: x.std(), "logsumexp": lambda x: x.logsumexp(-1), "softmax": lambda x: x.softmax(-1), "log_softmax": lambda x: x.log_softmax(-1),
     "cumsum": lambda x: x.cumsum(-1), "cummax": lambda x: x.cummax(-1), "cummin": lambda x: x.cummin(-1),
     "sort": lambda x: x.sort(-1)[0], "median": lambda x: x.median(), "nanmedian": lambda x: x.nanmedian(),
     "norm": lambda x: x.norm(), "count_nonzero": lambda x: x.count_nonzero(), "topk": lambda x: x.topk(1)[0],

@@ -8,6 +8,7 @@ from typing import Any
 from tdev_core.accelerators.mlx.dtypes import category, to_mx
 from tdev_core.accelerators.mlx.layout import first, last
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.activation import wide
 from tdev_core.accelerators.mlx.registry import Decline, op
 from tdev_core.accelerators.mlx.storage.allocation import wrap
@@ -27,8 +28,8 @@ def batch_stats(x: Array, eps: float) -> tuple[Array, Array, Array]:
     """Compute mean, biased variance and inverse standard deviation of each channel."""
     over = _over(x)
     f = wide(last(x))
-    mean = mx.mean(f, axis=over)
-    var = mx.mean(mx.square(f - mean), axis=over)
+    mean = sums.mean(f, axis=over)
+    var = sums.mean(mx.square(f - mean), axis=over)
     return mean, var, mx.rsqrt(var + eps)
 
 
@@ -175,8 +176,8 @@ def batch_norm_backward(
     f, gf = wide(last(x)), wide(last(g))
     r = wide(r)
     hat = (f - wide(m)) * r
-    db = mx.sum(gf, axis=over)
-    dw = mx.sum(gf * hat, axis=over)
+    db = sums.total(gf, axis=over)
+    dw = sums.total(gf * hat, axis=over)
     dx = None
     if output_mask[0]:
         scale = r if weight is None else r * wide(weight)

@@ -15,6 +15,7 @@ from tdev_core.accelerators.mlx.dtypes import category
 from tdev_core.accelerators.mlx.layout import below, first, last
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.ops.activation import wide
+from tdev_core.accelerators.mlx.ops.sums import total
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
@@ -53,7 +54,7 @@ class _Layout(NamedTuple):
 
     def grouped(self, sums: Array) -> Array:
         """Return the sums of channels (batch, channels) added up for each group: (batch, group)."""
-        return mx.sum(mx.reshape(sums, (self.batch, self.group, -1)), axis=-1)
+        return total(mx.reshape(sums, (self.batch, self.group, -1)), axis=-1)
 
     def ungrouped(self, values: Array) -> Array:
         """Return (batch, group) for each channel: (batch, channels)."""
@@ -80,9 +81,9 @@ def group_norm(
     layout = _layout(x, N, C, group)
     share = 1.0 / (C // group * HxW)
     f = layout.flat(x)
-    mean = layout.grouped(mx.sum(f, axis=layout.space)) * share
+    mean = layout.grouped(total(f, axis=layout.space)) * share
     centred = f - layout.spread(layout.ungrouped(mean))
-    squares = layout.grouped(mx.sum(mx.square(centred), axis=layout.space))
+    squares = layout.grouped(total(mx.square(centred), axis=layout.space))
     rstd = mx.rsqrt(squares * share + eps)
     scale = layout.ungrouped(rstd)
     y = centred * layout.spread(scale if weight is None else scale * wide(weight))
@@ -111,8 +112,8 @@ def group_norm_backward(
     scale = layout.ungrouped(r)
     # Centred: a mean far from zero would leave few digits of the difference of two sums.
     centred = f - layout.spread(layout.ungrouped(m))
-    products = mx.sum(gf * centred, axis=layout.space) * scale
-    sums = mx.sum(gf, axis=layout.space)
+    products = total(gf * centred, axis=layout.space) * scale
+    sums = total(gf, axis=layout.space)
     dx = dw = db = None
     if output_mask[0]:
         w = None if weight is None else mx.reshape(wide(weight), (1, C))
@@ -127,7 +128,7 @@ def group_norm_backward(
         dx = layout.shaped(dx, x)
     kind = x.dtype if weight is None else weight.dtype
     if output_mask[1]:
-        dw = mx.sum(products, axis=0).astype(kind)
+        dw = total(products, axis=0).astype(kind)
     if output_mask[2]:
-        db = mx.sum(sums, axis=0).astype(kind)
+        db = total(sums, axis=0).astype(kind)
     return dx, dw, db

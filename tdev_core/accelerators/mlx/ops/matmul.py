@@ -12,6 +12,7 @@ from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.registry import Decline, op
 
 Array = Any
+_TERMS = 1 << 13  # of a product's element: MLX adds them in one row on a processor, see `sums`
 
 
 def _second(b: Array, rows: int) -> Array:
@@ -25,6 +26,21 @@ def _second(b: Array, rows: int) -> Array:
 
 def _rows(a: Array) -> int:
     return int(a.size // a.shape[-1])
+
+
+def _multiplied(a: Array, b: Array, rows: int) -> Array:
+    """Multiply floats; the terms of an element of the result, where they are many, in blocks that are then added."""
+    n = a.shape[-1]
+    if n <= _TERMS or not runtime.on_cpu or a.ndim != b.ndim:
+        return mx.matmul(a, _second(b, rows))
+    whole, rest = n - n % _TERMS, None
+    if whole < n:
+        (a, a_rest), (b, b_rest) = mx.split(a, [whole], axis=-1), mx.split(b, [whole], axis=-2)
+        rest = mx.matmul(a_rest, b_rest)
+    blocks = (whole // _TERMS, _TERMS)
+    r = mx.matmul(mx.swapaxes(mx.unflatten(a, -1, blocks), -2, -3), mx.unflatten(b, -2, blocks))
+    r = sums.total(r, axis=-3)
+    return r if rest is None else r + rest
 
 
 def product(a: Array, b: Array) -> Array:
@@ -42,7 +58,7 @@ def product(a: Array, b: Array) -> Array:
             raise Decline("an empty product with broadcasting")
         return mx.zeros(shape, dtype=a.dtype)
     if not is_int(a):
-        return mx.matmul(a, _second(b, a.shape[-2]))
+        return _multiplied(a, b, a.shape[-2])
     if a.dtype == mx.bool_:
         raise Decline("matrix products of bool are not implemented")
     if math.prod(a.shape) * b.shape[-1] > 1 << 26:
@@ -54,7 +70,7 @@ def product(a: Array, b: Array) -> Array:
 def _mm_float32(a: Array, b: Array) -> Array:
     if a.ndim != 2 or b.ndim != 2 or not a.size or not b.size:
         raise Decline("not two matrices with elements")
-    return mx.matmul(a, _second(b, _rows(a)))
+    return _multiplied(a, b, _rows(a))
 
 
 @op("mm", mlx="mx.matmul", float32=_mm_float32)

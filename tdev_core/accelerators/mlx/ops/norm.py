@@ -9,6 +9,7 @@ from tdev_core.accelerators.mlx.dtypes import category
 from tdev_core.accelerators.mlx.lazy import mx
 from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.activation import wide
+from tdev_core.accelerators.mlx.ops.moments import moments
 from tdev_core.accelerators.mlx.registry import Decline, op
 from tdev_core.accelerators.mlx.storage.allocation import defer, wrap
 from tdev_core.accelerators.mlx.storage.contents import read
@@ -36,16 +37,28 @@ def layer_norm(
     """Compute ``native_layer_norm`` over arrays, for compiled graphs: output, mean, reciprocal deviation."""
     n, flat, (w, b) = _flat(x, shape, weight, bias)
     f = wide(flat)
-    y = mx.reshape(mx.fast.layer_norm(f, w, b, eps), x.shape).astype(x.dtype)
+    y = mx.reshape(_layer_norm(f, w, b, eps), x.shape).astype(x.dtype)
     return y, *layer_stats(x, shape, eps)
+
+
+def _layer_norm(rows: Array, weight: Array | None, bias: Array | None, eps: float) -> Array:
+    """Normalise each row; MLX's function adds up a row as its sums do."""
+    if sums.are_exact(rows.shape[-1]):
+        return mx.fast.layer_norm(rows, weight, bias, eps)
+    var, mean = moments(rows, [rows.ndim - 1], True, 0)
+    y = (rows - mean) * mx.rsqrt(var + eps)
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
 
 
 def layer_stats(x: Array, shape: Any, eps: float) -> tuple[Array, Array]:
     """Compute mean and reciprocal deviation of each row."""
     f = wide(mx.reshape(x, (-1, math.prod(shape))))
     rows = (*x.shape[: x.ndim - len(shape)], *[1] * len(shape))
-    mean, rstd = sums.mean(f, axis=-1), mx.rsqrt(mx.var(f, axis=-1) + eps)
-    return mx.reshape(mean, rows).astype(x.dtype), mx.reshape(rstd, rows).astype(x.dtype)
+    var, mean = moments(f, [1], False, 0)
+    return mx.reshape(mean, rows).astype(x.dtype), mx.reshape(mx.rsqrt(var + eps), rows).astype(
+        x.dtype
+    )
 
 
 @op(
@@ -59,7 +72,7 @@ def native_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) ->
     w, b = (None if t is None else read(t) for t in (weight, bias))
     if w is not None and a.dtype == w.dtype == mx.float32 and len(shape) == 1 and a.size:
         _flat_check(a, shape, w, b)
-        y = mx.fast.layer_norm(a, w, b, eps)
+        y = _layer_norm(a, w, b, eps)
     else:
         y = layer_norm(a, shape, w, b, eps)[0]
     rows = (*x.shape[: x.dim() - len(shape)], *[1] * len(shape))

@@ -125,7 +125,10 @@ def logsumexp(x: Array, dim: Dim, keepdim: bool = False) -> Array:
         raise Decline("logsumexp of complex numbers or of nothing")
     if not x.ndim:
         return x[...]
-    return mx.logsumexp(upcast(x), axis=axes(x, dim), keepdims=keepdim).astype(x.dtype)
+    picked = axes(x, dim)
+    if len(picked) == 1:
+        return sums.logsumexp(upcast(x), picked[0], keepdim).astype(x.dtype)
+    return mx.logsumexp(upcast(x), axis=picked, keepdims=keepdim).astype(x.dtype)
 
 
 def _refuse_nothing(x: Array, picked: list[int], name: str) -> None:

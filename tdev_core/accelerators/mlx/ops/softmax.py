@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tdev_core.accelerators.mlx.dtypes import is_float, mx_dtype, upcast
@@ -16,12 +17,12 @@ Array = Any
 def _softmax_float32(x: Array, dim: int, half_to_float: bool) -> Array:
     if not x.size or not x.ndim:
         raise Decline("no elements, or no axis")
-    return mx.softmax(x, axis=dim)
+    return sums.softmax(x, dim)
 
 
 @op("_softmax", mlx="mx.softmax", float32=_softmax_float32)
 def softmax(x: Array, dim: int, half_to_float: bool) -> Array:
-    return _soft(x, dim, half_to_float, lambda w, a: mx.softmax(w, axis=a, precise=True))
+    return _soft(x, dim, half_to_float, sums.softmax)
 
 
 def _soft(x: Array, dim: int, half_to_float: bool, f: Any) -> Array:
@@ -37,7 +38,13 @@ def _soft(x: Array, dim: int, half_to_float: bool, f: Any) -> Array:
 
 @op("_log_softmax", mlx="mx.logsumexp, mx.subtract")
 def log_softmax(x: Array, dim: int, half_to_float: bool) -> Array:
-    return _soft(x, dim, half_to_float, lambda w, a: w - mx.logsumexp(w, axis=a, keepdims=True))
+    return _soft(x, dim, half_to_float, _log_softmax)
+
+
+def _log_softmax(x: Array, axis: int) -> Array:
+    r = sums.logsumexp(x, axis, keepdims=True)
+    # Beside an infinity nothing is likely: torch says NaN of the whole row.
+    return x - mx.where(r == math.inf, math.nan, r)
 
 
 @op("_softmax_backward_data", mlx="mx.sum, mx.multiply")

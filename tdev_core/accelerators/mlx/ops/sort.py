@@ -14,6 +14,7 @@ from tdev_core.accelerators.mlx.dtypes import (
     is_int,
 )
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.mlx.ops import sums
 from tdev_core.accelerators.mlx.ops.axes import at_least_1d, axis
 from tdev_core.accelerators.mlx.registry import Decline, op
 
@@ -207,7 +208,7 @@ def _scan(x: Array, dim: int, dtype: Any, f: Any) -> Array:
 
 @op("cumsum", mlx="mx.cumsum")
 def cumsum(x: Array, dim: int, *, dtype: Any = None) -> Array:
-    return _scan(x, dim, dtype, mx.cumsum)
+    return _scan(x, dim, dtype, sums.running)
 
 
 @op("cumprod", mlx="mx.cumprod")
