@@ -1,7 +1,7 @@
 """Training steps on device ``mlx`` against the same model written by hand in MLX, in one run.
 
     python benchmarks/bench_mlx.py            # ratios and dispatch overhead; with native kernels where they are built
-    python benchmarks/bench_mlx.py --steps 30 --repeat 7
+    python benchmarks/bench_mlx.py --steps 30 --repeat 7 --model ResNet
     python benchmarks/bench_mlx.py --memory   # memory over 500 steps, nothing else
 
 Prints the median over rounds of the time ratio tdev / MLX (the two take turns, so that a busy machine slows both) and the
@@ -38,6 +38,7 @@ mopt: Any = importlib.import_module("mlx.optimizers")
 
 LAYERS, HEADS, VOCABULARY = 4, 8, 512
 IMAGES = {"U-Net": mlx_images.unet, "GAN": mlx_images.gan}
+MODELS = ("GPT", "ResNet", *IMAGES)
 
 
 class Size(NamedTuple):
@@ -109,7 +110,7 @@ class MlxResNet(mnn.Module):  # type: ignore[misc]
 
 def mlx_step(model: Any, x: Any, y: Any, compiled: bool) -> Callable[[], None]:
     """Return one AdamW step with MLX's own tools."""
-    optimizer = mopt.AdamW(learning_rate=1e-3)
+    optimizer = mopt.AdamW(learning_rate=1e-3, bias_correction=True)  # torch's are corrected
 
     def loss(m: Any, a: Any, b: Any) -> Any:
         out = m(a)
@@ -298,6 +299,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--model", action="append", choices=MODELS, help="only this one; repeatable")
     parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
     parser.add_argument("--trained-steps", type=int, default=500, help="steps for --memory")
     parser.add_argument("--side", help=argparse.SUPPRESS)  # one process of --memory
@@ -320,7 +322,7 @@ def main() -> int:
             print(
                 f"dispatch overhead, {kind} kernels: {overhead():.2f} us for one operator (median of 12)"
             )
-    for name in ("GPT", "ResNet", *IMAGES):
+    for name in options.model or MODELS:
         for compiled in (False, True):
             ours, theirs = (prepared(who, name, compiled, TIMED) for who in ("tdev", "MLX"))
             r, a, b = ratio(ours, theirs, options.steps, options.repeat)

@@ -116,7 +116,7 @@ def unet(who: str, compiled: bool, batch: int) -> Step:
 
         return step
     theirs = MlxUNet()
-    adam = mopt.AdamW(learning_rate=1e-3)
+    adam = mopt.AdamW(learning_rate=1e-3, bias_correction=True)
     adam.init(theirs.trainable_parameters())
     a, b = _last(images), _last(noise)
     grad = mnn.value_and_grad(theirs, lambda m, i, o: mnn.losses.mse_loss(m(i), o))
@@ -183,7 +183,7 @@ def gan(who: str, compiled: bool, batch: int) -> Step:
     if who == "tdev":
         return _torch_gan(compiled, images.to("mlx"), noise.to("mlx"))
     made, judge = _mlx_generator(), _mlx_critic()
-    adams = [mopt.Adam(learning_rate=2e-4) for _ in range(2)]
+    adams = [mopt.Adam(learning_rate=2e-4, bias_correction=True) for _ in range(2)]
     for adam, model in zip(adams, (judge, made), strict=True):
         adam.init(model.trainable_parameters())
     x, z = _last(images), _last(noise)
