@@ -48,7 +48,9 @@ def install() -> None:
 
 
 def _check(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    name = op.name().removeprefix("aten::").partition(".")[0]
+    name = (
+        op.name().removeprefix("aten::").partition(".")[0].removesuffix("_")
+    )  # addmm_ runs addmm's kernel
     refused = REFUSED.get(name)
     if refused is None:
         return

@@ -24,28 +24,70 @@ def whole(*shape: int, dtype: torch.dtype = torch.int64) -> torch.Tensor:
     return torch.ones(shape, dtype=dtype, device="sim")
 
 
+def half(*shape: int) -> torch.Tensor:
+    return torch.ones(shape, dtype=torch.float16, device="sim")
+
+
+def byte(*shape: int) -> torch.Tensor:
+    return whole(*shape, dtype=torch.uint8)
+
+
+def real(*shape: int) -> torch.Tensor:
+    return whole(*shape, dtype=torch.float32)
+
+
 CALLS: dict[str, Callable[[], object]] = {
-    "matmul": lambda: whole(2, 2) @ whole(2, 2),
-    "batches": lambda: whole(3, 2, 2) @ whole(3, 2, 2),
-    "a vector": lambda: whole(2, 2) @ whole(2),
+    "mm": lambda: whole(2, 2) @ whole(2, 2),
+    "addmm": lambda: F.linear(whole(2, 2), whole(2, 2), whole(2)),
+    "addmv": lambda: torch.addmv(whole(2), whole(2, 2), whole(2)),
+    "mv": lambda: whole(2, 2) @ whole(2),
     "dot": lambda: torch.dot(whole(2), whole(2)),
-    "linear": lambda: F.linear(whole(2, 2), whole(2, 2), whole(2)),
-    "einsum": lambda: torch.einsum("ij,jk->ik", whole(2, 2), whole(2, 2)),
-    "conv": lambda: F.conv2d(whole(1, 1, 4, 4), whole(1, 1, 2, 2)),
-    "avg_pool": lambda: F.avg_pool2d(whole(1, 1, 4, 4), 2),
-    "max_pool": lambda: F.max_pool2d(whole(1, 1, 4, 4), 2),
-    "bilinear": lambda: F.interpolate(whole(1, 1, 4, 4, dtype=torch.uint8), scale_factor=2, mode="bilinear"),
-    "histogram": lambda: torch.histogram(whole(4, dtype=torch.float32), 2),
-    "angle": lambda: torch.angle(whole(4, dtype=torch.float16)),
+    "vdot": lambda: torch.vdot(whole(2), whole(2)),
+    "bmm": lambda: whole(3, 2, 2) @ whole(3, 2, 2),
+    "baddbmm": lambda: torch.baddbmm(whole(2, 2), whole(3, 2, 2), whole(3, 2, 2)),
+    "addbmm": lambda: torch.addbmm(whole(2, 2), whole(3, 2, 2), whole(3, 2, 2)),
+    "max_pool2d_with_indices": lambda: F.max_pool2d(whole(1, 1, 4, 4), 2, return_indices=True),
+    "max_pool3d_with_indices": lambda: F.max_pool3d(whole(1, 1, 2, 2, 2), 2, return_indices=True),
+    "avg_pool2d": lambda: F.avg_pool2d(whole(1, 1, 4, 4), 2),
+    "avg_pool3d": lambda: F.avg_pool3d(whole(1, 1, 2, 2, 2), 2),
+    "convolution": lambda: F.conv2d(whole(1, 1, 4, 4), whole(1, 1, 2, 2)),
+    "upsample_bilinear2d": lambda: F.interpolate(byte(1, 1, 4, 4), scale_factor=2, mode="bilinear"),
+    "upsample_bicubic2d": lambda: F.interpolate(byte(1, 1, 4, 4), scale_factor=2, mode="bicubic"),
+    "_upsample_bilinear2d_aa": lambda: F.interpolate(byte(1, 1, 4, 4), size=2, mode="bilinear", antialias=True),
+    "igamma": lambda: torch.igamma(half(2), half(2)),
+    "igammac": lambda: torch.igammac(half(2), half(2)),
+    "angle": lambda: torch.angle(half(4)),
+    "histc": lambda: torch.histc(half(4), 2),
+    "histogram": lambda: torch.histogram(real(4), 2),
+    "_histogramdd_bin_edges": lambda: torch.histogramdd(real(4, 2), [2, 2]),
+    "_histogramdd_from_bin_cts": lambda: torch.ops.aten._histogramdd_from_bin_cts(real(4, 2), [2, 2]),
 }  # fmt: skip
+"""For each operator of the table a call that reaches it."""
+
+SPELLINGS: dict[str, Callable[[], object]] = {
+    "einsum": lambda: torch.einsum("ij,jk->ik", whole(2, 2), whole(2, 2)),
+    "in place": lambda: whole(2, 2).addmm_(whole(2, 2), whole(2, 2)),
+    "the second alone": lambda: torch.mm(real(2, 2), whole(2, 2)),
+    "by name": lambda: torch.mm(input=whole(2, 2), mat2=whole(2, 2)),
+}
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_what_cuda_refuses_by_dtype(call: Callable[[], object], strictly: None) -> None:
+def test_each_operator_of_the_table_has_its_call() -> None:
+    assert CALLS.keys() == strict.REFUSED.keys()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_cuda_refuses_by_dtype(name: str, strictly: None) -> None:
+    with pytest.raises(NotImplementedError, match=rf'^"{name}_cuda" not implemented for '):
+        CALLS[name]()
+    refusals.clear()
+    CALLS[name]()  # the CPU's kernels are there
+
+
+@pytest.mark.parametrize("call", SPELLINGS.values(), ids=SPELLINGS)
+def test_however_it_is_written(call: Callable[[], object], strictly: None) -> None:
     with pytest.raises(NotImplementedError, match=r'^"\w+_cuda" not implemented for '):
         call()
-    refusals.clear()
-    call()  # the CPU's kernels are there
 
 
 def test_what_cuda_computes_is_computed(strictly: None) -> None:
