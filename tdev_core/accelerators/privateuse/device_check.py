@@ -56,6 +56,7 @@ _ANY = {
     "_nested_view_from_buffer_copy": {"nested_size", "nested_strides", "offsets"},
     "_nested_from_padded": {"cpu_nested_shape_example"},
     "is_same_size": {"self", "other"},
+    "_has_same_storage_numel": {"self", "other"},
     "is_set_to": {"self", "tensor"},
     "_has_compatible_shallow_copy_type": {"self", "from"},
     "resize_as_": {"self", "the_template"},

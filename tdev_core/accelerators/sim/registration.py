@@ -27,6 +27,7 @@ from tdev_core.accelerators.sim import (
     special,
     storages,
     strict,
+    synchronized_norm,
 )
 from tdev_core.accelerators.sim.accelerator import SimAccelerator
 
@@ -55,6 +56,7 @@ def activate() -> None:
     nested.install()
     composites.install()
     special.install()
+    synchronized_norm.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
     profile = profiles.active()

@@ -41,7 +41,8 @@ class DefaultGenerator(DeviceGenerator):
     def _relink(self) -> bool:
         """Stay with the CPU's generator if it is in our state now; whether we do."""
         own = super().get_state()
-        self.linked = self.can_link and torch.equal(own, torch.default_generator.get_state())
+        can_link = self.can_link and self.source is self
+        self.linked = can_link and torch.equal(own, torch.default_generator.get_state())
         return self.linked
 
     def manual_seed(self, seed: int) -> DefaultGenerator:
@@ -71,10 +72,17 @@ class DefaultGenerator(DeviceGenerator):
         self._relink()
         return self
 
+    def graphsafe_set_state(self, state: torch.Generator) -> DeviceGenerator:
+        """Have ``state``'s state in common with it from now on; its own stays where the CPU's generator is now."""
+        if self.linked:
+            super().set_state(self.get_state())
+            self.linked = False
+        return super().graphsafe_set_state(state)
+
     def seeded_by_torch(self, seed: int) -> None:
         """Follow ``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
         super().manual_seed(seed)
-        self.linked = self.can_link
+        self.linked = self.can_link and self.source is self
 
 
 def configure(devices: int, rng: str) -> None:
@@ -108,4 +116,4 @@ def manual_seed(seed: int, index: int) -> None:
 def drawing(index: int) -> contextlib.AbstractContextManager[object]:
     """Make a context in which CPU kernels draw from device ``index``'s generator where none is passed to them."""
     generator = _generators[index]
-    return contextlib.nullcontext() if generator.linked else DrawsFrom(generator)
+    return contextlib.nullcontext() if generator.linked else DrawsFrom(generator.source)

@@ -257,3 +257,33 @@ def test_draws_on_the_device_leave_those_of_other_threads_alone() -> None:
     torch.manual_seed(11)  # and the CPU's sequence is the one that it has alone
     alone = [int(torch.randint(2**62, (1,))) for _ in range(12000)]
     assert set(alone) == {number for each in drawn[::2] for number in each}
+
+
+@pytest.mark.parametrize("default", [False, True], ids=["its own", "the device's"])
+def test_generators_have_a_state_in_common(default: bool) -> None:
+    """As torch's of CUDA: a state that is handed on is the same one, a clone is another."""
+    new = SimAccelerator().new_generator
+    generator = SimAccelerator().generator(0) if default else new(0)
+    generator.manual_seed(3)
+    first, second = generator.graphsafe_get_state(), generator.clone_state()
+
+    def draw(source: Any) -> torch.Tensor:
+        if default and source is generator:
+            return torch.rand(3, device="sim")
+        return torch.rand(3, device="sim", generator=source)
+
+    wanted = [draw(first), draw(generator), draw(first)]
+    generator.graphsafe_set_state(second)
+    assert torch.equal(draw(generator), wanted[0]) and torch.equal(draw(second), wanted[1])
+    last = draw(generator)
+    generator.graphsafe_set_state(first)
+    after = draw(first)
+    assert torch.equal(last, wanted[2]) and not torch.equal(after, wanted[2])
+    assert torch.equal(generator.get_state(), first.get_state())
+    generator.manual_seed(3)
+    assert first.initial_seed() == 3 and torch.equal(draw(first), wanted[0])
+    for other in (torch.Generator(), new(1)):
+        with pytest.raises(RuntimeError, match="Expected a 'sim:0' generator's state"):
+            generator.graphsafe_set_state(other)
+    generator.graphsafe_set_state(generator)
+    torch.manual_seed(0)

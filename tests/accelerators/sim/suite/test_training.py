@@ -264,3 +264,12 @@ def test_data_parallel_modules_on_both_devices() -> None:
     norm = nn.utils.clip_grad_norm_(both, 1.0, foreach=True)
     torch.optim.AdamW(both).step()
     assert norm.item() > 0
+
+
+def test_forward_derivatives_are_copied_with_their_tensor() -> None:
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.full((2,), 3.0))
+        copies = [dual.to("sim"), torch.empty(2, device="sim").copy_(dual), dual.to("sim").cpu()]
+        for copied in copies:
+            tangent = torch.autograd.forward_ad.unpack_dual(copied).tangent
+            assert copied.tolist() == [1, 1] and tangent is not None and tangent.tolist() == [3, 3]
