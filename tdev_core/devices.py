@@ -305,11 +305,18 @@ def device_index(spec: Any = None) -> int:
     if not isinstance(device, torch.device):
         if isinstance(device, str):
             device = torch.device(device)  # raises torch's own error
+        elif isinstance(
+            getattr(device, "idx", None), int
+        ):  # torch.cuda.device(i), as torch takes it
+            return _current_index() if device.idx < 0 else int(device.idx)
         else:
             raise TypeError(f"expected a device, an int or a string, got {type(spec).__name__}")
     backend = current()
     if device.type != backend.value:
-        raise ValueError(f"Expected a {backend.value} device, but got: {device}")
+        kind = (
+            "cuda" if backend is Backend.SIM else backend.value
+        )  # torch's words for the device it stands for
+        raise ValueError(f"Expected a {kind} device, but got: {device}")
     if device.index is None or backend is Backend.CPU:
         return _current_index()
     return device.index

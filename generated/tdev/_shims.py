@@ -180,6 +180,11 @@ SHIMS = (
         factory="tdev_core.cuda.amp:grad_scaler_init",
     ),
     Shim(
+        "torch.amp.grad_scaler.GradScaler",
+        "_lazy_init_scale_growth_tracker",
+        factory="tdev_core.cuda.amp:grad_scaler_scale",
+    ),
+    Shim(
         "torch.ao.nn.intrinsic.quantized.modules.bn_relu.BNReLU2d",
         "__init__",
         devices=(("device", 3),),

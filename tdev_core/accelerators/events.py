@@ -176,6 +176,7 @@ class Event(_Base):
 
         Raises:
             ValueError: one of the events has not ``enable_timing=True`` or was not recorded.
+            torch.AcceleratorError: they were recorded on two devices, whose clocks have nothing in common.
         """
         if not hasattr(end_event, "_timed"):
             raise TypeError(f"end_event must be an Event, got {type(end_event).__name__}")
@@ -183,6 +184,11 @@ class Event(_Base):
             raise ValueError("Both events must be created with argument 'enable_timing=True'.")
         if self._recorded is None or end_event._recorded is None:
             raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if self._index != end_event._index:
+            raise torch.AcceleratorError(
+                "CUDA error: invalid resource handle (elapsed_time: one event was recorded on device "
+                f"{self._index}, the other on device {end_event._index}; record both on one)"
+            )
         if self._metal is not None:
             return float(self._metal.elapsed_time(end_event._metal))
         return float(end_event._recorded - self._recorded) / 1e6

@@ -24,7 +24,7 @@ import torch
 from tdev_core import torchscript
 from tdev_core.accelerators.cpu import autocast as cpu_region
 from tdev_core.backend import current
-from tdev_core.devices import ACCELERATORS, is_foreign
+from tdev_core.devices import ACCELERATORS, is_foreign, translate
 from tdev_core.errors import DeviceWarning, warn_once
 
 __all__ = [
@@ -178,6 +178,15 @@ def grad_scaler_init(original: Callable[..., None]) -> Callable[..., None]:
         original(self, target(device), *args, **kwargs)
 
     return __init__
+
+
+def grad_scaler_scale(original: Callable[..., None]) -> Callable[..., None]:
+    """Return the shim for ``torch.amp.GradScaler._lazy_init_scale_growth_tracker``, which makes the scale on a device."""
+
+    def _lazy_init_scale_growth_tracker(self: Any, dev: Any) -> None:
+        original(self, translate(dev))
+
+    return _lazy_init_scale_growth_tracker
 
 
 def custom_fwd(

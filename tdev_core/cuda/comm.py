@@ -130,7 +130,13 @@ def scatter(
                 f"{tensor.size(dim)}"
             )
         pieces = torch.split(tensor, list(chunk_sizes), dim)
-    return tuple(piece.to(place, copy=True) for piece, place in zip(pieces, places, strict=False))
+    scattered: list[torch.Tensor] = []
+    for number, (piece, place) in enumerate(zip(pieces, places, strict=False)):
+        # What lies there already is a view, as on CUDA. On the CPU it may not be the accelerator's, and where two
+        # devices are one here, the second's piece is a copy.
+        view = place.type != "cpu" and piece.device == place and place not in places[:number]
+        scattered.append(piece if view else piece.to(place, copy=True))
+    return tuple(scattered)
 
 
 def gather(

@@ -26,7 +26,8 @@ Locate = Callable[[Storage, str], Any]
 def map_location(spec: Any) -> Any:
     """Return a ``map_location`` for :func:`torch.load` that means here what ``spec`` means on CUDA.
 
-    Strings and devices are translated, the values of a dictionary likewise (in a copy). With
+    Strings and devices are translated, the values of a dictionary likewise (in a copy); its keys, and what a callable is
+    told, are CUDA's names also for files of ``sim`` and ``mlx``. With
     ``None``, and for tags that a dictionary or a callable leaves open, storages that were saved from
     an accelerator this process lacks go to the active backend's device.
 
@@ -57,7 +58,7 @@ def _by_tag(storage: Storage, tag: str) -> Any:
 
 def _by_table(table: Mapping[str, Any]) -> Locate:
     def locate(storage: Storage, tag: str) -> Any:
-        wanted = translate(table.get(tag, tag))
+        wanted = translate(table.get(tag, table.get(_told(tag), tag)))
         return _restored(storage, str(wanted))
 
     return locate
@@ -65,10 +66,16 @@ def _by_table(table: Mapping[str, Any]) -> Locate:
 
 def _by_callable(function: Locate) -> Locate:
     def locate(storage: Storage, tag: str) -> Any:
-        result = function(storage, tag)
+        result = function(storage, _told(tag))
         return _by_tag(storage, tag) if result is None else result
 
     return locate
+
+
+def _told(tag: str) -> str:
+    """Return the tag that a program knows: a file that was saved on ``sim:1`` was written as one of ``cuda:1``."""
+    kind, colon, index = tag.partition(":")
+    return "cuda" + colon + index if kind in _OURS else tag
 
 
 def _restored(storage: Storage, tag: str) -> Any:

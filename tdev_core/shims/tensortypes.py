@@ -218,6 +218,12 @@ def legacy_constructor(original: Callable[..., Any]) -> Callable[..., Any]:
     return __new__
 
 
+if current() is Backend.SIM:
+    # Where torch looks for what ``x.storage_type()`` and ``x.storage().type()`` tell.
+    for _storage in [each for each in vars().copy().values() if isinstance(each, StorageType)]:
+        setattr(torch.sim, _storage.__name__, _storage)  # type: ignore[attr-defined]
+
+
 _LEGACY = shims.Shim("torch.Tensor", "__new__", (), f"{__name__}:legacy_constructor")
 
 
