@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerators.queues import device_of_index
+from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index, translate
 
 __all__ = [
@@ -29,6 +30,12 @@ __all__ = [
 
 def _place(device: Any) -> torch.device:
     return device_of_index(device_index(device))
+
+
+def _check_on_device(tensor: torch.Tensor, what: str) -> None:
+    """Refuse a tensor of the host, where one can be told from the accelerator's."""
+    if current() is not Backend.CPU and tensor.device.type != device_type():
+        raise RuntimeError(f"Expected all {what} has device '{tensor.device}'")
 
 
 def broadcast(
@@ -47,7 +54,15 @@ def broadcast(
             f"out={out}"
         )
     if out is not None:
-        for target in out:
+        for number, target in enumerate(out):
+            _check_on_device(
+                target, f"output tensors to be CUDA tensors, but output tensor at index {number}"
+            )
+            if target.shape != tensor.shape:
+                raise RuntimeError(
+                    f"Expected all output tensors to have same shape as the source tensor {list(tensor.shape)}, but output "
+                    f"tensor at index {number} has shape {list(target.shape)}"
+                )
             target.copy_(tensor)
         return tuple(out)
     assert devices is not None
@@ -110,24 +125,28 @@ def scatter(
         chunk_sizes: lengths of the pieces; equal ones by default.
 
     Raises:
-        RuntimeError: ``devices`` (or ``chunk_sizes``) together with ``out``.
-        ValueError: lengths that do not add up.
+        RuntimeError: ``devices`` (or ``chunk_sizes``) together with ``out``; lengths or shapes that do not add up; in
+            torch's words.
     """
     if out is not None:
-        if devices is not None or chunk_sizes is not None:
-            raise RuntimeError("'devices' and 'chunk_sizes' must not be given together with 'out'")
-        pieces = torch.split(tensor, [value.size(dim) for value in out], dim)
-        for target, piece in zip(out, pieces, strict=True):
+        for name, given in (("devices", devices), ("chunk_sizes", chunk_sizes)):
+            if given is not None:
+                raise RuntimeError(
+                    f"'{name}' must not be specified when 'out' is specified, but got {name}={given}"
+                )
+        for target, piece in zip(out, _pieces_for(tensor, out, dim), strict=True):
             target.copy_(piece)
         return tuple(out)
     places = [_place(device) for device in devices] if devices is not None else [_place(None)]
+    if not places:
+        raise RuntimeError("Expected at least one device to scatter to")
     if chunk_sizes is None:
         pieces = tensor.chunk(len(places), dim)
     else:
-        if len(chunk_sizes) != len(places) or sum(chunk_sizes) != tensor.size(dim):
-            raise ValueError(
-                f"chunk_sizes {list(chunk_sizes)} must be {len(places)} lengths that add up to "
-                f"{tensor.size(dim)}"
+        if len(chunk_sizes) != len(places):
+            raise RuntimeError(
+                f"Expected devices and chunk_sizes to be of same length, but got len(devices) = {len(places)} and "
+                f"len(chunk_sizes) = {len(chunk_sizes)}"
             )
         pieces = torch.split(tensor, list(chunk_sizes), dim)
     scattered: list[torch.Tensor] = []
@@ -139,6 +158,57 @@ def scatter(
     return tuple(scattered)
 
 
+def _pieces_for(
+    tensor: torch.Tensor, out: Sequence[torch.Tensor], dim: int
+) -> tuple[torch.Tensor, ...]:
+    """Split ``tensor`` as the tensors ``out`` are long; raises where they do not fit."""
+    if len(out) == 0:
+        raise RuntimeError("Expected at least one output tensor to scatter to")
+    dim %= tensor.dim()
+    for number, target in enumerate(out):
+        _check_on_device(
+            target, f"output tensors to be CUDA tensors, but output tensor at index {number}"
+        )
+        if _without(target, dim) != _without(tensor, dim) or target.dim() != tensor.dim():
+            raise RuntimeError(
+                f"Output tensor at index {number} has incorrect shape: {list(target.shape)}. Expected same shape except for "
+                f"scatter dim {dim} as the source tensor: {list(tensor.shape)}"
+            )
+    lengths = [target.size(dim) for target in out]
+    if sum(lengths) != tensor.size(dim):
+        raise RuntimeError(
+            f"Total size for output tensors along scatter dim {dim} does not match the source tensor size along dim {dim}. "
+            f"Expected {tensor.size(dim)}, but got total size {sum(lengths)}"
+        )
+    return torch.split(tensor, lengths, dim)
+
+
+def _without(tensor: torch.Tensor, dim: int) -> list[int]:
+    return [length for number, length in enumerate(tensor.shape) if number != dim]
+
+
+def _gathered_shape(tensors: Sequence[torch.Tensor], dim: int) -> torch.Size:
+    """Return the shape of ``tensors`` joined along ``dim``; raises where they do not fit together."""
+    if len(tensors) == 0:
+        raise RuntimeError("Expected at least one tensor to gather from")
+    dims = tensors[0].dim()
+    for number, tensor in enumerate(tensors):
+        _check_on_device(tensor, f"input tensors to be CUDA tensors, but tensor at index {number}")
+        if tensor.dim() != dims:
+            raise RuntimeError(
+                f"Expected all input tensors to have the same number of dimensions, but tensor at index {number} has "
+                f"{tensor.dim()} dimensions, (expected {dims})"
+            )
+        if _without(tensor, dim % dims) != _without(tensors[0], dim % dims):
+            raise RuntimeError(
+                f"Input tensor at index {number} has invalid shape {list(tensor.shape)}, but expected "
+                f"{list(tensors[0].shape)} but for dimension {dim % dims}"
+            )
+    shape = list(tensors[0].shape)
+    shape[dim] = sum(tensor.size(dim) for tensor in tensors)
+    return torch.Size(shape)
+
+
 def gather(
     tensors: Sequence[torch.Tensor], dim: int = 0, destination: Any = None, *, out: Any = None
 ) -> torch.Tensor:
@@ -148,11 +218,18 @@ def gather(
         destination: a device; ``torch.device("cpu")`` or -1 for the CPU, None for the current device.
 
     Raises:
-        RuntimeError: both ``destination`` and ``out``.
+        RuntimeError: both ``destination`` and ``out``; tensors that do not fit together; in torch's words.
     """
+    if out is not None and destination is not None:
+        raise RuntimeError(
+            f"'destination' must not be specified when 'out' is specified, but got destination={destination}"
+        )
+    shape = _gathered_shape(tensors, dim)
     if out is not None:
-        if destination is not None:
-            raise RuntimeError("'destination' must not be given together with 'out'")
+        if out.shape != shape:
+            raise RuntimeError(
+                f"Expected out tensor to have shape {list(shape)}, but got {list(out.shape)}"
+            )
         result: torch.Tensor = torch.cat([value.to(out.device) for value in tensors], dim, out=out)
         return result
     if destination is None:

@@ -47,12 +47,31 @@ def test_scatter_and_gather_are_each_others_inverse():
     comm.scatter(x, out=outs)
     whole = torch.empty(6, 2)
     assert comm.gather(outs, out=whole) is whole and torch.equal(whole, x)
-    with pytest.raises(ValueError, match="2 lengths that add up to 6"):
-        comm.scatter(x, [0, 1], chunk_sizes=[1, 4])
-    with pytest.raises(RuntimeError, match="together with 'out'"):
-        comm.scatter(x, [0], out=outs)
-    with pytest.raises(RuntimeError, match="together with 'out'"):
-        comm.gather(outs, destination=0, out=whole)
+
+
+WRONG = {
+    "sizes that do not add up": (lambda x: comm.scatter(x, [0, 1], [1, 4]), "sum exactly to 6"),
+    "sizes for others": (lambda x: comm.scatter(x, [0], [1, 5]), "devices and chunk_sizes to be of same length"),
+    "to nobody": (lambda x: comm.scatter(x, []), "at least one device to scatter to"),
+    "devices and out": (lambda x: comm.scatter(x, [0], out=[x]), "'devices' must not be specified"),
+    "sizes and out": (lambda x: comm.scatter(x, None, [6], out=[x]), "'chunk_sizes' must not be specified"),
+    "to no output": (lambda x: comm.scatter(x, out=[]), "at least one output tensor to scatter to"),
+    "output of another shape": (lambda x: comm.scatter(x, out=[x.T]), "index 0 has incorrect shape: .2, 6."),
+    "output of other dimensions": (lambda x: comm.scatter(x, dim=-1, out=[x[:, 0]]), "index 0 has incorrect shape"),
+    "outputs too short": (lambda x: comm.scatter(x, dim=-1, out=[x[:, 1:]]), "Total size for output tensors along scatter dim 1 "),
+    "gathered twice": (lambda x: comm.gather([x], destination=0, out=x), "'destination' must not be specified"),
+    "gathered from none": (lambda x: comm.gather(()), "at least one tensor to gather from"),
+    "gathered flat": (lambda x: comm.gather((x, x[0])), "index 1 has 1 dimensions"),
+    "gathered narrow": (lambda x: comm.gather((x, x[:, 1:])), "Input tensor at index 1 has invalid shape"),
+    "gathered elsewhere": (lambda x: comm.gather((x, x), out=x), "Expected out tensor to have shape .12, 2."),
+    "broadcast to another shape": (lambda x: comm.broadcast(x, out=[x, x[None]]), "same shape as the source .+ at index 1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "words"), WRONG.values(), ids=WRONG)
+def test_what_does_not_fit_is_refused_in_torchs_words(call, words):
+    with pytest.raises(RuntimeError, match=words):
+        call(torch.arange(12.0).view(6, 2))
 
 
 def test_reduce_add():

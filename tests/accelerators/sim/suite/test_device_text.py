@@ -100,6 +100,11 @@ ROWS: dict[str, Row] = {
     "elapsed_time": lambda: (recorded(1)[0].elapsed_time(recorded(1)[0]) > 0, True),
     "scatter, a view": lambda: (len({x.data_ptr() for x in scattered()[:2]}), 1),
     "scatter, a copy": lambda: ([x.device.index for x in scattered()], [0, 0, 1]),
+    "a tensor of the host is not gathered": lambda: (
+        raised(lambda: tdev.cuda.comm.gather((here().cpu(), here()))).partition("but ")[2], "tensor at index 0 has device 'cpu'"),
+    "nor written to": lambda: (
+        raised(lambda: tdev.cuda.comm.broadcast(here(), out=[here(1), here().cpu()])).partition("but ")[2],
+        "output tensor at index 1 has device 'cpu'"),
     "GradScaler": lambda: (scale("cuda:1").device, torch.device("sim:1")),
     "GradScaler, a device": lambda: (scale(torch.device("sim:0")).item(), 2.0),
     "a message": lambda: (raised(lambda: tdev.cuda.current_stream("cpu")), "Expected a cuda device, but got: cpu"),
