@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core.accelerators import instances
+from tdev_core.accelerators import instances, lagging
 from tdev_core.accelerators.queues import device_of_index, drain
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
@@ -47,6 +47,13 @@ def _tick() -> int:
             now = time.perf_counter_ns()
         _last_tick = now
     return now
+
+
+def _place(stream: Any) -> lagging.Place:
+    """Return where ``stream`` is; None is the current one."""
+    if stream is None:
+        return lagging.current()
+    return max(int(stream.device_index), 0), int(stream.stream_id)
 
 
 if TYPE_CHECKING:
@@ -139,19 +146,21 @@ class Event(_Base):
             self._metal.record()
             self._recorded = 1
         else:
-            if self._timed and current() is not Backend.CPU:
+            if self._timed and not lagging.asked and current() is not Backend.CPU:
                 drain(index)
-            self._recorded = _tick()
+            self._recorded = max(_tick(), lagging.until(_place(stream)) if lagging.asked else 0)
         self._index = index
         self._number = self._number or next(_numbers)
 
     def wait(self, stream: Any = None) -> None:
         """Let later work on ``stream`` start after this mark; returns at once.
 
-        Other than on MPS there is one queue in issue order, in which later work waits anyway.
+        Other than on MPS there is one queue in issue order, in which later work waits anyway; a sleep alone lags.
         """
         if self._metal is not None and self._recorded is not None:
             self._metal.wait()
+        elif lagging.asked and self._recorded is not None:
+            lagging.order(_place(stream), self._recorded)
 
     def query(self) -> bool:
         """Tell whether all work before the mark is done; true for an event that was never recorded."""
@@ -159,6 +168,8 @@ class Event(_Base):
             return True
         if self._metal is not None:
             return bool(self._metal.query())
+        if lagging.asked:
+            return not lagging.busy(self._recorded)
         drain(self._index or 0)
         return True
 
@@ -168,6 +179,8 @@ class Event(_Base):
             return
         if self._metal is not None:
             self._metal.synchronize()
+        elif lagging.asked:
+            lagging.wait(self._recorded)
         else:
             drain(self._index or 0)
 
@@ -176,7 +189,8 @@ class Event(_Base):
 
         Raises:
             ValueError: one of the events has not ``enable_timing=True`` or was not recorded.
-            torch.AcceleratorError: they were recorded on two devices, whose clocks have nothing in common.
+            torch.AcceleratorError: they were recorded on two devices, whose clocks have nothing in common; or one is not
+                done yet.
         """
         if not hasattr(end_event, "_timed"):
             raise TypeError(f"end_event must be an Event, got {type(end_event).__name__}")
@@ -188,6 +202,10 @@ class Event(_Base):
             raise torch.AcceleratorError(
                 "CUDA error: invalid resource handle (elapsed_time: one event was recorded on device "
                 f"{self._index}, the other on device {end_event._index}; record both on one)"
+            )
+        if lagging.asked and lagging.busy(max(self._recorded, end_event._recorded)):
+            raise torch.AcceleratorError(
+                "CUDA error: device not ready (elapsed_time: an event is not done; synchronize it before)"
             )
         if self._metal is not None:
             return float(self._metal.elapsed_time(end_event._metal))

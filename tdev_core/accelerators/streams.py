@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core.accelerators import capturing, instances
+from tdev_core.accelerators import capturing, instances, lagging
 from tdev_core.accelerators.events import Event
 from tdev_core.accelerators.queues import device_of_index, device_type_number, drain, select_device
 from tdev_core.backend import Backend, current
@@ -124,6 +124,10 @@ class Stream(_Base):
         return device_of_index(self._facts[1])
 
     @property
+    def _place(self) -> lagging.Place:
+        return self._facts[1], self._facts[0]
+
+    @property
     def cuda_stream(self) -> int:  # type: ignore[override]
         """The stream's number, in the place of a ``cudaStream_t``; no CUDA library can use it."""
         return self._facts[0]
@@ -165,19 +169,24 @@ class Stream(_Base):
     def query(self) -> bool:
         """Tell whether all work issued to the stream is done.
 
-        Only MPS can be asked without waiting. ``cpu`` has nothing outstanding, and the queues of
-        ``mlx`` and ``sim`` are drained first, so that the answer is true when it is given.
+        Only MPS can be asked without waiting, and ``sim`` about a sleep. ``cpu`` has nothing else outstanding, and
+        the queue of ``mlx`` is drained first, so that the answer is true when it is given.
         """
         if current() is Backend.MPS:
             event = torch.mps.Event()
             event.record()
             return bool(event.query())
+        if lagging.asked:
+            return not lagging.busy(lagging.until(self._place))
         drain(self._facts[1])
         return True
 
     def synchronize(self) -> None:
         """Return when all work issued to the stream is done."""
-        drain(self._facts[1])
+        if lagging.asked:
+            lagging.wait(lagging.until(self._place))
+        else:
+            drain(self._facts[1])
 
     def is_capturing(self) -> bool:
         """Tell whether a graph capture is recording this stream."""
@@ -258,6 +267,9 @@ def current_stream(device: Any = None) -> Stream:
     """Return the calling thread's current stream on ``device``."""
     index = device_index(device)
     return _chosen().get(index) or default_stream(index)
+
+
+lagging.current = lambda: current_stream()._place
 
 
 def set_stream(stream: Any) -> None:

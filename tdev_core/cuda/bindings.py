@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import torch
 
-from tdev_core.accelerators import streams
+from tdev_core.accelerators import lagging, streams
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.cuda import device_selection, rng, sensors
 from tdev_core.devices import device_index
@@ -82,14 +82,18 @@ def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
 def sleep(cycles: int) -> None:
     """Wait (``torch.cuda._sleep``) for ``cycles`` of the clock, taken as 1 GHz where the system tells none.
 
-    Programs use it for work of a known length, to see what overlaps with it. Nothing here overlaps, so it
-    takes its time before it returns.
+    Programs use it for work of a known length, to see what overlaps with it. On ``sim`` it keeps the current stream busy;
+    elsewhere nothing overlaps, and it takes its time before it returns.
     """
     try:
         megahertz = sensors.clock_rate()
     except UnsupportedError:
         megahertz = 1000
-    time.sleep(cycles / (megahertz * 1e6))
+    seconds = cycles / (megahertz * 1e6)
+    if current() is Backend.SIM:
+        lagging.occupy(lagging.current(), seconds)
+    else:
+        time.sleep(seconds)
 
 
 def get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int:

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[2] / "tdev_core"
 LOCKED = {
     "accelerators.events._last_tick": "_clock_lock",
     "accelerators.mlx._active": "_activating",
+    **{f"accelerators.lagging.{n}": "_changing" for n in ("asked", "_until")},
     "accelerators.mlx.collectives.connected._asked": "_asking",
     "accelerators.mlx.collectives.connected._found": "_asking",
     "accelerators.mlx.dispatch.fallback.counts": "_counting",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from tdev_core.accelerator import Accelerator, Counted
+from tdev_core.accelerators import lagging
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 from tdev_core.accelerators.sim import memory, rng, sharing
 
@@ -12,7 +13,7 @@ __all__ = ["SimAccelerator"]
 
 
 class SimAccelerator(Accelerator):
-    """The simulated devices. Operators finish before they return, so nothing is ever pending."""
+    """The simulated devices. Operators finish before they return, so nothing is pending but what sleeps."""
 
     type = "sim"
 
@@ -29,8 +30,10 @@ class SimAccelerator(Accelerator):
         memory.set_device(index)
 
     def synchronize(self, index: int) -> None:
-        """Check the index; work is done when the call that started it returns."""
+        """Check the index; work is done when the call that started it returns, all but a sleep."""
         memory.pool(index)
+        if lagging.asked:
+            lagging.wait(lagging.device(index))
 
     def allocated(self, index: int) -> int:
         """Return the bytes of live storages."""
