@@ -16,6 +16,7 @@ import torch
 
 from tdev_core.accelerator import accelerator
 from tdev_core.accelerators.privateuse import waits
+from tdev_core.accelerators.sim import pinned
 from tdev_core.backend import Backend, current
 from tdev_core.cuda import profiler
 from tdev_core.cuda.memory import usage
@@ -44,6 +45,7 @@ _MESSAGES = {
     400: "invalid resource handle",
     600: "device not ready",
     700: "an illegal memory access was encountered",
+    713: "pointer does not correspond to a registered memory region",
     719: "unspecified launch failure",
     999: "unknown error",
 }
@@ -119,12 +121,16 @@ class _Cudart:
 
     @staticmethod
     def cudaHostRegister(address: int, size: int, flags: int) -> int:
-        """Pinning lets a GPU read host memory by itself; here the device uses it as it is. Returns 0."""
+        """Pinning lets a GPU read host memory by itself; here the device uses it as it is, and ``sim`` tells of it. Returns 0."""
+        if current() is Backend.SIM:
+            pinned.register(int(address), int(size))
         return 0
 
     @staticmethod
     def cudaHostUnregister(address: int) -> int:
-        """Return the counterpart of :meth:`cudaHostRegister`. Returns 0."""
+        """Return the counterpart of :meth:`cudaHostRegister`. Returns 0, or CUDA's number for what was not registered."""
+        if current() is Backend.SIM and not pinned.unregister(int(address)):
+            return 713
         return 0
 
 

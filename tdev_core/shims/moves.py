@@ -236,10 +236,10 @@ def _legacy_name(dtype: Any) -> str | None:
 
 def pin_memory(original: Method) -> Method:
     """``pin_memory`` of tensors and storages: page-locked memory speeds copies to CUDA, and means
-    nothing elsewhere."""
+    nothing elsewhere; ``sim`` copies as CUDA does, so that ``is_pinned()`` can tell."""
 
     def pin(self: Any, device: Any = None) -> Any:
-        return self
+        return original(self) if backend.current() is backend.Backend.SIM else self
 
     return pin
 

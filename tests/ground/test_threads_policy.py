@@ -29,6 +29,7 @@ LOCKED = {
         f"accelerators.sim.faults.{n}": "_counting"
         for n in ("asked", "lost", "_faults", "_allocations", "_operators", "_steps", "_hook")
     },
+    "accelerators.sim.pinned._registered": "_changing",
     **{f"accelerators.sim.refusals.{n}": "_changing" for n in ("asked", "dtypes", "_checks")},
     "cuda.memory.allocator._held": "_lock",
     "packages.interpreter.launches.seen": "_counting",

@@ -22,7 +22,7 @@ from tdev_core.accelerators import lagging
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
-from tdev_core.accelerators.sim import faults, memory, refusals, rng
+from tdev_core.accelerators.sim import faults, memory, pinned, refusals, rng
 from tdev_core.accelerators.sim.lowering import Call
 
 __all__ = ["common_device", "kernel", "run"]
@@ -85,6 +85,8 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
             result = _call(op, lowered, named, index)
         if may_wait:
             _numbers.last = result.data_ptr() if known.name == _NUMBER else None
+            if known.name == _TO_COPY and index < 0 and kwargs.get("non_blocking"):
+                pinned.mark(result)
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
@@ -94,8 +96,9 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 
 _INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
 _MASKS = (torch.bool, torch.uint8)
+_TO_COPY = "aten::_to_copy"
 _NUMBER = "aten::scalar_tensor"  # What torch makes of a number that the program assigns.
-_MAY_WAIT = waits.OPERATORS | _INDEXED | {"aten::_to_copy", "aten::copy_", _NUMBER}
+_MAY_WAIT = waits.OPERATORS | _INDEXED | {_TO_COPY, "aten::copy_", _NUMBER}
 _numbers = threading.local()
 
 

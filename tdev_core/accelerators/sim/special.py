@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerators.privateuse import torch_api
+from tdev_core.accelerators.sim import pinned
 
 __all__ = ["OPERATORS", "install"]
 
@@ -20,7 +21,7 @@ OPERATORS = frozenset(
         "_pin_memory",
     }
 )
-"""Base names of the operators that this module answers."""
+"""Base names of the operators that this module answers, or :mod:`.pinned`."""
 
 _aten: Any = torch.ops.aten
 
@@ -31,20 +32,7 @@ def _zeros(size: Any, **options: Any) -> torch.Tensor:
     return result
 
 
-def _not_pinned(tensor: torch.Tensor, device: Any = None) -> bool:
-    return False
-
-
-def _pin_memory(tensor: torch.Tensor, device: Any = None) -> torch.Tensor:
-    if tensor.device.type != "cpu":
-        raise RuntimeError(f"cannot pin '{tensor.type()}' only dense CPU tensors can be pinned")
-    return tensor
-
-
 def install() -> None:
-    """Register them; pinning also for CPU tensors, which torch would ask the device to pin."""
+    """Register them."""
     torch_api.implement("aten::_efficientzerotensor", _zeros)
-    for key in ("PrivateUse1", "CPU"):
-        torch_api.implement("aten::is_pinned", _not_pinned, key)
-    for key in ("PrivateUse1", "CPU", "AutogradPrivateUse1", "AutogradCPU"):
-        torch_api.implement("aten::pin_memory", _pin_memory, key)
+    pinned.install()

@@ -397,13 +397,6 @@ def test_other_layouts_are_refused(make: Callable[[], Any]) -> None:
         make()
 
 
-def test_pinning() -> None:
-    x = torch.ones(2)
-    assert x.pin_memory() is x and not x.is_pinned()
-    with pytest.raises(RuntimeError, match="only dense CPU tensors can be pinned"):
-        torch.ones(2, device="sim").pin_memory()
-
-
 def test_iteration_and_formatting() -> None:
     x = torch.arange(3, device="sim")
     assert (
