@@ -12,11 +12,12 @@ import itertools
 import struct
 import threading
 import time
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core.accelerators import instances, lagging
+from tdev_core.accelerators import instances, lagging, tracing
 from tdev_core.accelerators.queues import device_of_index, drain
 from tdev_core.backend import Backend, current
 from tdev_core.devices import device_index
@@ -150,13 +151,25 @@ class Event(_Base):
                 drain(index)
             self._recorded = max(_tick(), lagging.until(_place(stream)) if lagging.asked else 0)
         self._index = index
+        fresh = not self._number
         self._number = self._number or next(_numbers)
+        if tracing.told:
+            self._trace_record(fresh, stream)
+
+    def _trace_record(self, fresh: bool, stream: Any) -> None:
+        if fresh:
+            tracing.tell("EventCreation", self._number)
+            gone = weakref.finalize(self, tracing.tell, "EventDeletion", self._number)
+            gone.atexit = False
+        tracing.tell("EventRecord", self._number, _place(stream)[1])
 
     def wait(self, stream: Any = None) -> None:
         """Let later work on ``stream`` start after this mark; returns at once.
 
         Other than on MPS there is one queue in issue order, in which later work waits anyway; a sleep alone lags.
         """
+        if tracing.told and self._recorded is not None:
+            tracing.tell("EventWait", self._number, _place(stream)[1])
         if self._metal is not None and self._recorded is not None:
             self._metal.wait()
         elif lagging.asked and self._recorded is not None:
@@ -177,6 +190,8 @@ class Event(_Base):
         """Return when all work before the mark is done."""
         if self._recorded is None:
             return
+        if tracing.told:
+            tracing.tell("EventSynchronization", self._number)
         if self._metal is not None:
             self._metal.synchronize()
         elif lagging.asked:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdev_core.accelerators import capturing, instances, lagging
+from tdev_core.accelerators import capturing, instances, lagging, tracing
 from tdev_core.accelerators.events import Event
 from tdev_core.accelerators.queues import device_of_index, device_type_number, drain, select_device
 from tdev_core.backend import Backend, current
@@ -92,6 +92,8 @@ class Stream(_Base):
             number = kwargs.get("stream_ptr")
         if number is None:
             number = next(_numbers)
+            if tracing.told:
+                tracing.tell("StreamCreation", number)
         kind = device_type_number()
         self = torch.Stream.__new__(
             cls, stream_id=int(number), device_index=index, device_type=kind
@@ -183,6 +185,8 @@ class Stream(_Base):
 
     def synchronize(self) -> None:
         """Return when all work issued to the stream is done."""
+        if tracing.told:
+            tracing.tell("StreamSynchronization", self._facts[0])
         if lagging.asked:
             lagging.wait(lagging.until(self._place))
         else:
@@ -353,6 +357,8 @@ def stream(stream: Any) -> StreamContext:
 def synchronize(device: Any = None) -> None:
     """Return when all work issued to ``device`` is done."""
     drain(device_index(device))
+    if tracing.told:
+        tracing.tell("DeviceSynchronization")
 
 
 def record_stream(tensor: torch.Tensor, stream: Any) -> None:

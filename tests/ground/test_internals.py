@@ -83,6 +83,7 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "accelerators/sim/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
+    "accelerators/sim/sanitizing.py": ("torch's sanitizer, if a program imports it", "._handle_kernel_launch"),
     "attention/flex.py": (
         "indexing by tensors under vmap, and torch's own checks of the arguments; asked for at a call",
         "._LARGE_SPARSE_BLOCK_SIZE ._sliced_mask_mod_error ._validate_embed_dim ._validate_no_nested_tensors"

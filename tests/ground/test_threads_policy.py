@@ -56,6 +56,8 @@ THREADS_OWN = {
 """A ``threading.local``."""
 
 SET_UP = {
+    "accelerators.tracing._callbacks": "the import of torch's module of callbacks",
+    "accelerators.tracing.told": "the import of torch's module of callbacks",
     "accelerators.mlx.attention._library": "activate",
     "accelerators.mlx.dtypes.category": "activate",
     "accelerators.mlx.dtypes.to_mx": "activate",

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from tdev_core.accelerators import lagging
+from tdev_core.accelerators import lagging, tracing
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
@@ -76,6 +76,8 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
         index = _place(known, call, lowered, named)
         if may_wait and _waits(known.name, args, kwargs):
             waits.waited(known.name)
+            if tracing.told:
+                tracing.tell("StreamSynchronization", lagging.current()[1])
             if lagging.asked:
                 lagging.wait(lagging.until(lagging.current()))
         if known.random:

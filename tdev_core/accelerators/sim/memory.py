@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from tdev_core.accelerators import tracing
 from tdev_core.accelerators.privateuse import torch_api
 from tdev_core.accelerators.sim import faults
 from tdev_core.errors import no_memory
@@ -145,10 +146,11 @@ def _human(nbytes: int) -> str:
 class Block:
     """``nbytes`` counted in ``pool`` until this object dies."""
 
-    __slots__ = ("nbytes", "pool", "storage")
+    __slots__ = ("address", "nbytes", "pool", "storage")
 
     def __init__(self, pool: Pool, nbytes: int) -> None:
         self.nbytes = 0
+        self.address = 0  # as it was told to who traces
         self.pool = pool
         self.storage: weakref.ref[torch.UntypedStorage] | None = None
         pool.change(0, nbytes)
@@ -156,6 +158,8 @@ class Block:
 
     def __del__(self) -> None:
         self.pool.change(self.nbytes, 0)
+        if self.address:
+            tracing.tell("MemoryDeallocation", self.address)
 
 
 _pools: list[Pool] = []
@@ -235,6 +239,9 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
     if block is None:
         block = Block(pool(index), _nbytes(host))
         host._tdev_block = block
+        if tracing.told and block.nbytes:
+            block.address = host.data_ptr()
+            tracing.tell("MemoryAllocation", block.address)
     elif block.storage is not None:
         known = block.storage()
         if known is not None:

@@ -22,6 +22,7 @@ from tdev_core.accelerators.sim import (
     nested,
     profiles,
     rng,
+    sanitizing,
     sharing,
     sparse,
     special,
@@ -46,6 +47,7 @@ def activate() -> None:
     asked = config.read()
     memory.configure(asked.devices, asked.memory, asked.backing)
     faults.configure(faults.read())
+    sanitizing.install()  # TORCH_CUDA_SANITIZER=1 has it look already
     register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
     memory.name_devices()
     rng.configure(asked.devices, asked.rng)

@@ -39,7 +39,7 @@ def test_storages_and_gradients(shims: None) -> None:
 @pytest.mark.parametrize("pins", [True, False])
 def test_batches_of_a_loader(pins: bool, shims: None) -> None:
     rows = [{"x": torch.full((2,), float(i)), "y": i} for i in range(4)]
-    for batch in DataLoader(rows, 2, pin_memory=pins):  # type: ignore[arg-type, var-annotated]
+    for batch in DataLoader(rows, 2, pin_memory=pins):  # type: ignore[arg-type]
         assert batch["x"].is_pinned() is pins and batch["y"].is_pinned() is pins
 
 
