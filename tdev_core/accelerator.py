@@ -21,11 +21,12 @@ __all__ = ["Accelerator", "Counted", "accelerator"]
 
 @dataclass(frozen=True)
 class Counted:
-    """The counts of an allocator: ``bytes`` held, ``blocks`` that hold them, and requests refused (``ooms``)."""
+    """The counts of an allocator: ``bytes`` held, ``blocks`` that hold them, requests refused (``ooms``), caches emptied (``syncs``)."""
 
     bytes: Tally
     blocks: Tally = field(default_factory=Tally)
     ooms: int = 0
+    syncs: int = 0
 
 
 class Accelerator(ABC):
@@ -68,6 +69,9 @@ class Accelerator(ABC):
 
     def reset_totals(self, index: int) -> None:  # noqa: B027 - a device that counts none has none
         """Let the totals of :meth:`counted` start again from 0."""
+
+    def emptied(self) -> None:  # noqa: B027 - a device that caches nothing need not know
+        """Count in :meth:`counted` that the cache was emptied."""
 
     @abstractmethod
     def total(self, index: int) -> int:

@@ -281,9 +281,9 @@ def test_fraction_is_checked_kept_and_warned_of():
         memory.set_fraction(0.5)
     assert memory.get_fraction() == 0.5
     memory.set_fraction(1.0)
-    with pytest.raises(TypeError, match="must be a float, got int"):
+    with pytest.raises(TypeError, match="must be `float`, got int"):
         memory.set_fraction(1)
-    with pytest.raises(ValueError, match="between 0 and 1, got 1.5"):
+    with pytest.raises(ValueError, match="Invalid fraction value: 1.5. Allowed range: 0~1"):
         memory.set_fraction(1.5)
 
 

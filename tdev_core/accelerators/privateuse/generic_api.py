@@ -78,7 +78,7 @@ def statistics(accelerator: Accelerator, index: int) -> dict[str, Any]:
         "allocation": of_blocks, "allocated_bytes": of_bytes, "active": of_blocks, "active_bytes": of_bytes,
         "requested_bytes": of_bytes, "segment": of_blocks, "reserved_bytes": of_bytes,
         "inactive_split": _metrics(Tally()), "inactive_split_bytes": _metrics(Tally()),
-        "num_alloc_retries": 0, "num_ooms": counted.ooms, "num_sync_all_streams": 0,
+        "num_alloc_retries": 0, "num_ooms": counted.ooms, "num_sync_all_streams": counted.syncs,
         "num_device_alloc": counted.blocks.risen, "num_device_free": counted.blocks.fallen,
     }  # fmt: skip
 

@@ -50,7 +50,14 @@ class SimAccelerator(Accelerator):
     def counted(self, index: int) -> Counted:
         """Return bytes, storages and refusals of the device's pool."""
         pool = memory.pool(index)
-        return Counted(pool.bytes, pool.blocks, pool.ooms)
+        return Counted(pool.bytes, pool.blocks, pool.ooms, pool.syncs)
+
+    def emptied(self) -> None:
+        """Count that ``empty_cache`` was called, on each device that was used."""
+        for index in range(memory.device_count()):
+            pool = memory.pool(index)
+            with pool.lock:
+                pool.syncs += pool.used
 
     def reset_totals(self, index: int) -> None:
         """Let totals and refusals start again from 0."""

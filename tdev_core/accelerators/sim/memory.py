@@ -45,6 +45,10 @@ __all__ = [
 _nbytes = torch_api.storage_nbytes
 
 
+_ONE_EXA = 1152921504606846976
+"""The bytes from which CUDA's allocator says no more than that. Source: ``c10/cuda/CUDACachingAllocator.cpp``."""
+
+
 class Pool:
     """The memory of one device: capacity, and counters of bytes and of the storages that hold them."""
 
@@ -57,6 +61,7 @@ class Pool:
         self.bytes = Tally()
         self.blocks = Tally()
         self.ooms = 0
+        self.syncs = 0  # as CUDA's allocator waits for all streams to give back what it has cached
         self.lock = threading.RLock()  # a garbage collection inside may free a block of this pool
 
     @property
@@ -82,6 +87,10 @@ class Pool:
         """Raise that ``nbytes`` bytes do not fit: by this count, or because the host itself has no more."""
         with self.lock:
             self.ooms += 1
+        if nbytes >= _ONE_EXA:
+            raise torch.OutOfMemoryError(
+                no_memory(f"sim:{self.index}", "Tried to allocate more than 1EB memory.")
+            )
         raise torch.OutOfMemoryError(self._out_of_memory(nbytes))
 
     def change(self, before: int, after: int) -> None:

@@ -105,6 +105,9 @@ def of_device(counted: Counted, reserved: int, peak_reserved: int) -> dict[str, 
         result[name] = _pools(_of(counted.blocks))
     result["reserved_bytes"] = _pools(_stat(reserved, peak_reserved))
     result["num_ooms"] = counted.ooms
+    result["num_sync_all_streams"] = counted.syncs
+    result["num_device_alloc"] = counted.blocks.risen
+    result["num_device_free"] = counted.blocks.fallen
     return result
 
 

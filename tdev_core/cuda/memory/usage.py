@@ -206,8 +206,11 @@ def processes(device: Any = None) -> str:
 def empty_cache() -> None:
     """Give memory that is free but kept for later back to the system."""
     match current():
-        case Backend.CPU | Backend.SIM:
+        case Backend.CPU:
             heap.release()
+        case Backend.SIM:
+            heap.release()
+            accelerator().emptied()
         case Backend.MPS:
             torch.mps.empty_cache()
         case Backend.MLX:
@@ -234,9 +237,11 @@ def set_fraction(fraction: float, device: Any = None) -> None:
     """
     index = device_index(device)
     if not isinstance(fraction, float):
-        raise TypeError(f"fraction must be a float, got {type(fraction).__name__}")
+        raise TypeError(
+            f"Invalid type for fraction argument, must be `float`, got {type(fraction).__name__}"
+        )
     if not 0 <= fraction <= 1:
-        raise ValueError(f"fraction must be between 0 and 1, got {fraction}")
+        raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
     match current():
         case Backend.MPS:
             torch.mps.set_per_process_memory_fraction(fraction)

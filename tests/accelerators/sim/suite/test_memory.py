@@ -187,6 +187,24 @@ def test_refusals_and_allocations_are_counted(small: memory.Pool) -> None:
     assert stats["allocated_bytes.all.current"] == small.allocated
 
 
+def test_emptied_caches_are_counted_as_waits() -> None:
+    kept = torch.zeros(1, device="sim:1")
+    before = [memories.stats(index)["num_sync_all_streams"] for index in (0, 1)]
+    memories.empty_cache()
+    after = [memories.stats(index) for index in (0, 1)]
+    assert after[1]["num_sync_all_streams"] == before[1] + 1
+    assert after[1]["num_device_alloc"] - after[1]["num_device_free"] >= kept.numel()
+
+
+def test_what_no_device_could_hold_is_refused_in_torchs_words() -> None:
+    with pytest.raises(torch.OutOfMemoryError, match="Tried to allocate more than 1EB memory"):
+        torch.empty(1 << 60, dtype=torch.int8, device="sim")
+    with pytest.raises(
+        torch.OutOfMemoryError, match=r"Tried to allocate 536870912.00 GiB\. GPU 0 "
+    ):
+        torch.empty(1 << 59, dtype=torch.int8, device="sim")
+
+
 @pytest.fixture
 def whole() -> Iterator[None]:
     yield
