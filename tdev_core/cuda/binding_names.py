@@ -10,6 +10,7 @@ __all__ = ["NAMES"]
 NAMES = {
     "_cuda_attach_out_of_memory_observer": "tdev_core.cuda.bindings:attach_out_of_memory_observer",
     "_cuda_canDeviceAccessPeer": "tdev_core.cuda.device_selection:can_access_peer",
+    "_cuda_clearCublasWorkspaces": "tdev_core.cuda.bindings:clear_cublas_workspaces",
     "_cuda_emptyCache": "tdev_core.cuda.memory.usage:empty_cache",
     "_cuda_exchangeDevice": "tdev_core.cuda.bindings:exchange_device",
     "_cuda_getArchFlags": "tdev_core.cuda.bindings:arch_flags",

@@ -145,6 +145,10 @@ def _no_offset(name: str) -> NoReturn:
     )
 
 
+def clear_cublas_workspaces() -> None:
+    """Do nothing (``torch._C._cuda_clearCublasWorkspaces``): there is no cuBLAS, and so no memory that it keeps."""
+
+
 def ipc_collect() -> None:
     """Do nothing: there are no CUDA IPC handles."""
 

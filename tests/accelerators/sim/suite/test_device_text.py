@@ -108,6 +108,7 @@ ROWS: dict[str, Row] = {
     "GradScaler": lambda: (scale("cuda:1").device, torch.device("sim:1")),
     "GradScaler, a device": lambda: (scale(torch.device("sim:0")).item(), 2.0),
     "a message": lambda: (raised(lambda: tdev.cuda.current_stream("cpu")), "Expected a cuda device, but got: cpu"),
+    "cuBLAS's workspaces": lambda: (tdev._C._cuda_clearCublasWorkspaces.__name__, "clear_cublas_workspaces"),
     "a module's": lambda: (nn.Linear(1, 1).cuda(1).weight.type(), "torch.cuda.FloatTensor"),
 }  # fmt: skip
 
