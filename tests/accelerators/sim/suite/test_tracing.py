@@ -28,16 +28,17 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 
 def test_the_life_of_an_event(told: Told) -> None:
+    gc.collect()  # what other tests have left is told of before
     event, stream = cuda.Event(), cuda.Stream()
     number = stream.cuda_stream
-    assert told.pop() == ("StreamCreation", number) and told == []
+    assert told.pop() == ("StreamCreation", number)
     event.record(stream)
     event.wait()
     stream.wait_event(event)
     event.synchronize()
     event.record()
     known = event.cuda_event
-    assert told == [
+    assert [each for each in told if not each[0].startswith("Memory")] == [
         ("EventCreation", known),
         ("EventRecord", known, number),
         ("EventWait", known, 0),
@@ -46,7 +47,6 @@ def test_the_life_of_an_event(told: Told) -> None:
         ("EventRecord", known, 0),
     ]
     del event
-    gc.collect()
     assert told[-1] == ("EventDeletion", known)
 
 
