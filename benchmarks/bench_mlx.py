@@ -299,7 +299,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--model", action="append", choices=MODELS, help="only this one; repeatable")
+    parser.add_argument(
+        "--model", action="append", choices=MODELS, help="only this one; repeatable"
+    )
     parser.add_argument("--memory", action="store_true", help="measure memory instead of time")
     parser.add_argument("--trained-steps", type=int, default=500, help="steps for --memory")
     parser.add_argument("--side", help=argparse.SUPPRESS)  # one process of --memory
