@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,12 +20,19 @@ nox.options.sessions = ["check", "lint", "typecheck", "tests"]
 ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = {"PYTHONPATH": os.pathsep.join([str(ROOT / "generated"), str(ROOT)])}
 LOGS = ROOT / "build" / "logs"
+TORCHES = ROOT / "generator" / "facts" / "torches"
 # A process has one device of PyTorch's PrivateUse1 kind: tests of these have processes of their own.
 OWN_PROCESSES = {"mlx": "tests/accelerators/mlx", "sim": "tests/accelerators/sim/suite"}
 BACKENDS = ("cpu", *OWN_PROCESSES)
 OURS = ("tdev_core", "generator", "tools", "benchmarks", "hatch_build.py", "noxfile.py")
 # What only the deep session needs brings twenty packages of its own.
-AUDITORS = {"bandit": "bandit>=1.9", "audit": "pip-audit>=2.9"}
+AUDITORS = {
+    "bandit": ("bandit>=1.9",),
+    "audit": ("pip-audit>=2.9",),
+    "browser": ("selenium>=4.20", "jsonschema>=4.20"),
+}
+# The site in a browser, and its data by a reader of JSON schemas that is not ours.
+BROWSED = ("tests/site/test_browser.py", "tests/site/test_build.py")
 # What is written in C and C++, by the name of its part of the deep session.
 SANITIZED = {"sanitized-calls": "calls", "sanitized-native": "native", "debug-allocator": "debug"}
 # Tests that ask mypy, which has read all of torch once the session typecheck has run.
@@ -93,14 +101,14 @@ def tests(session: nox.Session, backend: str) -> None:
     "part",
     [
         nox.param(name, id=name)
-        for name in (*BACKENDS, "fuzz", "opdb", "bandit", "audit", *SANITIZED)
+        for name in (*BACKENDS, "fuzz", "opdb", "browser", "bandit", "audit", *SANITIZED)
     ],
 )
 def deep(session: nox.Session, part: str) -> None:
-    """What takes long: tests marked deep, fuzzing, torch's operator database, bandit, pip-audit, sanitizers."""
+    """What takes long: tests marked deep, fuzzing, torch's operators, a browser, bandit, pip-audit, sanitizers."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
     if part in AUDITORS:
-        install = (sys.executable, "-m", "pip", "install", "--quiet", AUDITORS[part])
+        install = (sys.executable, "-m", "pip", "install", "--quiet", *AUDITORS[part])
         session.run(*install, external=True)
     if part == "opdb":
         for path in (
@@ -116,6 +124,12 @@ def deep(session: nox.Session, part: str) -> None:
         python(session, "-m", "pip_audit", "--skip-editable", "--progress-spinner", "off")
     elif part in SANITIZED:
         python(session, "-m", "tools.sanitized", SANITIZED[part])
+    elif part == "browser":
+        # Chromium and its driver are the system's; without them the tests say so.
+        if shutil.which("npm"):
+            into = ("npm", "install", "--silent", "--prefix", str(ROOT / "build" / "axe"))
+            session.run(*into, "axe-core@4", external=True)
+        pytest(session, "cpu", "-m", "deep or not deep", *BROWSED, workers=1)
     elif part == "fuzz":
         pytest(session, "cpu", *FUZZED)
     else:
@@ -179,6 +193,12 @@ def mutants(session: nox.Session) -> None:
 
 
 @nox.session
+def site(session: nox.Session) -> None:
+    """Build the compatibility site into build/site; a link that leads nowhere fails."""
+    python(session, "-m", "tdev", "site", "--output", str(ROOT / "build" / "site"))
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure the budgets as ratios, print the table, and write benchmarks/RESULTS.md."""
     python(session, "-m", "benchmarks")
@@ -188,11 +208,13 @@ def bench(session: nox.Session) -> None:
 def upgrade(session: nox.Session) -> None:
     """Add another torch, which `-- 2.16.0` records: everything that is made from it, then the tests.
 
-    Ends with status 1 where a person must decide; build/upgrade.md says what. Run it again then.
+    Ends with status 1 where a person must decide; build/upgrade.md says what. Run it again then. A torch that is
+    recorded already is not fetched again; `python -m generator.facts --torch 2.16.0` does that.
     """
-    if session.posargs:
-        record = ("-m", "generator.facts", "--torch", session.posargs[0])
-        session.run(sys.executable, *record, env=ENVIRONMENT, external=True)
+    if session.posargs and not (TORCHES / f"{session.posargs[0]}.json").exists():
+        record = (sys.executable, "-m", "generator.facts", "--torch", session.posargs[0])
+        # Once interrupted it removes the environment, gigabytes, before it ends.
+        session.run(*record, env=ENVIRONMENT, external=True, interrupt_timeout=120)
     for step in (
         ("-m", "generator.upgrade"),
         ("-m", "generator.codemod"),
@@ -207,14 +229,47 @@ def upgrade(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", default=False)
 def other_torch(session: nox.Session) -> None:
-    """Names, signatures and suites under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes."""
+    """Names, signatures and suites under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes.
+
+    Every part is run, whatever became of those before it.
+    """
+    sys.path.insert(0, str(ROOT))  # of nox's own command it is not
+    from tools.sessions import counts
+
     version = session.posargs[0] if session.posargs else "2.12.0"
-    tools = ("pytest", "pytest-timeout", "pytest-randomly", "hypothesis", "libcst", "rich")
-    beside = ("numpy", "psutil", "expecttest", "packaging", "jinja2", "pyyaml")
-    session.install(f"torch=={version}", *beside, *tools)
-    session.run("python", "tests/mirror/other_torch.py")
-    rooms = ("mirror", "shims", "cuda", "ground", "accelerators", "distributed")
-    suites = [f"tests/{room}" for room in rooms]
-    marks = ("-m", "not deep and not slow")
-    session.run("python", "-m", "pytest", "-q", *marks, *suites, env=ENVIRONMENT)
-    session.run("python", "tests/parity/opdb.py", "--every", "10", "--no-report", env=ENVIRONMENT)
+    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *extras["codemod"], *extras["mlx"], *extras["dev"]]
+    wanted = [one for one in wanted if not one.startswith("tdev[")]  # run as it stands here
+    session.install(f"torch=={version}", *wanted)
+    rooms = "ground ecosystem shims cuda mirror compiler attention distributed commands run codemod generator accelerators"
+    suite = ("-m", "pytest", "-q", "-m", "not deep and not slow")
+    ignored = [f"--ignore={folder}" for folder in OWN_PROCESSES.values()]
+    sim = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
+    parts: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
+        ("names", {}, ("tests/mirror/other_torch.py",)),
+        ("drift", {}, ("-m", "generator", "--check")),
+        *((room, {}, (*suite, f"tests/{room}", *ignored)) for room in rooms.split()),
+        ("sim", sim, (*suite, OWN_PROCESSES["sim"])),
+        ("mlx", {}, (*suite, OWN_PROCESSES["mlx"])),
+        ("opdb", {}, ("tests/parity/opdb.py", "--every", "10", "--no-report")),
+    ]
+    failed, table = (
+        [],
+        [f"| torch {version} | | passed | failed | skipped |", "|---|---|---|---|---|"],
+    )
+    for name, settings, words in parts:
+        report = LOGS / f"torch-{version}" / f"{name}.xml"
+        report.unlink(missing_ok=True)
+        told = [f"--junitxml={report}"] if "pytest" in words else []
+        env = {**ENVIRONMENT, "OMP_NUM_THREADS": "1", **settings}
+        try:
+            session.run("python", *words, *told, env=env)
+        except nox.command.CommandFailed:
+            failed.append(name)
+        outcome = "failed" if name in failed else "done"
+        numbers = " | ".join(map(str, counts(report))) if told else "| |"
+        table.append(f"| {name} | {outcome} | {numbers} |")
+    session.log("\n".join(table))
+    if failed:
+        session.error(f"failed: {', '.join(failed)}")

@@ -38,22 +38,22 @@ def measure() -> list[Row]:
 class Trainer:
     """A GPT with its optimizer, made and stepped through one namespace: torch's or the mirror's."""
 
-    def __init__(self, torch: Any, device: str) -> None:
+    def __init__(self, torch: Any, device: str, width: int = _WIDTH) -> None:
         nn = torch.nn
         self.torch, self.device = torch, device
         torch.manual_seed(0)
         layer = nn.TransformerEncoderLayer(
-            _WIDTH,
+            width,
             _HEADS,
-            4 * _WIDTH,
+            4 * width,
             dropout=0.0,
             batch_first=True,
             norm_first=True,
             device=device,
         )
-        self.embed = nn.Embedding(_VOCABULARY, _WIDTH, device=device)
+        self.embed = nn.Embedding(_VOCABULARY, width, device=device)
         self.blocks = nn.TransformerEncoder(layer, _LAYERS, enable_nested_tensor=False)
-        self.head = nn.Linear(_WIDTH, _VOCABULARY, device=device)
+        self.head = nn.Linear(width, _VOCABULARY, device=device)
         self.modules = nn.ModuleList([self.embed, self.blocks, self.head]).to(device)
         self.optimizer = torch.optim.AdamW(self.modules.parameters(), lr=1e-3)
 

@@ -13,7 +13,7 @@ class Row:
 
     what: str
     value: float
-    unit: str  # "x" for a ratio, else "ns", "ms", "MB", "s"
+    unit: str  # "x" for a ratio, else "ns", "us", "ms", "MB", "s"
     limit: float | None
     detail: str
 
@@ -22,7 +22,7 @@ class Row:
         return None if self.limit is None else self.value <= self.limit
 
     def shown(self, number: float) -> str:
-        digits = {"x": 3, "ns": 0, "ms": 1, "MB": 2, "s": 2}[self.unit]
+        digits = {"x": 3, "ns": 0, "us": 2, "ms": 1, "MB": 2, "s": 2}[self.unit]
         return f"{number:.{digits}f} {'×' if self.unit == 'x' else self.unit}"
 
     def cells(self) -> tuple[str, str, str, str, str]:

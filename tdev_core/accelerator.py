@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 import torch
 
 from tdev_core.backend import Backend, current
 from tdev_core.errors import TdevError
-from tdev_core.watermark import Tally
+from tdev_core.metrics.watermark import Tally
 
 __all__ = ["Accelerator", "Counted", "accelerator"]
 
@@ -101,6 +102,10 @@ class Accelerator(ABC):
     def set_rng_state(self, state: torch.Tensor, index: int) -> None:
         """Restore what :meth:`get_rng_state` gave."""
 
+    def pins(self) -> bool:
+        """Tell whether factories may be asked for page-locked memory (``pin_memory=True``)."""
+        return False
+
     def new_generator(self, index: int) -> torch.Generator:
         """Return a new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
         return torch.Generator(torch.device(self.type, index))
@@ -108,6 +113,10 @@ class Accelerator(ABC):
     @abstractmethod
     def generator(self, index: int) -> torch.Generator:
         """Return the device's default generator."""
+
+    @abstractmethod
+    def drawing_from(self, generator: torch.Generator) -> AbstractContextManager[object]:
+        """Make a context in which the calling thread's draws on the device come from ``generator`` instead of its default one."""
 
 
 # Names, so that the interface knows none of its implementations and imports only the active one.

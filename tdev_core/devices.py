@@ -336,9 +336,12 @@ def unpinned(pin_memory: Any) -> Any:
     """Return what to ask torch for instead of page-locked memory, which it refuses where there is no CUDA.
 
     Such memory speeds copies to CUDA and means nothing elsewhere; ``is_pinned()`` of the result says
-    that it is not. What is no bool is handed back, for torch to refuse in its own words.
+    that it is not. ``sim`` has some where its native library has been built. What is no bool is handed back, for torch to
+    refuse in its own words.
     """
-    return False if isinstance(pin_memory, bool) else pin_memory
+    if not isinstance(pin_memory, bool):
+        return pin_memory
+    return pin_memory and current() is Backend.SIM and accelerator().pins()
 
 
 # By the names that torch gives parameters which are not one plain device.
@@ -357,6 +360,7 @@ def translator(parameter: str) -> Callable[[Any], Any]:
 
 
 _UNPINNED = {False: False, True: False}
+_ASKED_EACH_TIME = {False: False}  # sim's native library may be loaded yet
 
 KNOWN_TYPES = (str, torch.device, type(None), bool)
 """The exact types whose values may be looked up in what :func:`known` gives: 1 is equal to True there."""
@@ -369,4 +373,6 @@ def known(translate_argument: Callable[[Any], Any]) -> dict[Any, Any] | None:
     """
     if translate_argument is translate:
         return _known
-    return _UNPINNED if translate_argument is unpinned else None
+    if translate_argument is not unpinned:
+        return None
+    return _ASKED_EACH_TIME if current() is Backend.SIM else _UNPINNED

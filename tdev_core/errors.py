@@ -17,6 +17,7 @@ __all__ = [
     "UnsupportedError",
     "exit_with",
     "is_of_torch",
+    "listen",
     "no_memory",
     "outside",
     "uncounted",
@@ -45,6 +46,7 @@ class UnsupportedError(TdevError, NotImplementedError):
     def __init__(self, message: str = "", code: str = "") -> None:
         super().__init__(message)
         self.code = code
+        _tell(type(self).__name__, code, message)
 
     def __str__(self) -> str:
         return _numbered(super().__str__(), self.code)
@@ -88,6 +90,20 @@ class InternalsWarning(_NumberedWarning):
 F = TypeVar("F", bound=Callable[..., Any])
 
 _warned: set[object] = set()
+_listeners: list[Callable[[str, str, str], None]] = []
+
+
+def listen(listener: Callable[[str, str, str], None]) -> Callable[[], None]:
+    """Have ``listener(class, code, message)`` called for each error and warning of ours; returns what ends that."""
+    _listeners.append(listener)
+    return lambda: _listeners.remove(listener)
+
+
+def _tell(kind: str, code: str, message: str) -> None:
+    for listener in tuple(_listeners):
+        listener(kind, code, message)
+
+
 _uncounted: set[CodeType] = set()
 
 
@@ -112,6 +128,7 @@ def warn_once(
     mark = (category, key)
     if mark in _warned:
         return
+    _tell(category.__name__, code, message)
     # Warn first: under `-W error` the warning raises, and is due again at the next call.
     warnings.warn(category(message, code) if code else message, category, stacklevel=level + 1)
     _warned.add(mark)

@@ -6,7 +6,7 @@ import os
 
 from tdev_core.errors import ConfigError
 
-__all__ = ["FLAGS", "check", "flag"]
+__all__ = ["FLAGS", "WORDS", "check", "flag", "word"]
 
 FLAGS = {
     "TDEV_SHIMS": True,
@@ -20,6 +20,9 @@ FLAGS = {
     "TDEV_STANDINS": True,
 }
 """Each flag with what holds where it is unset or empty."""
+
+WORDS = {"TDEV_REPORT": ("html", "json")}
+"""What else a flag may be set to, where it is on: how, or what."""
 
 _GONE = {
     "TDEV_CPU_MEMORY=exact": (
@@ -41,9 +44,19 @@ def flag(name: str) -> bool:
     text = os.environ.get(name, "").strip().lower()
     if not text:
         return FLAGS[name]
-    if text not in _ON | _OFF:
-        raise ConfigError(f"{name}={text!r} is not understood. Set it to 1 or 0, or unset it.")
-    return text in _ON
+    words = WORDS.get(name, ())
+    if text not in _ON | _OFF and text not in words:
+        known = ", ".join(("1", *words))
+        raise ConfigError(
+            f"{name}={text!r} is not understood. Set it to {known} or 0, or unset it."
+        )
+    return text not in _OFF
+
+
+def word(name: str) -> str:
+    """Return the one of :data:`WORDS` that a flag is set to, or an empty text."""
+    text = os.environ.get(name, "").strip().lower()
+    return text if text in WORDS.get(name, ()) else ""
 
 
 def check() -> None:

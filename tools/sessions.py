@@ -238,11 +238,11 @@ def _last_line(job: Job) -> str:
 
 
 def _outcome(one: Running) -> Outcome:
-    counts = _counts(one.job.log.with_suffix(".xml"))
-    return Outcome(one.job, one.process.returncode, one.seconds(), *counts)
+    told = counts(one.job.log.with_suffix(".xml"))
+    return Outcome(one.job, one.process.returncode, one.seconds(), *told)
 
 
-def _counts(report: Path) -> tuple[int, int, int]:
+def counts(report: Path) -> tuple[int, int, int]:
     """Passed, failed and skipped tests of a JUnit file; an error in a fixture counts as failed."""
     if not report.exists():
         return 0, 0, 0

@@ -1308,7 +1308,7 @@ if not _launch.codemod_only():
                 "mps, mlx, sim, cpu: tdev's own; the device type is translated; without one the accelerator is meant",
             ),
         },
-        tools=["codemod", "shims", "standins"],
+        tools=["codemod", "shims", "standins", "tune", "monitoring", "numerics", "planning"],
         partial={
             "align_tensors": "2.12 and older",
             "bcomplex32": "2.14 and newer",

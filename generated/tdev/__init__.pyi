@@ -1367,8 +1367,12 @@ from torch import _jit_internal as _jit_internal
 from torch import _prims_common as _prims_common
 from torch import _tensor as _tensor
 from torch import _utils as _utils
+from tdev import monitoring as monitoring
+from tdev import numerics as numerics
 from tdev import shims as shims
 from tdev import standins as standins
+from tdev import planning as planning
+from tdev import tune as tune
 from tdev_core.mirror.checkers import MYPY
 from tdev_core.backend import device_type as device_type
 from tdev_core.devices import answers_cuda as answers_cuda

@@ -86,6 +86,7 @@ OWN = [
     "tdev.utils.benchmark.examples",
     "tdev.utils.benchmark.examples.spectral_ops_fuzz_test",
     "tdev.utils.checkpoint",
+    "tdev.utils.cpp_extension",
     "tdev.utils.data",
     "tdev.utils.data.dataset",
     "tdev.utils.dlpack",

@@ -804,8 +804,23 @@ SHIMS = (
     ),
     Shim(
         "torch.nn.parallel.distributed.DistributedDataParallel",
+        "_ddp_init_helper",
+        factory="tdev_core.shims.distributed:ddp_init_helper",
+    ),
+    Shim(
+        "torch.nn.parallel.distributed.DistributedDataParallel",
         "_passing_sync_batchnorm_handle",
         factory="tdev_core.distributed.sync_batch_norm:handle_shim",
+    ),
+    Shim(
+        "torch.nn.parallel.distributed.DistributedDataParallel",
+        "_set_static_graph",
+        factory="tdev_core.shims.distributed:ddp_set_static_graph",
+    ),
+    Shim(
+        "torch.nn.parallel.distributed.DistributedDataParallel",
+        "register_comm_hook",
+        factory="tdev_core.shims.distributed:ddp_register_comm_hook",
     ),
     Shim(
         "torch.nn.parameter.UninitializedBuffer",

@@ -6,3 +6,6 @@ from __future__ import annotations
 from tdev_core.packages.installing import install, uninstall
 
 __all__ = ["install", "uninstall"]
+
+__path__: list[str] = []
+"""``tdev.standins.flash_attn`` is the package where it is installed, and its stand-in where that may answer."""

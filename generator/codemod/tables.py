@@ -26,6 +26,7 @@ EXTRA_MODULES = (
     "torch.export.passes",
     "torch.nn.attention.flex_attention",
     "torch.nn.attention.varlen",
+    "torch.utils.cpp_extension",
     "torch.utils.model_zoo",
 )
 
@@ -94,6 +95,9 @@ ROUTED = (
     "torch.sparse.semi_structured.to_sparse_semi_structured",
     "torch.sparse.to_sparse_semi_structured",  # sparse.html: for the sparse tensor cores of CUDA
     "torch.utils.checkpoint.set_device_states",  # checkpoint.html: of CUDA by default
+    # cpp_extension.html: with CUDA sources, which off CUDA are left out or refused by name
+    "torch.utils.cpp_extension.load",
+    "torch.utils.cpp_extension.load_inline",
     "torch.version.cuda",  # None in a torch without CUDA, and taken apart by programs for CUDA
 )
 
@@ -119,6 +123,7 @@ LEFT: dict[str, str] = {
     "torch.nn.parallel.parallel_apply.*": "the same",
     "torch.nn.parallel.replicate.*": "the same",
     "torch.utils.benchmark.examples.*": "programs of torch's own",
+    "torch.utils.cpp_extension.CUDAExtension": "of build scripts, which run where tdev need not be installed",
     "torch.version.hip": "asks which kernels were compiled in",
     "torch.xpu.*": "another accelerator's",
 }

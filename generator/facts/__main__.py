@@ -15,7 +15,7 @@ from generator.facts.report import counts, progress_bar
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a summary of the installed torch; 2 where there are no facts to be had."""
+    """Print a summary of the installed torch; 2 where there are no facts to be had, 130 where Ctrl-C ends it."""
     parser = argparse.ArgumentParser(prog="python -m generator.facts", description=__doc__)
     parser.add_argument(
         "--no-cache", action="store_true", help="read torch even if nothing changed"
@@ -43,6 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FactsError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("interrupted; nothing was recorded", file=sys.stderr)
+        return 130
     _print(facts, time.perf_counter() - start)
     if options.differences:
         for line in facts.differences:

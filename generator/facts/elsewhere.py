@@ -48,24 +48,42 @@ def record(version: str) -> Path:
     with tempfile.TemporaryDirectory(prefix="torch-") as folder:
         facts = _read(version, Path(folder))
     path = deltas.path_of(version)
-    path.write_text(deltas.dumps(deltas.difference(base, facts)), encoding="utf-8", newline="\n")
-    return path
+    new = path.with_name(f"{path.name}.new")  # half a file would pass for a recorded torch
+    new.write_text(deltas.dumps(deltas.difference(base, facts)), encoding="utf-8", newline="\n")
+    return new.replace(path)
 
 
 def _read(version: str, folder: Path) -> Facts:
+    print(
+        f"pip installs torch {version} into {folder}: gigabytes, minutes",
+        file=sys.stderr,
+        flush=True,
+    )
     venv.create(folder, with_pip=True)
     scripts = "Scripts" if sys.platform == "win32" else "bin"
     python = str(folder / scripts / "python")
     wanted = [f"torch=={version}", *_BESIDE]
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
-    _run(pip, f"torch {version} could not be installed")
-    text = _run([python, "-c", _READ], f"torch {version} could not be read")
-    return from_json(json.loads(text.splitlines()[-1]))
-
-
-def _run(command: list[str], failure: str) -> str:
-    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(pip, cwd=_ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise FactsError(f"torch {version} could not be installed: {why(done.stderr)}")
+    print(f"reading torch {version}", file=sys.stderr, flush=True)
+    read = [python, "-c", _READ]
+    done = subprocess.run(read, cwd=_ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise FactsError(f"{failure}: {last}")
-    return done.stdout
+        raise FactsError(f"torch {version} could not be read: {last}")
+    return from_json(json.loads(done.stdout.splitlines()[-1]))
+
+
+def why(said: str) -> str:
+    """Return the reason that pip gives on standard error; of the releases that it found the newest ones."""
+    errors = [line for line in said.splitlines() if line.startswith("ERROR: ")]
+    releases = re.search(r"\(from versions: (.*)\)", said)
+    if releases is None:
+        return errors[0] if errors else "pip gives no reason"
+    if releases[1] == "none":
+        return "pip found no torch at all: is its index reached from here?"
+    python = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    newest = ", ".join(releases[1].split(", ")[-4:])
+    return f"pip finds no such release for Python {python}; the newest that it finds: {newest}"

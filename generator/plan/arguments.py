@@ -7,13 +7,14 @@ function that nobody looks at: an argument that is dropped in silence can be the
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from generator.errors import GenerationError
 from generator.plan.core import Core
 
-__all__ = ["refuse_dropped", "used_names", "value_of_noop"]
+__all__ = ["refuse_dropped", "refuse_unread", "used_names", "value_of_noop"]
 
 
 def value_of_noop(cell_value: str | None, returns: str | None, where: str, dotted: str) -> str:
@@ -49,9 +50,11 @@ def used_names(expression: str, core: Core, where: str) -> set[str]:
         module = ast.unparse(node.value)
         if module.partition(".")[0] in ("torch", "mx") or module not in core:
             continue
-        function = core.function(core.find(module, where), node.attr, where)
+        function = core.definition(core.find(module, where), node.attr, where)
         call = next((c for c in ast.walk(tree) if isinstance(c, ast.Call) and c.func is node), None)
-        if function is None or call is None:
+        if call is None and function is not None:
+            refuse_unread(function, where)
+        if not isinstance(function, ast.FunctionDef) or call is None:
             continue
         ignored = _ignored(function)
         for name, argument in _given(function, call, where):
@@ -91,6 +94,53 @@ def refuse_dropped(
             f"{where}: {dotted} drops {', '.join(dropped)}. Use each in call or check, or say why ignoring it is "
             f'right: ignores = {{ {dropped[0]} = "..." }}.'
         )
+
+
+def refuse_unread(answer: ast.FunctionDef | ast.ClassDef, where: str) -> None:
+    """Refuse a function or class that stands for torch's own and takes a parameter that it neither reads nor speaks of.
+
+    Its docstring, or that of its class, has to name what it accepts and does nothing with. A body that only raises
+    refuses everything, and an end of a ``with`` is told of errors that are not its own.
+
+    Raises:
+        GenerationError: there is one.
+    """
+    said = ast.get_docstring(answer) or ""
+    if isinstance(answer, ast.FunctionDef):
+        _refuse_unread(answer, answer.name, said, frozenset(), where)
+        return
+    methods = {node.name: node for node in answer.body if isinstance(node, ast.FunctionDef)}
+    made = methods.get("__init__")
+    for name, method in methods.items():
+        # Python hands all arguments to both.
+        elsewhere = (
+            _parameters(made) - _ignored(made) if made and name == "__new__" else frozenset()
+        )
+        if name != "__exit__":
+            _refuse_unread(method, f"{answer.name}.{name}", said, elsewhere, where)
+
+
+def _refuse_unread(
+    function: ast.FunctionDef, name: str, said: str, elsewhere: frozenset[str], where: str
+) -> None:
+    said += ast.get_docstring(function) or ""
+    body = [node for node in function.body if not _is_docstring(node)]
+    if not body or all(isinstance(node, ast.Raise) for node in body):
+        return
+    unread = sorted(
+        parameter
+        for parameter in _ignored(function) - elsewhere - {"self", "cls"}
+        if parameter[0] != "_" and not re.search(rf"\b{parameter}\b", said)
+    )
+    if unread:
+        raise GenerationError(
+            f"{where}: {name} takes {', '.join(unread)} and never looks at it. Use it, refuse it, or let its "
+            "docstring say why it is accepted."
+        )
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _given(function: ast.FunctionDef, call: ast.Call, where: str) -> Iterator[tuple[str, ast.expr]]:
@@ -134,18 +184,17 @@ def _refused(function: ast.FunctionDef, call: ast.Call, where: str, why: str) ->
     )
 
 
+def _parameters(function: ast.FunctionDef) -> frozenset[str]:
+    return frozenset(node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
+
+
 @cache
 def _ignored(function: ast.FunctionDef) -> frozenset[str]:
     """Return the parameters that the body never reads."""
-    arguments = function.args
-    own = {
-        argument.arg
-        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    }
     read = {
         node.id
         for statement in function.body
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
-    return frozenset(own - read)
+    return _parameters(function) - read

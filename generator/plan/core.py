@@ -31,7 +31,7 @@ class Core:
         self.folder = folder
         self._paths: dict[str, Path] = {}
         self._by_name: dict[str, list[str]] = defaultdict(list)
-        self._names: dict[str, dict[str, ast.FunctionDef | None]] = {}
+        self._names: dict[str, dict[str, ast.stmt | None]] = {}
         for path in sorted(folder.rglob("*.py")):
             parts = path.relative_to(folder.parent).with_suffix("").parts
             dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -67,8 +67,12 @@ class Core:
         """Return the file of a module that :meth:`find` found."""
         return self._paths[dotted]
 
-    def function(self, dotted: str, name: str, where: str) -> ast.FunctionDef | None:
-        """Return the function ``name`` of a module that :meth:`find` found; None for a class or what it imports.
+    def definition(
+        self, dotted: str, name: str, where: str
+    ) -> ast.FunctionDef | ast.ClassDef | None:
+        """Return the function or class ``name`` of a module that :meth:`find` found, wherever it is defined.
+
+        None for a value, and for what is imported from elsewhere than this library.
 
         Raises:
             GenerationError: the module has no such name.
@@ -80,24 +84,29 @@ class Core:
             close = difflib.get_close_matches(name, names, 1)
             hint = f"; did you mean {close[0]!r}" if close else ""
             raise GenerationError(f"{where}: {dotted} has no {name!r}{hint}.")
-        return names[name]
+        match names[name]:
+            case ast.FunctionDef() | ast.ClassDef() as found:
+                return found
+            case ast.ImportFrom(module=str(home)) as imported if home in self._paths:
+                real = next(a.name for a in imported.names if name in (a.asname, a.name))
+                submodule = f"{home}.{real}" in self._paths
+                return None if submodule else self.definition(home, real, where)
+        return None
 
     def _having(self, name: str) -> list[str]:
         same_end = self._by_name.get(name.rpartition(".")[2], [])
         return [dotted for dotted in same_end if dotted.endswith("." + name)]
 
 
-def _names(tree: ast.AST) -> Iterator[tuple[str, ast.FunctionDef | None]]:
-    """Yield what the top level of a module binds, in order: functions, and None for everything else."""
+def _names(tree: ast.AST) -> Iterator[tuple[str, ast.stmt | None]]:
+    """Yield what the top level of a module binds, in order: definitions, imports, and None for every value."""
     for node in ast.iter_child_nodes(tree):
         match node:
-            case ast.FunctionDef():
+            case ast.FunctionDef() | ast.ClassDef():
                 yield node.name, node
-            case ast.ClassDef():
-                yield node.name, None
             case ast.Import() | ast.ImportFrom():
                 for alias in node.names:
-                    yield (alias.asname or alias.name).partition(".")[0], None
+                    yield (alias.asname or alias.name).partition(".")[0], node
             case ast.If() | ast.Try() | ast.With() | ast.ExceptHandler():
                 yield from _names(node)
             case _:

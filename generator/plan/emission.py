@@ -104,7 +104,7 @@ def emit_routed(
     )
     modules: set[str] = set()
     bodies: dict[str, tuple[str, ...]] = {}
-    refused: list[Decision] = []
+    refused: dict[str, list[str]] = {}
     lacking: set[str] = set()
     for backend in _away(dotted):
         cell = capability.cells[backend]
@@ -118,9 +118,10 @@ def emit_routed(
                 cell, dotted, names, renames, core, where, modules, lacking, signature
             )
         except GenerationError as error:
-            refused.append(Decision(str(error), dotted))
-    if refused:
-        raise Undecided(refused)
+            refused.setdefault(str(error).removeprefix(where), []).append(backend)
+    if refused:  # one decision for what is written once for several backends
+        texts = (f"{capability.where} {','.join(on)}{what}" for what, on in refused.items())
+        raise Undecided(Decision(text, dotted) for text in texts)
     return Emitted(
         dotted.rpartition(".")[2],
         "routed",
@@ -203,8 +204,10 @@ def emit_bound(
             continue
         text = cell.object
         if text is None:
+            raises = ", a class of tdev_core that raises when it is made"
             raise GenerationError(
-                f"{where}: {dotted} is a {member.kind}; give object, not route {cell.route!r} alone."
+                f"{where}: {dotted} is a {member.kind}; give object"
+                f"{raises if cell.route == 'unsupported' else ''}, not route {cell.route!r} alone."
             )
         used_names(text, core, where)
         bound = bind(

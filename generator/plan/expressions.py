@@ -71,7 +71,8 @@ def bind(
             raise GenerationError(
                 f"{where}: {expression!r} uses {name!r}, which is neither a parameter of the "
                 f"function ({', '.join(sorted(parameters)) or 'it has none'}) nor torch, mx or a "
-                "module of tdev_core."
+                f"module of tdev_core. Where the spelling has another name for it, or none, say so: "
+                f'spellings."…" = {{ {name} = "None" }}.'
             )
 
     # A module is no value: `backend` by itself is a parameter that this torch's function does not have.

@@ -108,7 +108,7 @@ def _factory(route: ShimRoute, core: Core) -> str:
         return ""
     module, _, function = route.factory.partition(":")
     dotted = core.find(module, route.where)
-    core.function(dotted, function, route.where)  # that there is one
+    core.definition(dotted, function, route.where)  # that there is one
     return f"{dotted}:{function}"
 
 

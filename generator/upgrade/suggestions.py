@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import difflib
 from collections.abc import Iterable
 
@@ -30,8 +32,10 @@ def suggestion(member: Member, capabilities: Iterable[Capability], packages: Ite
         lines.append(
             f"  - nearest: `{nearest}`, {capability.where}: if it means the same, add there"
         )
-        lines.append(f'    `spellings."{_path(member)}" = {{}}`')
-    lines.append("  - else paste and complete:")
+        lines.append(f'    `spellings."{_path(member)}" = {_renames(member, capability)}`')
+    neighbour = max(spelled, key=lambda other: _likeness(member.name, other)[::-1], default=None)
+    file = f" into {spelled[neighbour].where.partition(':')[0]}" if neighbour else ""
+    lines.append(f"  - else paste{file} and complete:")
     lines += [f"    {line}" for line in ("```toml", *_stanza(member), "```")]
     return "\n".join(lines)
 
@@ -53,23 +57,54 @@ def _shape(member: Member) -> str:
 
 def _nearest(dotted: str, spelled: Iterable[str]) -> str | None:
     """Return the routed name that is most like ``dotted``: by its last part first, then by its module."""
-    names = list(spelled)
-    home, _, leaf = dotted.rpartition(".")
+    best = max(spelled, key=lambda other: _likeness(dotted, other), default=None)
+    return best if best is not None and _likeness(dotted, best)[0] >= 0.6 else None
 
-    def likeness(other: str) -> tuple[float, float]:
-        module, _, last = other.rpartition(".")
-        return (
-            round(difflib.SequenceMatcher(None, leaf, last).ratio(), 1),
-            difflib.SequenceMatcher(None, home, module).ratio(),
-        )
 
-    best = max(names, key=likeness, default=None)
-    return best if best is not None and likeness(best)[0] >= 0.6 else None
+def _likeness(dotted: str, other: str) -> tuple[float, float]:
+    """Return how like two names are: their last parts, and the modules before."""
+    (home, _, leaf), (module, _, last) = dotted.rpartition("."), other.rpartition(".")
+    return (
+        round(difflib.SequenceMatcher(None, leaf, last).ratio(), 1),
+        difflib.SequenceMatcher(None, home, module).ratio(),
+    )
+
+
+def _parameters(member: Member) -> list[str]:
+    return [p.name for p in member.signatures[0].parameters] if member.signatures else []
+
+
+def _renames(member: Member, capability: Capability) -> str:
+    """Return the table that leads from the names which the cells use to the parameters of ``member``.
+
+    What it has nothing like is None, as for the current device of a function that takes no device.
+    """
+    own = _parameters(member)
+    texts = [text for cell in capability.cells.values() for text in (cell.call, cell.check) if text]
+    used = dict.fromkeys(name for text in texts for name in _names(text))
+    pairs = []
+    for name in used:
+        if name not in own:
+            like = [one for one in own if one not in used and (name in one or one in name)]
+            pairs.append(f'{name} = "{like[0] if like else None}"')
+    return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
+
+
+def _names(expression: str) -> list[str]:
+    """Return the parameters that an expression of a cell uses, in order."""
+    nodes = list(ast.walk(ast.parse(expression, mode="eval")))
+    modules = {node.value for node in nodes if isinstance(node, ast.Attribute)}
+    return [
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and node not in modules and not hasattr(builtins, node.id)
+    ]
 
 
 def _stanza(member: Member) -> list[str]:
     path = _path(member)
-    answer = 'object = "…"' if member.kind == "class" else 'call = "…"'
+    call = f'call = "….{path.rpartition(".")[2]}({", ".join(_parameters(member))})"'
+    answer, refused = ('object = "…"',) * 2 if member.kind == "class" else (call, "")
     return [
         f"[{'_'.join(path.split('.')[1:])}]",
         f'spellings."{path}" = {{}}',
@@ -79,5 +114,6 @@ def _stanza(member: Member) -> list[str]:
             else f'cuda = {{ route = "mapped", {answer} }}'
         ),
         f'"mps,mlx,sim,cpu" = {{ route = "emulated", {answer} }}',
-        '# or: { route = "unsupported", why = "…", instead = "…" }',
+        f'# or: {{ route = "unsupported", {refused and refused + ", "}why = "…", instead = "…" }}',
+        *(["# its object is a class of tdev_core that raises when it is made"] if refused else []),
     ]

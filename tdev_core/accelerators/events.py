@@ -115,19 +115,26 @@ class Event(_Base):
     ) -> None:
         pass  # all is done in __new__, as in torch
 
+    # torch.Event's stub has the one name only.
     @classmethod
-    def from_ipc_handle(cls, device: Any, handle: bytes) -> Self:
-        """Make the event that another process gave the handle of.
+    def from_ipc_handle(  # type: ignore[override]
+        cls, device: Any, handle: bytes | None = None, *, ipc_handle: bytes | None = None
+    ) -> Self:
+        """Make the event that another process gave the handle of; all but ``torch.cuda`` name it ``ipc_handle``.
 
         Work on these backends is done, or queued in order, when a record returns to its process, so
         that the event counts as complete here.
 
         Raises:
             RuntimeError: ``handle`` was not made by :meth:`ipc_handle` on the same backend.
+            TypeError: no handle is given, or two.
         """
+        given = handle if ipc_handle is None else ipc_handle
+        if given is None or (handle is not None and ipc_handle is not None):
+            raise TypeError("from_ipc_handle() takes one handle: handle, or ipc_handle")
         backend = current().value.encode().ljust(8, b"\0")
         try:
-            magic, origin, number = _HANDLE.unpack(bytes(handle))
+            magic, origin, number = _HANDLE.unpack(bytes(given))
         except (struct.error, TypeError):
             magic, origin, number = b"", b"", 0
         if magic != _MAGIC or origin != backend:

@@ -231,6 +231,7 @@ class ExternalStream(Stream):
     Args:
         stream_ptr: the pointer as an integer; it becomes the stream's number.
         device: the device it belongs to; None for the current one.
+        kwargs: what :class:`Stream` takes; given to it once, when the object is made.
 
     Source: ``torch.cuda.ExternalStream``.
     """

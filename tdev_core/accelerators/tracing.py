@@ -8,15 +8,17 @@ Source: the callers of ``gpuTraceState`` in ``c10/cuda`` and ``aten/src/ATen/cud
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 from tdev_core.import_hooks import when_imported
 
-__all__ = ["tell", "told"]
+__all__ = ["tell", "told", "when_told"]
 
 told = False
 """Whether anybody may listen: the module of the callbacks is imported."""
 _callbacks: ModuleType | None = None
+_waiting: list[Callable[[], object]] = []
 
 
 def tell(what: str, *values: int) -> None:
@@ -28,6 +30,16 @@ def tell(what: str, *values: int) -> None:
 def _found(module: ModuleType) -> None:
     global told, _callbacks
     _callbacks, told = module, True
+    for action in _waiting:
+        action()
+
+
+def when_told(action: Callable[[], object]) -> None:
+    """Call ``action`` once anybody may listen; at once where somebody may."""
+    if told:
+        action()
+    else:
+        _waiting.append(action)
 
 
 when_imported(["torch.cuda._gpu_trace"], _found)

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from tdev_core.attention.head_counts import check_heads
+from tdev_core.release import torch_release
 
 __all__ = ["flex_attention"]
 
@@ -122,9 +123,15 @@ def _check_mask(block_mask: Any, query: torch.Tensor, key: torch.Tensor) -> None
     made_for = tuple(block_mask.shape[-2:])
     if tuple(block_mask.BLOCK_SIZE) != (whole, whole) and lengths != made_for:
         smaller = lengths[0] > made_for[0] or lengths[1] > made_for[1]
+        size = "smaller" if smaller else "larger"
+        if torch_release >= (2, 14):
+            raise RuntimeError(
+                f"block_mask was created for a {size} length than you're using it for: for {made_for[0]} queries and "
+                f"{made_for[1]} keys, and there are {lengths[0]} and {lengths[1]}. You likely need to create a new one."
+            )
         raise ValueError(
             f"block_mask was created for block_mask.shape={block_mask.shape} but got q_len={lengths[0]} and "
-            f"kv_len={lengths[1]}. As the block mask was created for a {'smaller' if smaller else 'larger'} length "
+            f"kv_len={lengths[1]}. As the block mask was created for a {size} length "
             "than you're using it for, you likely need to create a new block mask."
         )
     if query.device != block_mask.kv_num_blocks.device:

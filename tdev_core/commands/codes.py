@@ -69,7 +69,7 @@ _ALL = (
         " programs use. This name, module or option is not of that part.",
         "The message names torch's own function for the same, and the command that installs the "
         "package on a machine with CUDA. `TDEV_STANDINS=0` turns stand-ins off: the import then "
-        "fails as it does without tdev. docs/packages.md lists what they have.",
+        "fails as it does without tdev. docs/packages/index.md lists what they have.",
     ),
     Code(
         "TDEV104",
@@ -119,14 +119,32 @@ _ALL = (
         "names.",
     ),
     Code(
+        "TDEV110",
+        "A package for CUDA is not installed",
+        "The program imports a package that programs the GPU itself. It is not installed, and tdev "
+        "has no stand-in that may answer for it. The error is a `ModuleNotFoundError`, too.",
+        "The message names what does the same without it, and the command that installs it on a "
+        "machine that it runs on. docs/packages/index.md lists such packages.",
+    ),
+    Code(
+        "TDEV113",
+        "An extension in C++ and CUDA needs its CUDA sources",
+        "`torch.utils.cpp_extension` was asked for an extension with CUDA sources, and there is no CUDA. Where its C++ sources "
+        "stand alone they are built, and what was left out is said (TDEV313). These do not: they include CUDA's headers, use "
+        "a function that the CUDA sources define, or there are none. The message names the kernels and their files.",
+        "Write what the kernels compute with torch's operators, and use that where there is no CUDA; or add C++ for the CPU, "
+        "with every use of the CUDA sources under `#ifdef WITH_CUDA` and `-DWITH_CUDA` in the flags: off CUDA that macro is "
+        "left out of the flags, as is every one that is named for CUDA.",
+    ),
+    Code(
         "TDEV201",
         "An operator runs on the CPU and comes back",
         "The accelerator has no kernel for the operator: its inputs are copied to the CPU, the "
         "CPU's kernel runs, and the results are copied back. The values are right; the step takes"
         " longer. Said once for each operator; `tdev.report()` counts all.",
         "Nothing, if it is not in the step's loop. `TDEV_STRICT=1` turns it into an error "
-        "(TDEV108), to find the place. Where it costs too much: another operator that the "
-        "message's page of docs/functions lists as native, or that part on the CPU.",
+        "(TDEV108), to find the place. Where it costs too much: another operator that "
+        "`python -m tdev matrix` lists as native, or that part on the CPU.",
     ),
     Code(
         "TDEV301",
@@ -209,6 +227,13 @@ _ALL = (
         "There is no GPU to compile them for. The interpreter computes the same on the CPU, "
         "slowly: for tests, not for training.",
         "Make the inputs of tests small; `TDEV_TRITON=0` turns it off.",
+    ),
+    Code(
+        "TDEV313",
+        "The C++ part of an extension is built, without its CUDA sources",
+        "There is no CUDA. The extension's C++ sources stand alone, and were built without the CUDA sources, without CUDA's "
+        "libraries and without the macros that are named for CUDA.",
+        "Nothing, where its functions get tensors of the CPU. Tensors of another device have to be moved there first.",
     ),
     Code(
         "TDEV401",

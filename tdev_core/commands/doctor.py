@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from tdev_core.commands.saying import say
+from tdev_core.ecosystem.package_table import Package, packages, stand_ins
 from tdev_core.errors import TdevError
 from tdev_core.mirror import matrix
 from tdev_core.packages import asking
-from tdev_core.packages.table import STAND_INS
 from tdev_core.shims import calls
 
 __all__ = ["main", "report_lines"]
@@ -33,9 +33,13 @@ _AMD = (Path("/dev/kfd"),)
 
 def main(argv: list[str]) -> int:
     """Print the findings; returns 0 where the mirror works, 2 where it does not."""
+    if argv and argv[0] == "--perf":
+        from tdev_core.commands.perf import main as perf
+
+        return perf(argv[1:])
     if argv:
         asked = argv[0] in ("-h", "--help")
-        text = "usage: python -m tdev doctor\n\nWhat was found, what is active, and what would be faster."
+        text = "usage: python -m tdev doctor [--perf …]\n\nWhat was found, what is active, and what would be faster; with --perf what costs time."
         print(text, file=sys.stdout if asked else sys.stderr)
         return 0 if asked else 2
     lines, works = report_lines()
@@ -201,24 +205,46 @@ def _fallback(backend: str | None) -> str:
             from tdev_core.accelerators.mlx import native
 
             return f"operators without a kernel run on the CPU, with one FallbackWarning each; {native.state()}"
-        case "cuda" | "cpu" | "sim":
+        case "sim":
+            from tdev_core.accelerators.sim import native as sim_native
+
+            return f"none: every operator runs where its tensors are; {sim_native.state()}"
+        case "cuda" | "cpu":
             return "none: every operator runs where its tensors are"
         case _:
             return "unknown"
 
 
 def _packages(backend: str | None) -> str:
-    """Say for which packages a stand-in would answer."""
+    """Say for which packages a stand-in would answer, and which are there that this machine cannot run."""
     if backend is None:
         return "unknown"
-    found, error = _guarded(lambda: [name for name in STAND_INS if asking.is_standing(name)])
+    found, error = _guarded(lambda: [name for name in stand_ins() if asking.is_standing(name)])
     if error:
         return error
-    return (
+    answers = (
         f"stand-ins answer under tdev run for {', '.join(found)}"
         if found
         else "no stand-in answers"
     )
+    said = [
+        f"{one.name} ({one.runs_on}: use {one.instead})"
+        for one in packages().values()
+        if one.answer in ("interpreter", "none") and _is_installed(one)
+    ]
+    if backend == "cuda" or not said:
+        return answers
+    return f"{answers}; installed for other devices: {'; '.join(said)}"
+
+
+def _is_installed(package: Package) -> bool:
+    """Tell whether a package is there, without importing it; the module of one in a library is no sign of it."""
+    if package.loads:
+        return False
+    try:
+        return find_spec(package.name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _settings() -> str:

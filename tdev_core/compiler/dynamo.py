@@ -49,7 +49,7 @@ _OPAQUE: dict[str, tuple[str, ...]] = {
     "tdev_core.cuda.rng": (),
     "tdev_core.mirror.standins": ("_GeneratorMeta",),
     "tdev_core.accelerators.streams": ("ExternalStream", "Stream", "set_stream"),
-    "tdev_core.watermark": (),
+    "tdev_core.metrics.watermark": (),
 }
 
 _COMPILER = "torch._dynamo"

@@ -70,7 +70,8 @@ def _facts(stream: Any) -> tuple[int, int, int]:
 def set_stream(stream_id: int, device_index: int, device_type: int) -> None:
     """Make the stream of these facts (see :func:`current_stream`) the current one.
 
-    ``torch.cuda._set_stream_by_id`` too, which calls it with the same names.
+    ``torch.cuda._set_stream_by_id`` too, which calls it with the same names. There is one type of device whose
+    streams it could be, and so no second ``device_type``.
     """
     default = streams.default_stream(device_index)
     known = default.stream_id == stream_id
@@ -128,12 +129,12 @@ def get_generator(device: Any) -> torch.Generator:
 
 
 def get_rng_state_offset(device: Any = "cuda") -> int:
-    """Raise UnsupportedError: only CUDA's generator counts in steps that can be set."""
+    """Raise UnsupportedError for every ``device``: only CUDA's generator counts in steps that can be set."""
     _no_offset("_get_rng_state_offset")
 
 
 def set_rng_state_offset(offset: int, device: Any = "cuda") -> None:
-    """Raise UnsupportedError: only CUDA's generator counts in steps that can be set."""
+    """Raise UnsupportedError for every ``offset`` and ``device``: only CUDA's generator counts in steps."""
     _no_offset("_set_rng_state_offset")
 
 

@@ -169,7 +169,10 @@ def get_sync_debug_mode() -> int:
 
 
 def lazy_call(callable: Callable[[], Any], **kwargs: Any) -> None:
-    """``torch.cuda._lazy_call``: call now. CUDA puts it off until it is initialised, which is done."""
+    """``torch.cuda._lazy_call``: call now. CUDA puts it off until it is initialised, which is done.
+
+    ``kwargs`` say which of the calls that are put off seed: the last of these counts. None is put off here.
+    """
     callable()
 
 

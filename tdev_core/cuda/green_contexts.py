@@ -29,12 +29,15 @@ class GreenContext(torch.cuda.green_contexts.GreenContext):
         workqueue_concurrency_limit: int | None = None,
         device_id: int | None = None,
     ) -> NoReturn:
-        """UnsupportedError."""
+        """Raise UnsupportedError, whatever is asked for.
+
+        That are ``num_sms`` or a ``sm_partition``, ``workqueue_scope``, ``workqueue_concurrency_limit``, ``device_id``.
+        """
         unsupported("torch.cuda.GreenContext.create", _WHY, _INSTEAD)
 
     @staticmethod
     def max_workqueue_concurrency(device_id: int | None = None) -> Any:
-        """UnsupportedError."""
+        """Raise UnsupportedError, for every ``device_id``."""
         unsupported("torch.cuda.GreenContext.max_workqueue_concurrency", _WHY, _INSTEAD)
 
 

@@ -88,10 +88,10 @@ def range(msg: str, *args: Any, **kwargs: Any) -> Iterator[None]:
 
 
 def device_range_start(msg: str, stream: int = 0) -> int:
-    """``_device_range_start``: a range that opens when the stream gets there, which is now."""
+    """``_device_range_start``: a range that opens when ``stream`` gets there, which is now."""
     return range_start(msg)
 
 
 def device_range_end(range_handle: Any, stream: int = 0) -> None:
-    """``_device_range_end``: close a range of :func:`device_range_start`."""
+    """``_device_range_end``: close a range of :func:`device_range_start`, whose ``stream`` has got there."""
     range_end(range_handle)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 import torch.distributed as dist
 
+from tdev_core.accelerators.privateuse import coalescing
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
 from tdev_core.distributed.backend_names import adopt_interface, host_name
@@ -60,6 +61,7 @@ def init_process_group(
     if asked is None and current() is not Backend.CPU:
         asked = "undefined"  # which is what torch calls a backend that it picks by the accelerator
     adopt_interface()
+    coalescing.install()
     if current() is Backend.MLX and store is None and init_method in (None, "env://"):
         from tdev_core.accelerators.mlx.collectives import connected
 

@@ -11,7 +11,9 @@ from typing import Any
 from torch.distributed import device_mesh
 from torch.distributed.device_mesh import DeviceMesh
 
+from tdev_core.accelerators import sharded_draws
 from tdev_core.devices import ACCELERATORS, translate
+from tdev_core.distributed import context_parallel
 from tdev_core.distributed.backend_names import host_name
 from tdev_core.distributed.group_backends import remember
 from tdev_core.distributed.groups import own_options
@@ -23,6 +25,9 @@ def mesh_device_type(device_type: str) -> str:
     """Return the device type of a mesh that the program wants on ``device_type``; no index is allowed."""
     if device_type in ACCELERATORS:
         kind: str = translate(device_type).type
+        context_parallel.install()
+        if kind == "cpu":
+            sharded_draws.track_cpu()
         return kind
     return device_type
 

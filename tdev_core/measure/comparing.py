@@ -11,7 +11,7 @@ from pathlib import Path
 from tdev_core.measure.digests import Digest, distance, epsilon
 from tdev_core.measure.places import Key, Place
 
-__all__ = ["Comparison", "Difference", "Row", "compare", "read"]
+__all__ = ["Comparison", "Difference", "Row", "compare", "differ", "read"]
 
 TOLERANCES = {"float64": 1e-9, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
 """Of the norm of a result, by its type: what orders of summation do to a few steps of training, not to one operator."""
@@ -139,6 +139,14 @@ def compare(
         theirs += len(others) - len(both)
     found.alone = mine, theirs
     return found
+
+
+def differ(one: Digest | None, other: Digest | None) -> bool:
+    """Tell whether two results of the same inputs differ beyond the tolerance of their type."""
+    if one is None or other is None:
+        return False
+    error, allowed, _ = _apart((one,), (other,), 0.0, one.dtype, None)
+    return not error <= allowed
 
 
 def _operators(rows: Mapping[Key, Row]) -> dict[Place, list[str]]:

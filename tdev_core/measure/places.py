@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Callable, Iterable
 from types import FrameType
@@ -15,7 +18,7 @@ from torch.optim import optimizer as optim
 
 from tdev_core.errors import is_of_torch
 
-__all__ = ["Key", "Place", "Places"]
+__all__ = ["Key", "Place", "Places", "of_program", "short", "site_of_program"]
 
 
 class Place(NamedTuple):
@@ -73,14 +76,17 @@ class Places:
         self._of_nodes: dict[int, tuple[str, str, str, int]] = {}
         self._hooks: list[Any] = []
 
-    def start(self) -> None:
-        """Hear of modules and optimizers from now on."""
+    def start(self, modules: bool = True) -> None:
+        """Hear of optimizers from now on, and of modules, which costs a hook in each module's call."""
         self._hooks = [
-            nn_module.register_module_forward_pre_hook(self._enter),
-            nn_module.register_module_forward_hook(self._leave, always_call=True),
             optim.register_optimizer_step_pre_hook(self._step_begins),
             optim.register_optimizer_step_post_hook(self._step_ends),
         ]
+        if modules:
+            self._hooks += [
+                nn_module.register_module_forward_pre_hook(self._enter),
+                nn_module.register_module_forward_hook(self._leave, always_call=True),
+            ]
 
     def stop(self) -> None:
         """Hear of nothing more."""
@@ -108,15 +114,21 @@ class Places:
 
     # -- hooks ---------------------------------------------------------------------------------
 
+    def root(self, module: nn.Module) -> None:
+        """Take the names of modules and parameters from a model that is called."""
+        if module is self._root:
+            return
+        self._root, top = module, type(module).__name__
+
+        def below(name: str) -> str:
+            return f"{top}.{name}" if name else top
+
+        self._names = {id(one): below(name) for name, one in module.named_modules()}
+        self._parameters |= {id(one): below(name) for name, one in module.named_parameters()}
+
     def _enter(self, module: nn.Module, _: Any) -> None:
-        if not self._modules and module is not self._root:
-            self._root, top = module, type(module).__name__
-
-            def below(name: str) -> str:
-                return f"{top}.{name}" if name else top
-
-            self._names = {id(one): below(name) for name, one in module.named_modules()}
-            self._parameters |= {id(one): below(name) for name, one in module.named_parameters()}
+        if not self._modules:
+            self.root(module)
         name = self._names.get(id(module))
         self._modules.append(type(module).__name__ if name is None else name)
 
@@ -145,11 +157,45 @@ def _parameters(optimizer: optim.Optimizer) -> list[torch.Tensor]:
     return [one for group in optimizer.param_groups for one in group["params"]]
 
 
+def of_program(path: str) -> bool:
+    """Tell whether a file is neither torch's nor tdev's, nor made up."""
+    return not path.startswith(("<", *_NOT_THEIRS))
+
+
+_NOT_THEIRS = tuple(
+    os.path.join(os.path.dirname(file), "") for file in (torch.__file__, os.path.dirname(__file__))
+)
+
+
+def short(place: Place) -> Place:
+    """Return a place without what differs between machines."""
+    path, colon, line = place.site.rpartition(":")
+    if not colon or not os.path.isabs(path):
+        return place
+    for packages in ("site-packages", "dist-packages"):
+        _, found, rest = path.partition(f"{packages}{os.sep}")
+        if found:
+            return place._replace(site=f"{rest}:{line}")
+    with contextlib.suppress(ValueError):  # another drive
+        beside = os.path.relpath(path)
+        if not beside.startswith(os.pardir):
+            return place._replace(site=f"{beside}:{line}")
+    return place
+
+
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+
+
+def _is_of_python(file: str) -> bool:
+    installed = "site-packages" in file or "dist-packages" in file  # which may lie inside
+    return file.startswith("<") or (file.startswith(_LIBRARY) and not installed)
+
+
 def site_of_program() -> str:
-    """Return ``file:line`` of the program's innermost frame, or an empty text."""
+    """Return ``file:line`` of the program's innermost frame, or an empty text; Python's own library is no program."""
     frame: FrameType | None = sys._getframe(2)
     while frame is not None:
-        if not is_of_torch(frame) and not frame.f_code.co_filename.startswith("<"):
+        if not is_of_torch(frame) and not _is_of_python(frame.f_code.co_filename):
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

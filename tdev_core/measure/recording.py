@@ -16,8 +16,6 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -27,53 +25,19 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_map_only
 
-from tdev_core.measure import draws
+from tdev_core.measure import draws, ways
+from tdev_core.measure.compiled_graphs import Graphs, Ran
 from tdev_core.measure.digests import digest
-from tdev_core.measure.places import Key, Place, Places
+from tdev_core.measure.places import Key, Place, Places, short
 from tdev_core.measure.tensors import kept, tensors
+from tdev_core.measure.wish import VARIABLE, Wish, mark
 
-__all__ = ["VARIABLE", "Recording", "Wish", "begin"]
-
-VARIABLE = "TDEV_DIFF"
-"""The variable of the environment that has the processes of a program write a recording."""
+__all__ = ["Recording", "begin"]
 
 _WITHOUT_VALUES = frozenset(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ set_ detach record_stream".split()
 )
 _WITHOUT_VALUES_YET = frozenset({"torch.empty", "torch.empty_like", "torch.Tensor.new_empty"})
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What to record.
-
-    Attributes:
-        folder: where to.
-        reference: the recording whose random numbers are taken; None for the first run.
-        steps: after how many steps of optimizers the program ends; 0 for its own end.
-        whole: marks (:func:`mark`) of what is kept with all its values.
-    """
-
-    folder: str
-    reference: str | None = None
-    steps: int = 0
-    whole: tuple[str, ...] = ()
-
-    def text(self) -> str:
-        """Return it for :data:`VARIABLE`."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def of(cls, text: str) -> Wish:
-        """Return what :meth:`text` says."""
-        body = json.loads(text)
-        return cls(**{**body, "whole": tuple(body["whole"])})
-
-
-def mark(process: str, key: Key) -> str:
-    """Return the name of the files that belong to something recorded, without their suffix."""
-    place, operator, number = key
-    return sha256(repr((process, tuple(place), operator, number)).encode()).hexdigest()[:24]
 
 
 class Recording:
@@ -91,6 +55,10 @@ class Recording:
         self._pid = os.getpid()
         self._computed = 0
         self._modes: tuple[Any, ...] = (_Calls(self), _Operators(self))
+        if wish.graphs:
+            compiled, searches = wish.graphs == "compiled", bool(wish.whole)
+            self._modes = (Graphs(compiled, searches, self._ran, self._entered),)
+        self._ends: list[Callable[[], None]] = []
 
     def __enter__(self) -> Recording:
         """Begin, with the seeds that every recording begins with."""
@@ -98,7 +66,10 @@ class Recording:
         torch.manual_seed(0)
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(0)
-        self._places.start()
+        self._places.start(modules=not self._wish.graphs)
+        if self._wish.autocast:
+            dtype = getattr(torch, self._wish.autocast)
+            self._ends.append(ways.around_models(ways.in_autocast(dtype)))
         for mode in self._modes:
             mode.__enter__()
         return self
@@ -107,6 +78,8 @@ class Recording:
         """End, and close the file."""
         for mode in reversed(self._modes):
             mode.__exit__(None, None, None)
+        for end in self._ends:
+            end()
         self._places.stop()
         if self._file is not None:
             self._file.close()
@@ -124,7 +97,7 @@ class Recording:
         if self.looks_away() or name.endswith(("__get__", "__set__", ".backward")):
             return func(*args, **kwargs)
         self._end_in_time()
-        place = _short(self._places.call(name))
+        place = short(self._places.call(name))
         key = (place, "", 0)
         begun, function = self._computed, draws.in_parts(name) or func
         before, whole = self._before(key, args, kwargs)
@@ -147,17 +120,37 @@ class Recording:
         if self.looks_away() or _gives_nothing_new(func):
             return func(*args, **kwargs)
         self._computed += 1
-        place = _short(self._places.now())
+        place = short(self._places.now())
         base = func._schema.name.removeprefix("aten::")
         key = (place, base, self._counts[place, base])
         self._counts[place, base] += 1
         before, whole = self._before(key, args, kwargs)
-        result = func(*args, **kwargs)
+        result = (ways.fallen_back if self._wish.fallbacks else _plainly)(func, args, kwargs)
         if draws.only_draws(place.function):
             return result  # the call has what the reference has drawn, and is what counts
         drawn = torch.Tag.nondeterministic_seeded in func.tags
         self._after(key, str(func), func, (args, kwargs), result, before, whole, drawn)
         return result
+
+    # -- graphs ----------------------------------------------------------------------------------
+
+    def _entered(self, model: torch.nn.Module) -> None:
+        self._end_in_time()
+        self._places.root(model)
+
+    def _ran(self, one: Ran) -> None:
+        """Write down what an operator of a graph has given."""
+        if self.looks_away():
+            return
+        with _unseen():
+            site = short(Place(self._places.step, one.phase, one.site, one.module, one.function, 0))
+            key = (site, one.operator, self._counts[site, one.operator])
+            self._counts[site, one.operator] += 1
+            # Without what went in: that the graph's kernels round elsewhere is what is asked for.
+            self._write(key, one.name, [], [one.found])
+            if mark(self._me(), key) in self._whole:
+                inside = one.inside()
+                self._keep(key, [], [one.found], None, inside=_told(inside))
 
     # -- what both do before and after -----------------------------------------------------------
 
@@ -235,9 +228,19 @@ class Recording:
         self._file.write(json.dumps([key, name, *sides]) + "\n")
 
     def _keep(
-        self, key: Key, given: list[torch.Tensor], found: list[torch.Tensor], again: Any
+        self,
+        key: Key,
+        given: list[torch.Tensor],
+        found: list[torch.Tensor],
+        again: Any,
+        inside: str = "",
     ) -> None:
-        body = {"given": given, "found": [kept(one) for one in found], "again": again}
+        body = {
+            "given": given,
+            "found": [kept(one) for one in found],
+            "again": again,
+            "inside": inside,
+        }
         torch.save(body, Path(self._wish.folder, f"{mark(self._me(), key)}.whole"))
 
     def _drawn(self, place: Place, operator: str, args: Any, result: Any) -> None:
@@ -285,7 +288,7 @@ class _Calls(TorchFunctionMode):
 
 class _Operators(TorchDispatchMode):
     def __init__(self, recording: Recording) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # torch's, which is not annotated
         self._recording = recording
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -297,6 +300,20 @@ def _unseen() -> Iterator[None]:
     """Compute what no recording has, and no graph."""
     with torch.no_grad(), torch._C.DisableTorchFunction(), _disable_current_modes():
         yield
+
+
+def _told(one: Ran | None) -> str:
+    """Return an operator inside of a graph in words, without what differs between machines."""
+    if one is None:
+        return ""
+    site = short(Place(0, one.phase, one.site, one.module, one.function, 0)).site
+    return ", ".join(
+        filter(None, (f"{one.operator} of {one.function or 'no call'} in {site}", one.module))
+    )
+
+
+def _plainly(func: OpOverload, args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
 
 
 def _name(func: Callable[..., Any]) -> str:
@@ -326,22 +343,6 @@ def _written(func: OpOverload, args: Any, kwargs: Any) -> list[torch.Tensor]:
     arguments = func._schema.arguments
     given = {**dict(zip((one.name for one in arguments), args, strict=False)), **kwargs}
     return tensors([given.get(one.name) for one in arguments if one.is_write])
-
-
-def _short(place: Place) -> Place:
-    """Return a place without what differs between machines."""
-    path, colon, line = place.site.rpartition(":")
-    if not colon or not os.path.isabs(path):
-        return place
-    for packages in ("site-packages", "dist-packages"):
-        _, found, rest = path.partition(f"{packages}{os.sep}")
-        if found:
-            return place._replace(site=f"{rest}:{line}")
-    with contextlib.suppress(ValueError):  # another drive
-        beside = os.path.relpath(path)
-        if not beside.startswith(os.pardir):
-            return place._replace(site=f"{beside}:{line}")
-    return place
 
 
 def _process() -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -27,6 +27,7 @@ class Judged:
         other: the other's.
         ulp: how many numbers of the type lie between them; the difference where they are integers.
         again: relative error (of norms) of what the other backend makes of the reference's inputs; None where it was not tried.
+        inside: the first operator before it, in the graph that gave it, that gives something else compiled; empty: none, or no graph.
     """
 
     index: tuple[int, ...]
@@ -34,6 +35,7 @@ class Judged:
     other: float
     ulp: float
     again: float | None
+    inside: str = ""
 
 
 def judged(reference: Path, other: Path, mark: str) -> Judged | None:
@@ -46,7 +48,8 @@ def judged(reference: Path, other: Path, mark: str) -> Judged | None:
     usable = [(a, b) for a, b in pairs if a.shape == b.shape and a.numel()]
     again = _again(mine["found"], theirs["again"])
     found = [_judged(a, b, again) for a, b in usable]
-    return max(found, key=lambda one: abs(one.mine - one.other), default=None)
+    worst = max(found, key=lambda one: abs(one.mine - one.other), default=None)
+    return None if worst is None else replace(worst, inside=theirs.get("inside", ""))
 
 
 def _judged(mine: torch.Tensor, other: torch.Tensor, again: float | None) -> Judged:

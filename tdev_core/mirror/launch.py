@@ -62,6 +62,9 @@ def before_torch() -> None:
     if sys.platform == "darwin":
         # Operators without a Metal kernel then run on the CPU instead of raising.
         os.environ.setdefault("PYTORCH_ENABLE_MPS_FALLBACK", "1")
+    from tdev_core.measure.tuning import variables
+
+    variables.set_early()
     from tdev_core.packages.interpreter import choosing
 
     try:
@@ -77,7 +80,8 @@ def after_torch(own: Iterable[str]) -> None:
         own: modules of ``tdev`` that have a file of their own.
     """
     _refuse_old_torch()
-    from tdev_core import backend, counters, settings
+    from tdev_core import backend, settings
+    from tdev_core.metrics import counters
     from tdev_core.mirror import adoption as mirror
     from tdev_core.mirror import report, standins
     from tdev_core.shims import serialization
@@ -100,12 +104,19 @@ def after_torch(own: Iterable[str]) -> None:
             case backend.Backend.CUDA | backend.Backend.MPS:
                 pass
         backend.availability()
+        if os.environ.get("TDEV_TUNE"):
+            from tdev_core.measure.tuning import applying
+
+            applying.apply_setting()
     except ConfigError as error:
         exit_with(error)
     tools = (
         "tdev._shims",
         "tdev.shims",
         "tdev.standins",
+        "tdev.tune",
+        "tdev.monitoring",
+        "tdev.numerics",
         "tdev.codemod",
         "tdev.codemod.__main__",
         "tdev.__main__",
@@ -116,7 +127,10 @@ def after_torch(own: Iterable[str]) -> None:
     standins.allow_in_files()
     serialization.register()
     if counters.enabled():
-        report.print_at_exit()
+        try:
+            report.print_at_exit()
+        except ConfigError as error:
+            exit_with(error)
 
 
 def _refuse_old_torch() -> None:

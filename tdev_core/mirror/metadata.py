@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from types import FunctionType
 from typing import Any
 
-from tdev_core import counters
+from tdev_core.metrics import counters
 
 __all__ = ["with_metadata"]
 

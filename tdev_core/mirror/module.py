@@ -131,6 +131,17 @@ class MirrorModule(ModuleType):
         delattr(state.source, name)
         self.__dict__.pop(name, None)
 
+    def __eq__(self, other: object) -> bool:
+        """Tell whether ``other`` is the torch module behind this one, or another mirror of it.
+
+        A program takes modules as keys (``{numpy: …, torch: …}[xp]``), and only those of its files that name
+        a device get the mirror.
+        """
+        return _behind(self) is (_behind(other) if isinstance(other, ModuleType) else other)
+
+    def __hash__(self) -> int:
+        return hash(_behind(self))
+
     def __dir__(self) -> Iterable[str]:
         state: State = self.__dict__[STATE]
         there = {*dir(state.source)}

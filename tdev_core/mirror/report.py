@@ -9,15 +9,23 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from tdev_core import counters
+from tdev_core import settings
 from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import current
 from tdev_core.errors import ConfigError
+from tdev_core.metrics import counters
 from tdev_core.packages import asking
 from tdev_core.packages.interpreter import launches
 
-__all__ = ["Report", "print_at_exit", "report"]
+if TYPE_CHECKING:
+    from tdev_core.measure.monitoring import Summary
+
+__all__ = ["VERSION", "Report", "as_dict", "print_at_exit", "report"]
+
+VERSION = 1
+"""Of the report as JSON."""
 
 
 def _routes_of(names: Iterable[str], backend: str) -> dict[str, str]:
@@ -47,6 +55,7 @@ class Report:
         waits: how often the program waited for the device, by line and operator (``sim``), most frequent first.
         standins: packages that are not installed and that tdev answered for, sorted.
         kernels: calls and seconds of each kernel of Triton's that was interpreted, by its name.
+        watched: steps, phases, memory, waits, copies, fallbacks, compilers and errors; None: nothing watched.
     """
 
     backend: str
@@ -57,6 +66,7 @@ class Report:
     waits: dict[str, int]
     standins: list[str] = field(default_factory=list)
     kernels: dict[str, tuple[int, float]] = field(default_factory=dict)
+    watched: Summary | None = None
 
     def __str__(self) -> str:
         lines = [f"tdev report: backend '{self.backend}'"]
@@ -81,7 +91,16 @@ class Report:
             width = max(map(len, self.kernels))
             for name, (count, seconds) in self.kernels.items():
                 lines.append(f"  {name:<{width}}  {count:>9,}  {seconds:.2f} s")
+        if self.watched is not None:
+            lines.append(str(self.watched))
         return "\n".join(lines)
+
+
+def _watched() -> Summary | None:
+    from tdev_core.measure import monitoring  # which most processes never need
+
+    monitor = monitoring.running()
+    return None if monitor is None else monitor.summary()
 
 
 def report() -> Report:
@@ -101,38 +120,64 @@ def report() -> Report:
         waits={f"{w.file}:{w.line} {w.operator}": n for w, n in waits.seen.most_common()},
         standins=asking.standing(),
         kernels=dict(launches.seen),
+        watched=_watched(),
     )
 
 
 def print_at_exit() -> None:
-    """Arrange for the report to be printed on stderr when the interpreter ends.
+    """Watch this process, and arrange for the report to be printed on stderr when the interpreter ends.
 
-    With ``TDEV_REPORT_DIR`` it is written there instead, as one JSON file for each process: calls by
-    function, those that came back without an error, and fallbacks.
+    With ``TDEV_REPORT=html`` it is written as one page, with ``TDEV_REPORT=json`` or ``TDEV_REPORT_DIR`` as JSON, a file for
+    each process: into that directory, else the one in which the program runs.
     """
-    folder = os.environ.get("TDEV_REPORT_DIR", "")
-    if folder:
-        atexit.register(_write, folder)
+    from tdev_core.measure import monitoring
+
+    folder, word = os.environ.get("TDEV_REPORT_DIR", ""), settings.word("TDEV_REPORT")
+    most = os.environ.get("TDEV_REPORT_STEPS", "") or "0"
+    if not most.isdecimal():
+        raise ConfigError(f"TDEV_REPORT_STEPS={most!r} is no number of steps.")
+    monitoring.Monitor(int(most)).start()
+    if folder or word:
+        atexit.register(_write, folder or os.getcwd(), word or "json")
     else:
         atexit.register(lambda: print(report(), file=sys.stderr))
 
 
-def _write(folder: str) -> None:
-    found = report()
-    data = {
+def as_dict(found: Report) -> dict[str, Any]:
+    """Return a report made of JSON types: what ``TDEV_REPORT=json`` writes.
+
+    Keys are added and keep their meaning within one ``version``.
+    """
+    return {
+        "version": VERSION,
         "backend": found.backend,
         "calls": found.calls,
         "answered": sorted(counters.answered),
+        "routes": found.routes,
         "fallbacks": found.fallbacks,
         "waits": found.waits,
         "standins": found.standins,
         "kernels": found.kernels,
+        "watched": None if found.watched is None else found.watched.as_dict(),
     }
+
+
+def _write(folder: str, form: str) -> None:
+    found = report()
+    if form == "html":
+        from tdev_core.mirror.page import page
+
+        text = page(found)
+    else:
+        text = json.dumps(as_dict(found), indent=1)
     try:
-        handle, _ = tempfile.mkstemp(
-            prefix=f"{found.backend}-{os.getpid()}-", suffix=".json", dir=folder
+        handle, path = tempfile.mkstemp(
+            prefix=f"tdev-report-{found.backend}-{os.getpid()}-", suffix=f".{form}", dir=folder
         )
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            json.dump(data, stream, indent=1)
+            stream.write(text)
     except OSError as error:
         print(f"tdev: the report could not be written to {folder}: {error}", file=sys.stderr)
+        return
+    if form == "html":
+        print(f"tdev: the report is {path}", file=sys.stderr)

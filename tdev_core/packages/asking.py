@@ -1,4 +1,4 @@
-"""Answers what a rewritten program imports of a package that has a stand-in.
+"""Answers what a rewritten program imports of a package for CUDA.
 
 The program's ``from flash_attn import flash_attn_func`` becomes a call of :func:`names`, and ``import flash_attn`` one of
 :func:`bound` or :func:`leaf`. What they do is decided as the import runs: the rewritten code is remembered, and the
@@ -15,9 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from tdev_core import settings
+from tdev_core.ecosystem.package_table import of_module, stand_ins
 from tdev_core.errors import DeviceWarning, outside, warn_once
-from tdev_core.packages.lacking import LackingImport, words
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import AbsentPackage, LackingImport, words
 
 __all__ = [
     "Names", "bound", "is_stand_in", "is_standing", "leaf", "load", "may_answer", "names", "standing",
@@ -31,10 +31,11 @@ def names(module: str, *wanted: str) -> tuple[Any, ...]:
 
     Raises:
         LackingImport: the stand-in answers, and does not have one of them.
+        AbsentPackage: there is no such package, and no stand-in may answer.
         ImportError: as Python does, from an installed package or where no stand-in may answer.
     """
     if not is_standing(module):
-        found = importlib.import_module(module)
+        found = _imported(module)
         return tuple(_of_package(found, name) for name in wanted)
     found = load(module, (*wanted, "")[0])
     return tuple(_of_stand_in(found, module, name) for name in wanted)
@@ -48,18 +49,32 @@ def bound(module: str) -> ModuleType:
 
 def leaf(module: str) -> ModuleType:
     """Return what ``import module as name`` binds."""
-    return load(module) if is_standing(module) else importlib.import_module(module)
+    return load(module) if is_standing(module) else _imported(module)
+
+
+def _imported(module: str) -> ModuleType:
+    """Import an installed package; where there is none, say what it is for and what to use."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        absent = error.name or ""
+        package = of_module(
+            absent
+        )  # which need not be the one that was asked for, but what that imports
+        if package is None or absent not in (package.name, package.name.partition(".")[0]):
+            raise
+        raise AbsentPackage(package, absent) from None
 
 
 def is_standing(module: str) -> bool:
     """Tell whether the stand-in answers for ``module``: no such package, no CUDA, ``TDEV_STANDINS`` not off."""
     package = module.partition(".")[0]
-    return package in STAND_INS and not _is_there(package) and may_answer(module)
+    return package in stand_ins() and not _is_there(package) and may_answer(module)
 
 
 def may_answer(module: str) -> bool:
     """Tell whether there is a stand-in for ``module``, no CUDA, and ``TDEV_STANDINS`` is not off."""
-    if module.partition(".")[0] not in STAND_INS or not settings.flag("TDEV_STANDINS"):
+    if module.partition(".")[0] not in stand_ins() or not settings.flag("TDEV_STANDINS"):
         return False
     from tdev_core.backend import Backend, current  # needs torch, which the program may not
 
@@ -68,7 +83,7 @@ def may_answer(module: str) -> bool:
 
 def standing() -> list[str]:
     """Return the packages that a stand-in has answered for in this process, sorted."""
-    return sorted(name for name in STAND_INS if f"{_ROOM}.{name}" in sys.modules)
+    return sorted(name for name in stand_ins() if f"{_ROOM}.{name}" in sys.modules)
 
 
 class Names(Loader):

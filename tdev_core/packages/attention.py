@@ -1,10 +1,10 @@
 """Attention as flash kernels define it, in differentiable operations of torch.
 
 Tensors are laid out (batch, sequence, heads, channels). Causal masks and windows are aligned to the last query and the last
-key; a query that sees no key has an output of 0. Where torch's own attention means the same, it computes it, so that a device
+key, unless the first query's place is told; a query that sees no key has an output of 0. Where torch's own attention means the same, it computes it, so that a device
 with a kernel for that uses it; a soft cap and linear biases, which it has no argument for, are computed in float32 here.
 
-Source: the documentation of flash-attn 2.8.
+Source: the documentation of flash-attn 2.8 and xformers 0.0.35.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-__all__ = ["attend"]
+__all__ = ["attend", "hidden"]
 
 
 def attend(
@@ -24,56 +24,66 @@ def attend(
     *,
     scale: float | None = None,
     window: tuple[int, int] = (-1, -1),
+    first: int | None = None,
+    bias: torch.Tensor | None = None,
     softcap: float = 0.0,
     slopes: torch.Tensor | None = None,
     dropout: float = 0.0,
 ) -> torch.Tensor:
-    """Return softmax(query · key) · value of shape (B, Sq, Hq, D), in the query's dtype.
+    """Return softmax(query · key) · value of shape (B, Sq, Hq, Dv), in the query's dtype.
 
     Args:
-        query: shape (B, Sq, Hq, D); key and value (B, Sk, Hk, D), Hq a multiple of Hk.
+        query: shape (B, Sq, Hq, D); key (B, Sk, Hk, D) and value (B, Sk, Hk, Dv), Hq a multiple of Hk.
         scale: what scores are multiplied by; 1/sqrt(D) where it is None.
         window: how many keys to the left and the right a query sees; -1 is all.
+        first: the key at which the first query stands; Sk - Sq where it is None, so that the last ones stand together.
+        bias: shape (B, Hq, Sq, Sk) or one that broadcasts to it; added to the scores.
         softcap: scores become ``softcap * tanh(score / softcap)``; 0 is none.
         slopes: shape (Hq,) or (B, Hq); a score loses its slope times the distance of query and key.
         dropout: the probability with which a weight is dropped.
     """
     queries, keys = query.size(1), key.size(1)
     if keys == 0 or queries == 0:
-        return torch.zeros_like(query)
+        return query.new_zeros((*query.shape[:-1], value.size(-1)))
+    first = keys - queries if first is None else first
     plain = softcap == 0.0 and slopes is None
     # torch has an option for the causal mask of a square, with which a kernel needs no mask at all.
-    triangle = plain and queries == keys and window[0] < 0 and window[1] == 0
-    hidden = None if triangle else _hidden(queries, keys, window, query.device)
+    triangle = plain and bias is None and queries == keys and window == (-1, 0) and first == 0
+    unseen = None if triangle else hidden(queries, keys, window, first, query.device)
     # A row without a key would be 0/0, in the gradients, too: it sees all, and what it sees is taken away.
-    empty = None if hidden is None else hidden.all(dim=1, keepdim=True)
-    if hidden is not None and empty is not None:
-        hidden = hidden & ~empty
+    empty = None if unseen is None else unseen.all(dim=1, keepdim=True)
+    if unseen is not None and empty is not None:
+        unseen = unseen & ~empty
     q, k, v = (x.transpose(1, 2) for x in (query, key, value))
     if plain:
-        out = _by_torch(q, k, v, scale, hidden, dropout, triangle)
+        out = _by_torch(q, k, v, scale, unseen, bias, dropout, triangle)
     else:
-        out = _written_out(q, k, v, scale, hidden, dropout, softcap, slopes)
+        out = _written_out(q, k, v, scale, unseen, dropout, softcap, slopes)
     if empty is not None:
         out = out.masked_fill(empty, 0.0)
     return out.transpose(1, 2)
 
 
-def _hidden(
-    queries: int, keys: int, window: tuple[int, int], device: torch.device
+def hidden(
+    queries: int, keys: int, window: tuple[int, int], first: int, device: torch.device
 ) -> torch.Tensor | None:
-    """Tell which keys a query does not see, shape (Sq, Sk); None where it sees all."""
+    """Tell which keys a query does not see, shape (Sq, Sk); None where it sees all.
+
+    Args:
+        window: how many keys to the left and the right a query sees; -1 is all.
+        first: the key at which the first query stands.
+    """
     left, right = window
     if left < 0 and right < 0:
         return None
-    row = torch.arange(queries, device=device).unsqueeze(1) + (keys - queries)
+    row = torch.arange(queries, device=device).unsqueeze(1) + first
     distance = torch.arange(keys, device=device).unsqueeze(0) - row
-    hidden = torch.zeros(queries, keys, dtype=torch.bool, device=device)
+    unseen = torch.zeros(queries, keys, dtype=torch.bool, device=device)
     if left >= 0:
-        hidden = hidden | (distance < -left)
+        unseen = unseen | (distance < -left)
     if right >= 0:
-        hidden = hidden | (distance > right)
-    return hidden
+        unseen = unseen | (distance > right)
+    return unseen
 
 
 def _by_torch(
@@ -81,11 +91,15 @@ def _by_torch(
     key: torch.Tensor,
     value: torch.Tensor,
     scale: float | None,
-    hidden: torch.Tensor | None,
+    unseen: torch.Tensor | None,
+    bias: torch.Tensor | None,
     dropout: float,
     triangle: bool,
 ) -> torch.Tensor:
-    mask = None if hidden is None else ~hidden
+    mask = None if unseen is None else ~unseen
+    if bias is not None:
+        added = bias.to(query.dtype)
+        mask = added if unseen is None else added.masked_fill(unseen, -math.inf)
     return F.scaled_dot_product_attention(
         query,
         key,
@@ -103,7 +117,7 @@ def _written_out(
     key: torch.Tensor,
     value: torch.Tensor,
     scale: float | None,
-    hidden: torch.Tensor | None,
+    unseen: torch.Tensor | None,
     dropout: float,
     softcap: float,
     slopes: torch.Tensor | None,
@@ -118,8 +132,8 @@ def _written_out(
         scores = torch.tanh(scores / softcap) * softcap
     if slopes is not None:
         scores = scores - slopes.to(precision)[..., None, None] * _distances(scores)
-    if hidden is not None:
-        scores = scores.masked_fill(hidden, -math.inf)
+    if unseen is not None:
+        scores = scores.masked_fill(unseen, -math.inf)
     weights = F.dropout(torch.softmax(scores, dim=-1), dropout) if dropout else scores.softmax(-1)
     return (weights @ values).to(query.dtype)
 

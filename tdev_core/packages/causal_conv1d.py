@@ -8,12 +8,11 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from tdev_core.packages.lacking import attributes_of, refuse
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import attributes_of, refuse, version_of
 
 __all__ = ["causal_conv1d_fn", "causal_conv1d_update"]
 
-__version__ = f"{STAND_INS['causal_conv1d'].like}+tdev.standin"
+__version__ = version_of("causal_conv1d")
 __getattr__ = attributes_of(__name__)
 
 

@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn
 
+from tdev_core.ecosystem.package_table import Package, stand_ins
 from tdev_core.errors import UnsupportedError
-from tdev_core.packages.table import STAND_INS
 
-__all__ = ["LackingImport", "LackingName", "attributes_of", "refuse", "words"]
+__all__ = [
+    "AbsentPackage",
+    "LackingImport",
+    "LackingName",
+    "attributes_of",
+    "refuse",
+    "version_of",
+    "words",
+]
 
 _ROOM = __name__.rpartition(".")[0] + "."
 
@@ -26,6 +34,18 @@ class LackingImport(UnsupportedError, ImportError):
         self.name = module
 
 
+class AbsentPackage(UnsupportedError, ModuleNotFoundError):
+    """A package for CUDA is not installed, and nothing answers for it; ``name`` is the module, as Python has it."""
+
+    def __init__(self, package: Package, module: str) -> None:
+        super().__init__(
+            f"No module named {module!r}. {package.name} ({package.what}) {package.runs_on}: use {package.instead}, or, on "
+            f"such a machine, pip install {package.install}",
+            "TDEV110",
+        )
+        self.name = module
+
+
 def words(asked: str, why: str = "") -> str:
     """Return what to say of ``asked``, a dotted name of the package.
 
@@ -33,7 +53,7 @@ def words(asked: str, why: str = "") -> str:
         asked: the name as the program has it, ``flash_attn.losses``.
         why: what is not answered and for which reason, where part of a function is.
     """
-    package = STAND_INS[asked.partition(".")[0]]
+    package = stand_ins()[asked.partition(".")[0]]
     return (
         f"{asked} {why or 'is not in the stand-in'}. {asked.partition('.')[0]} is not installed, and tdev's stand-in "
         f"answers for it. Use {package.instead}, or, on a machine with CUDA, pip install {package.install}"
@@ -55,3 +75,8 @@ def attributes_of(module: str) -> Callable[[str], NoReturn]:
         raise LackingName(words(f"{package}.{name}"), "TDEV103")
 
     return __getattr__
+
+
+def version_of(package: str) -> str:
+    """Return a stand-in's ``__version__``: the release that it is like, marked as not the package's own."""
+    return f"{stand_ins()[package].like}+tdev.standin"

@@ -14,8 +14,7 @@ from typing import Any, NoReturn
 
 from tdev_core.cuda import device_selection, properties, sensors
 from tdev_core.cuda.memory import usage
-from tdev_core.packages.lacking import attributes_of, refuse
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import attributes_of, refuse, version_of
 
 __all__ = [
     "NVML_ERROR_INVALID_ARGUMENT",
@@ -38,7 +37,7 @@ __all__ = [
     "nvmlShutdown",
 ]
 
-__version__ = f"{STAND_INS['pynvml'].like}+tdev.standin"
+__version__ = version_of("pynvml")
 __getattr__ = attributes_of(__name__)
 
 NVML_SUCCESS = 0

@@ -122,8 +122,8 @@ def _memory(marker: pytest.Mark) -> _Limit | None:
 
 
 def _no_fallback(marker: pytest.Mark) -> _Limit | None:
-    from tdev_core import counters
     from tdev_core.backend import is_accelerator
+    from tdev_core.metrics import counters
 
     if not is_accelerator():
         _not_judged(marker, "there is no accelerator to leave")

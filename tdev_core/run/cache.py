@@ -40,8 +40,9 @@ class CodeCache:
         """Return the code made earlier from these bytes of this file, or None."""
         if self._where is None:
             return None
+        file = self._where / self._name(path)
         try:
-            entry = caches.read(self._where / self._name(path))
+            entry = caches.read(file)
         except caches.Refused as error:
             self._give_up(error)
             return None
@@ -66,8 +67,9 @@ class CodeCache:
             return
         payload = marshal.dumps(code)
         entry = _HEADER + _digest(source) + _digest(payload) + payload
+        file = self._where / self._name(path)
         try:
-            caches.write(self._where / self._name(path), entry)
+            caches.write(file, entry)
         except caches.Refused as error:
             self._give_up(error)
             return
@@ -98,7 +100,8 @@ def fingerprint() -> str:
         *sorted((package / "codemod" / "engine").rglob("*.py")),
         *sorted((package / "codemod" / "engine").rglob("*.json")),
         *sorted((package / "run").glob("*.py")),
-        package / "packages" / "table.py",
+        package / "ecosystem" / "package_table.py",
+        package / "ecosystem" / "packages.toml",
     ]
     stats = [(file.name, file.stat()) for file in files]
     own = [f"{name}:{stat.st_size}:{stat.st_mtime_ns}" for name, stat in stats]

@@ -11,8 +11,8 @@ from itertools import islice, pairwise
 from textwrap import fill
 from types import ModuleType
 
+from tdev_core.ecosystem.libraries import DEVICE_CHOOSERS
 from tdev_core.errors import ConfigError
-from tdev_core.libraries import DEVICE_CHOOSERS
 from tdev_core.run import failing, mainmodule, state
 from tdev_core.run.roots import NoSuchLibrary, configured_libraries, of_program
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
-from tdev_core.libraries import NEVER_REWRITTEN
+from tdev_core.ecosystem.libraries import NEVER_REWRITTEN
 from tdev_core.run import leftout
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.roots import OWN, Roots

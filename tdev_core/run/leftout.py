@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import warnings
+from collections.abc import Iterator
+from typing import TypeGuard
 
 from tdev_core.errors import DeviceWarning
 from tdev_core.run.roots import is_somebodys_own
 
-_ASKS = re.compile(rb"""^(?!\s*#).*(torch\.cuda\b|\.cuda\(|["']cuda\b)""", re.M)
+_ASKS = re.compile(rb"""torch\.cuda\b|\.cuda\(|["']cuda\b""")
+"""Text without which there is no need to parse."""
+
+_DEVICE = re.compile(r"cuda(:\d*)?")
 
 _named: set[str] = set()
 
@@ -27,8 +33,8 @@ def warn_of(name: str, path: str) -> None:
             source = file.read()
     except OSError:
         return  # the import says so
-    asks = _ASKS.search(source)
-    if asks is None or b"torch" not in source:
+    line = _line_that_asks(source)
+    if line is None:
         return
     _named.add(package)
     place = os.path.abspath(path)
@@ -44,5 +50,46 @@ def warn_of(name: str, path: str) -> None:
         DeviceWarning(text, "TDEV303"),
         DeviceWarning,
         filename=path,
-        lineno=source.count(b"\n", 0, asks.start(1)) + 1,
+        lineno=line,
     )
+
+
+def _line_that_asks(source: bytes) -> int | None:
+    """Return the first line whose code asks for CUDA, from 1; comments, docstrings and annotations only speak of it."""
+    if b"torch" not in source or _ASKS.search(source) is None:
+        return None
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError):
+        return None  # the import says so
+    return min((node.lineno for node in _run_nodes(tree) if _asks(node)), default=None)
+
+
+def _asks(node: ast.AST) -> TypeGuard[ast.expr | ast.stmt]:
+    match node:
+        case ast.Attribute(value=ast.Name("torch"), attr="cuda"):
+            return True
+        case ast.Call(func=ast.Attribute(attr="cuda")):
+            return True
+        case ast.ImportFrom(module=str(module)):
+            return module.startswith("torch.cuda")
+        case ast.Import(names=names):
+            return any(alias.name.startswith("torch.cuda") for alias in names)
+        case ast.Constant(str(text)):
+            return _DEVICE.fullmatch(text) is not None
+        case _:
+            return False
+
+
+def _run_nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a module that run: all but annotations, and but types that are given names."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", None) == "Literal":
+            continue
+        for name, value in ast.iter_fields(node):
+            if name not in ("annotation", "returns"):
+                items = value if isinstance(value, list) else [value]
+                waiting += [item for item in items if isinstance(item, ast.AST)]

@@ -20,8 +20,10 @@ from typing import Any
 import pytest
 from _pytest.assertion.rewrite import AssertionRewritingHook, rewrite_asserts
 
-from tdev_core import caches, libraries
+from tdev_core import caches
+from tdev_core.ecosystem import libraries
 from tdev_core.errors import ConfigError
+from tdev_core.packages.interpreter import choosing
 from tdev_core.run import launching, telling
 from tdev_core.run.budgets import MARKERS, Budgets
 from tdev_core.run.cache import CodeCache
@@ -198,6 +200,7 @@ def _install(config: pytest.Config) -> None:
     launching.install(state.places(), state.runner())
     libraries.add_rewritten(finder.covers)
     hand_on(state)
+    choosing.simulate_numba()
 
 
 def _variant(config: pytest.Config) -> str:

@@ -9,14 +9,17 @@ from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_, may_c
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.text import decode_python, lines
 from tdev_core.codemod.verify import BadRewrite, check
-from tdev_core.packages.table import STAND_INS
+from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.run.positions import Origin
 
 Places = frozenset[tuple[int, int]]
 """Lines and columns of a source, as :mod:`ast` counts them."""
 
 _NOWHERE: Places = frozenset()
-_OPTIONS = Options(style="alias", program=True, answered=frozenset(STAND_INS))
+# No line is too long for Python: one that is broken up would be one edit, and all in it have the place of its start.
+_OPTIONS = Options(
+    style="alias", program=True, answered=frozenset(stand_ins()), line_length=sys.maxsize
+)
 
 
 def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, Places]:

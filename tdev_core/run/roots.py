@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tdev_core.codemod.config import find_config, read_config
-from tdev_core.libraries import DEVICE_CHOOSERS, INSTALLED, NEVER_REWRITTEN, is_installed
+from tdev_core.ecosystem.libraries import DEVICE_CHOOSERS, INSTALLED, NEVER_REWRITTEN, is_installed
 
 OWN = ("tdev", "tdev_core")
 _ENVIRONMENT = ("pyvenv.cfg", "conda-meta")

@@ -1,4 +1,4 @@
-"""Has a program ask :mod:`tdev_core.packages.asking` for what it imports of packages that have a stand-in.
+"""Has a program ask :mod:`tdev_core.packages.asking` for what it imports of packages for CUDA.
 
 An import that the program itself can do without stays as it is: in a ``try`` that goes on after an ``ImportError``, or under
 ``contextlib.suppress``. There the program has a way of its own, which is what it means to take without the package.
@@ -8,20 +8,26 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 
-from tdev_core.packages.table import STAND_INS
+from tdev_core.ecosystem.package_table import of_module, packages
 from tdev_core.run.placing import import_into
 
 __all__ = ["have_it_ask", "may_import"]
 
 _ASKING = "_tdev_standins"
-_IMPORTS = re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:{'|'.join(STAND_INS)})\b".encode())
 _CAUGHT = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 def may_import(source: bytes) -> bool:
     """Tell whether it is worth parsing ``source`` for :func:`have_it_ask`."""
-    return _IMPORTS.search(source) is not None
+    return _imports().search(source) is not None
+
+
+@lru_cache(maxsize=1)
+def _imports() -> re.Pattern[bytes]:
+    names = "|".join(re.escape(name) for name in packages())
+    return re.compile(rf"\b(?:import|from)\b[^\n]*\b(?:{names})\b".encode())
 
 
 def have_it_ask(tree: ast.Module) -> bool:
@@ -58,18 +64,18 @@ def _replace(statements: list[ast.AST]) -> bool:
 def _asking(node: ast.AST) -> list[ast.AST]:
     """Return what stands for one statement, itself where it imports nothing that is asked for."""
     if isinstance(node, ast.ImportFrom):
-        if node.level or not _has_stand_in(node.module) or node.names[0].name == "*":
+        if node.level or not _is_for_cuda(node.module) or node.names[0].name == "*":
             return [node]
         targets = [ast.Name(alias.asname or alias.name, ast.Store()) for alias in node.names]
         wanted = [str(node.module), *(alias.name for alias in node.names)]
         return [_assign(ast.Tuple([*targets], ast.Store()), "names", wanted, node)]
-    if isinstance(node, ast.Import) and any(_has_stand_in(alias.name) for alias in node.names):
+    if isinstance(node, ast.Import) and any(_is_for_cuda(alias.name) for alias in node.names):
         return [_imported(alias, node) for alias in node.names]
     return [node]
 
 
 def _imported(alias: ast.alias, node: ast.Import) -> ast.stmt:
-    if not _has_stand_in(alias.name):
+    if not _is_for_cuda(alias.name):
         return ast.copy_location(ast.Import([alias]), node)
     name = alias.asname or alias.name.partition(".")[0]
     function = "leaf" if alias.asname else "bound"
@@ -85,8 +91,8 @@ def _assign(target: ast.expr, function: str, wanted: list[str], place: ast.stmt)
     return made
 
 
-def _has_stand_in(module: str | None) -> bool:
-    return module is not None and module.partition(".")[0] in STAND_INS
+def _is_for_cuda(module: str | None) -> bool:
+    return module is not None and of_module(module) is not None
 
 
 def _goes_on(node: ast.AST) -> bool:

@@ -12,7 +12,8 @@ import os
 from dataclasses import asdict, dataclass, replace
 from typing import Any, cast
 
-from tdev_core import caches, libraries
+from tdev_core import caches
+from tdev_core.ecosystem import libraries
 from tdev_core.packages.interpreter import choosing
 from tdev_core.run import compile_hooks, launching
 from tdev_core.run.cache import CodeCache
@@ -23,6 +24,9 @@ from tdev_core.run.roots import Roots, of_library
 VARIABLE = "TDEV_RUN_STATE"
 RECORDS = "TDEV_DIFF"
 """Set where the command ``diff`` wants to know what each operator gives."""
+PLANS = "TDEV_PLAN"
+STEPS = "TDEV_TUNING"
+"""Set where the command ``tune`` asks for each step."""
 _CHILD = "tdev_core.run.spawned"
 
 
@@ -69,10 +73,19 @@ def set_up(state: State) -> Compiler:
     choosing.begin(
         rewritten=True
     )  # once more: what runs rewritten has its kernels interpreted where no GPU has a driver
+    choosing.simulate_numba()
     if RECORDS in os.environ:
         from tdev_core.measure import recording  # which imports torch
 
         recording.begin()
+    if STEPS in os.environ:
+        from tdev_core.measure.tuning import stepping  # the same
+
+        stepping.begin()
+    if PLANS in os.environ:
+        from tdev_core.measure.planning import planner  # the same
+
+        planner.begin()
     return compiler
 
 

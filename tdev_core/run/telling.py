@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tdev_core.libraries import NEVER_REWRITTEN
+from tdev_core.ecosystem.libraries import NEVER_REWRITTEN
 
 _WANTS_CUDA = re.compile(r"\bcuda\b|\bgpus?\b|nvidia|accelerator", re.I)
 _OF_ANOTHER_TYPE = re.compile(r"^(only runs|doesn't run|does not run) on", re.I)

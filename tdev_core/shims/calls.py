@@ -17,8 +17,9 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, ModuleType
 from typing import Any, TypeVar
 
-from tdev_core import counters, settings
+from tdev_core import settings
 from tdev_core.errors import warn_once
+from tdev_core.metrics import counters
 
 __all__ = ["Leading", "device_getter", "function", "kinds", "method", "passing", "state"]
 

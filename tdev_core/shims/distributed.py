@@ -29,6 +29,9 @@ __all__ = [
     "data_parallel_replicate",
     "data_parallel_scatter",
     "ddp_init",
+    "ddp_init_helper",
+    "ddp_register_comm_hook",
+    "ddp_set_static_graph",
     "fsdp_init",
     "mesh_init",
 ]
@@ -76,6 +79,73 @@ def _outlive(group: Any) -> None:
     ``torch/csrc/distributed/c10d/init.cpp``). A group that Python ends is ended without the lock.
     """
     _outlived.append(group)
+
+
+def ddp_init_helper(original: Method) -> Method:
+    """``DistributedDataParallel._ddp_init_helper``, which makes the reducer: one that can tell of unused parameters.
+
+    The reducer notes which parameters a backward has used on the device of the first, by way of pinned memory, which a
+    device in Python cannot give (``Reducer::all_reduce_local_used_map`` in ``torch/csrc/distributed/c10d/reducer.cpp``).
+    Before the module's parameters it is given one on the CPU that nothing uses: notes are then taken there.
+    """
+
+    @functools.wraps(original)
+    def _ddp_init_helper(
+        self: Any, parameters: Any, expect_sparse_gradient: Any, names: Any, static_graph: Any
+    ) -> None:
+        self._tdev_tells_unused = static_graph or self.find_unused_parameters
+        if self._tdev_tells_unused and _is_in_python(parameters[0].device):
+            parameters = [torch.nn.Parameter(torch.zeros(1)), *parameters]
+            expect_sparse_gradient = [False, *expect_sparse_gradient]
+            names = {0: "(none of the module's)", **{n + 1: name for n, name in names.items()}}
+        original(self, parameters, expect_sparse_gradient, names, static_graph)
+
+    return _ddp_init_helper
+
+
+def ddp_set_static_graph(original: Method) -> Method:
+    """``DistributedDataParallel._set_static_graph``, which programs call on a model whose reducer has been made."""
+
+    @functools.wraps(original)
+    def _set_static_graph(self: Any) -> None:
+        if not self._tdev_tells_unused and not self.static_graph:
+            self._remove_autograd_hooks()
+            parameters, expect_sparse_gradient = self._build_params_for_reducer()
+            names = self._build_debug_param_to_name_mapping(parameters)
+            self._ddp_init_helper(parameters, expect_sparse_gradient, names, True)
+        original(self)
+
+    return _set_static_graph
+
+
+def ddp_register_comm_hook(original: Method) -> Method:
+    """``DistributedDataParallel.register_comm_hook``: the hook is done with one bucket before it is given the next.
+
+    What a hook chains to a collective's future, NCCL runs at once and gloo when it is over, in a thread of its own. Where
+    that asks for further collectives (PowerSGD), the ranks would ask for those of two buckets in different orders, and
+    wait for ever. The hook goes by another name because torch refuses those that compress to bfloat16 without NCCL;
+    gloo sums them too.
+    """
+
+    @functools.wraps(original)
+    def register_comm_hook(self: Any, state: object, hook: Any) -> None:
+        original(self, state, _one_at_a_time(hook) if callable(hook) else hook)
+
+    return register_comm_hook
+
+
+def _one_at_a_time(hook: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    @functools.wraps(hook, assigned=())  # torch reads the signature
+    def hook_in_turn(state: Any, bucket: Any) -> Any:
+        future = hook(state, bucket)
+        future.wait()
+        return future
+
+    return hook_in_turn
+
+
+def _is_in_python(device: torch.device) -> bool:
+    return current() in (Backend.SIM, Backend.MLX) and device.type == current().value
 
 
 def _own_device(device: Any) -> Any:
@@ -185,7 +255,7 @@ def fsdp_init(original: Method) -> Method:
     """``FullyShardedDataParallel.__init__``: ``device_id`` names this host's device.
 
     Without one, torch asks for an accelerator and refuses a host that has none; there the CPU is
-    named.
+    named. What ``sync_module_states=True`` asks for, torch refuses on the CPU; it is done there before.
     """
 
     @functools.wraps(original)
@@ -195,12 +265,56 @@ def fsdp_init(original: Method) -> Method:
             args = (*args[: _DEVICE_ID - 1], _fsdp_device(args[_DEVICE_ID - 1]), *args[_DEVICE_ID:])
         else:
             kwargs["device_id"] = _fsdp_device(kwargs.get("device_id"))
+        if current() is Backend.CPU and kwargs.get("sync_module_states"):
+            group = args[0] if args else kwargs.get("process_group")
+            mesh = kwargs.get("device_mesh")
+            groups = group if mesh is None else tuple(mesh.get_all_groups())
+            ignored = [
+                *(kwargs.get("ignored_modules") or ()),
+                *(kwargs.get("ignored_states") or ()),
+            ]
+            _broadcast_states(module, groups, ignored, kwargs.get("param_init_fn"))
+            kwargs.update(sync_module_states=False, param_init_fn=None)
         original(self, module, *args, **kwargs)
 
     return __init__
 
 
 _DEVICE_ID = 9
+
+
+def _broadcast_states(
+    module: torch.nn.Module,
+    groups: Any,
+    ignored: list[Any],
+    initialize: Callable[[torch.nn.Module], None] | None,
+) -> None:
+    """Give every rank the parameters and buffers of the first, in one group after the other.
+
+    What is on the meta device is made: with any values where the first rank has some, else as FSDP does, by
+    ``initialize`` or the module's ``reset_parameters``.
+    """
+    left: set[int] = set()
+    for item in ignored:
+        if isinstance(item, torch.nn.Module):
+            left.update(map(id, (*item.parameters(), *item.buffers())))
+        else:
+            left.add(id(item))
+    dist = torch.distributed
+    for group in groups if isinstance(groups, tuple) else (groups,):
+        nowhere = [any(p.is_meta for p in module.parameters())]
+        dist.broadcast_object_list(nowhere, group=group, group_src=0)
+        for child in module.modules():
+            if any(p.is_meta for p in (*child.parameters(False), *child.buffers(False))):
+                if nowhere[0] and initialize is not None:
+                    initialize(child)
+                    continue
+                child.to_empty(device="cpu", recurse=False)
+                if nowhere[0]:
+                    child.reset_parameters()  # type: ignore[operator]  # as torch does, with its error
+        for state in (*module.parameters(), *module.buffers()):
+            if id(state) not in left:
+                dist.broadcast(state.detach(), group=group, group_src=0)
 
 
 def _fsdp_device(device: Any) -> Any:

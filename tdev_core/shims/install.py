@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from types import MethodDescriptorType, ModuleType
 from typing import Any
 
-from tdev_core import counters, settings
+from tdev_core import settings
 from tdev_core.backend import Backend, current
 from tdev_core.import_hooks import when_imported
 from tdev_core.internals import relying_on
+from tdev_core.metrics import counters
 from tdev_core.shims import calls, moved, safetensors_files
 from tdev_core.shims.generic import translating
 

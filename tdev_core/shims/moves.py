@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch.overrides import handle_torch_function, has_torch_function_unary
 
-from tdev_core import backend, libraries
+from tdev_core import backend
 from tdev_core.accelerators import mps
 from tdev_core.devices import (
     APART,
@@ -30,6 +30,7 @@ from tdev_core.devices import (
     translate,
     translate_apart,
 )
+from tdev_core.ecosystem import libraries
 from tdev_core.shims import calls, moved
 from tdev_core.shims.calls import Leading, passing
 

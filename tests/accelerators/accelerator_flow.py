@@ -155,6 +155,36 @@ def check_types_and_copies() -> None:
     assert comm.gather(pieces).tolist() == [0, 1, 2, 3]
 
 
+def check_traces() -> None:
+    """Every operator that torch's tracer leaves to what it is made of is in the graph, and the graph gives its values."""
+    x = torch.randn(2, 3, 8, 8, device=DEVICE, requires_grad=True)
+    nets = (
+        torch.nn.Conv2d(3, 4, 3, groups=1),
+        torch.nn.ConvTranspose2d(3, 4, 3, stride=2, bias=False),
+    )
+    for net in (*nets, torch.nn.Conv2d(3, 3, 3, groups=3, padding=1, dilation=1)):
+        net = net.to(DEVICE)
+        traced = torch.jit.trace(net, x)
+        assert "aten::_convolution" in [node.kind() for node in traced.inlined_graph.nodes()]
+        other = torch.randn(1, 3, 6, 6, device=DEVICE)
+        assert torch.equal(traced(other), net(other))
+        (wanted,) = torch.autograd.grad(net(x).square().sum(), x)
+        (found,) = torch.autograd.grad(traced(x).square().sum(), x)
+        assert torch.allclose(found.cpu(), wanted.cpu(), atol=1e-5)
+    row = torch.randn(2, 5, device=DEVICE)
+    for kind_of_cell in (torch.nn.GRUCell, torch.nn.LSTMCell, torch.nn.RNNCell):
+        cell = kind_of_cell(5, 4)
+        wanted = torch.func.grad(lambda x, cell=cell: _first(cell(x)).square().sum())(row.cpu())
+        cell = cell.to(DEVICE)
+        found = torch.func.grad(lambda x, cell=cell: _first(cell(x)).square().sum())(row)
+        assert torch.allclose(found.cpu(), wanted, atol=1e-5)
+        assert torch.allclose(_first(torch.jit.trace(cell, row)(row + 1)), _first(cell(row + 1)))
+
+
+def _first(out: torch.Tensor | tuple[torch.Tensor, ...]) -> torch.Tensor:
+    return out[0] if isinstance(out, tuple) else out
+
+
 if __name__ == "__main__":
     for check in (
         check_memory,
@@ -164,6 +194,7 @@ if __name__ == "__main__":
         check_graphs,
         check_facts,
         check_types_and_copies,
+        check_traces,
     ):
         check()
         print(check.__name__)

@@ -27,6 +27,7 @@ def test_the_runtime_works_on_a_device_of_its_own(backend):
         "check_graphs",
         "check_facts",
         "check_types_and_copies",
+        "check_traces",
     ]
 
 

@@ -155,6 +155,8 @@ def test_ipc_handle_round_trips():
     assert isinstance(handle, bytes) and len(handle) == 64
     other = events.Event.from_ipc_handle("cuda:0", handle)
     assert other.cuda_event == event.cuda_event
+    # As torch.xpu names it:
+    assert events.Event.from_ipc_handle(0, ipc_handle=handle).cuda_event == event.cuda_event
     assert other.ipc_handle() == handle  # it can be handed on
     assert (
         events.Event(interprocess=True).ipc_handle() != handle
@@ -167,9 +169,14 @@ def test_ipc_handle_round_trips():
 def test_ipc_handle_errors():
     with pytest.raises(RuntimeError, match="interprocess=True"):
         events.Event().ipc_handle()
-    for wrong in (b"", b"x" * 64, "text", None):
+    for wrong in (b"", b"x" * 64, "text"):
         with pytest.raises(RuntimeError, match="not the IPC handle"):
             events.Event.from_ipc_handle(0, wrong)
+    handle = events.Event(interprocess=True).ipc_handle()
+    with pytest.raises(TypeError, match="one handle"):
+        events.Event.from_ipc_handle(0)
+    with pytest.raises(TypeError, match="one handle"):
+        events.Event.from_ipc_handle(0, handle, ipc_handle=handle)
 
 
 def test_a_handle_has_the_mark_and_the_backend():

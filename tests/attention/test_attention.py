@@ -20,14 +20,19 @@ from tdev.nn.attention.flex_attention import (
     flex_attention,
 )
 from tdev.nn.attention.varlen import AuxRequest as VarlenAuxRequest
-from tdev.nn.attention.varlen import varlen_attn, varlen_attn_out
+from tdev.nn.attention.varlen import varlen_attn
 
 from tdev_core.attention import sdpa
 from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning, _warned
+from tdev_core.release import torch_release
 
 pytestmark = pytest.mark.skipif(
     current() is not Backend.CPU, reason="which kernels are here is asserted for the CPU"
+)
+
+newer_varlen = pytest.mark.skipif(
+    torch_release < (2, 12), reason="torch 2.12 is the first that has it, or takes as much"
 )
 
 NAMES = ("cudnn", "flash", "mem_efficient", "math", "overrideable")
@@ -367,6 +372,7 @@ def test_packed_sequences(window: tuple[int, int]) -> None:
     assert all(torch.allclose(a, b) for a, b in zip(mine, reference, strict=True))
 
 
+@newer_varlen
 def test_packed_grouped_queries_and_row_sums() -> None:
     query = tensors(9, 4, 8)[0]
     key, value = tensors(9, 2, 8)[:2]
@@ -380,6 +386,7 @@ def test_packed_grouped_queries_and_row_sums() -> None:
     assert torch.allclose(lse[0, :3], scores.logsumexp(-1))
 
 
+@newer_varlen
 def test_packed_keys_of_which_some_count() -> None:
     """Four valid tokens of each cache slot; the last query is aligned to the last valid key."""
     query, key, value = tensors(2, 1, 8)[0], *tensors(12, 1, 8)[:2]
@@ -410,7 +417,10 @@ def test_packed_keys_of_which_some_count() -> None:
     assert torch.allclose(paged[0], found[0])
 
 
+@newer_varlen
 def test_packed_into_a_given_tensor() -> None:
+    from tdev.nn.attention.varlen import varlen_attn_out
+
     inputs = tensors(9, 4, 8)
     out = torch.empty_like(inputs[0])
     found = varlen_attn_out(out, *inputs, BOUNDS, BOUNDS, 5, 5, window_size=(-1, 0))
@@ -425,6 +435,7 @@ def test_queries_without_keys_are_zero() -> None:
     assert found[:2].abs().sum() == 0 and torch.equal(found[2], value[0])
 
 
+@newer_varlen
 def test_packed_bad_input() -> None:
     query, key, value = tensors(9, 4, 8)
     pages = torch.zeros(3, 1, dtype=torch.int32)
@@ -467,9 +478,10 @@ _FLEX_REFUSED: dict[str, Any] = {
 def test_flex_refuses_what_torch_refuses(name: str) -> None:
     x = torch.ones(1, 2, 128, 16)
     torchs, keywords = _FLEX_REFUSED[name](x)
-    with pytest.raises(ValueError) as expected:
+    with pytest.raises((ValueError, RuntimeError)) as expected:  # which one, depends on the torch
         torch.nn.attention.flex_attention.flex_attention(*torchs, **keywords)
     ours, keywords = _FLEX_REFUSED[name](x.requires_grad_())
-    with pytest.raises(ValueError) as found:
+    with pytest.raises(expected.type) as found:
         flex_attention(*ours, **keywords)
+    assert found.type is expected.type
     assert str(found.value)[:50] == str(expected.value)[:50]

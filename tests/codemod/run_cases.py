@@ -58,6 +58,8 @@ def ran(code: CodeType) -> dict[str, object]:
             c for c in type(error).__mro__ if not c.__module__.startswith("tdev_core.mirror")
         )
         ended = f"{kind.__name__}: {error}".partition(":\n  File")[0]
+        if isinstance(error, ModuleNotFoundError):  # `tdev run` adds what to use instead
+            ended = f"ModuleNotFoundError: No module named {error.name!r}"
     names = {
         name: told(value)
         for name, value in vars(module).items()

@@ -9,7 +9,7 @@ import pytest
 
 from tdev_core.commands import diff_cli
 from tdev_core.measure.comparing import compare, read
-from tdev_core.measure.recording import VARIABLE, Wish
+from tdev_core.measure.wish import VARIABLE, Wish
 from tests.forkserver import environment, python
 
 PROGRAMS = Path(__file__).parents[1] / "measure" / "programs"

@@ -18,8 +18,13 @@ from tdev_core.commands.codes import CODES, KINDS
 from tdev_core.packages.lacking import LackingImport, LackingName, words
 
 ROOT = Path(__file__).resolve().parents[2]
-NUMBERED = {*KINDS.values(), "LackingName", "LackingImport"}
-BY_DEFAULT = {"unsupported": "TDEV101", "_unsupported": "TDEV101", "LackingImport": "TDEV103"}
+NUMBERED = {*KINDS.values(), "AbsentPackage", "LackingName", "LackingImport"}
+BY_DEFAULT = {
+    "unsupported": "TDEV101",
+    "_unsupported": "TDEV101",
+    "AbsentPackage": "TDEV110",
+    "LackingImport": "TDEV103",
+}
 """What gives the number itself, where its caller does not."""
 
 

@@ -18,6 +18,7 @@ from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from tdev_core.accelerators.privateuse import autocast as lists
+from tdev_core.release import torch_release
 
 _WIDE, _HALF = torch.float32, torch.float16
 
@@ -240,6 +241,8 @@ def test_mixed_arguments_run_in_the_widest_type(name: str) -> None:
 
 @pytest.mark.parametrize("name", _AS_GIVEN)
 def test_what_cuda_does_not_list_runs_as_it_is_given(name: str) -> None:
+    if name == "trace" and torch_release < (2, 13):
+        pytest.skip("there the CPU has no trace of float16")
     with _autocast():
         assert _AS_GIVEN[name]().dtype is _HALF
 

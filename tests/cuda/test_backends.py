@@ -14,6 +14,7 @@ from tdev_core.backend import Backend, current
 from tdev_core.cuda import backends, fft_plans
 from tdev_core.errors import DeviceWarning, _warned
 from tdev_core.mirror.suggest import NoSuchName, similar, suggestion
+from tdev_core.release import torch_release
 
 pytestmark = pytest.mark.skipif(
     current() is Backend.CUDA, reason="with CUDA every one of these is torch's own"
@@ -169,6 +170,7 @@ def test_fast_path_of_attention_layers() -> None:
         tdev.backends.mha.set_fastpath_enabled(True)
 
 
+@pytest.mark.skipif(torch_release < (2, 12), reason="torch 2.12 is the first that has it")
 def test_python_native_is_torchs_own_module() -> None:
     native = tdev.backends.python_native
     assert native is torch.backends.python_native
@@ -255,6 +257,7 @@ def test_rocm_preference_is_torchs() -> None:
     assert prefer("default") == torch._C._ROCmFABackend.Default
 
 
+@pytest.mark.skipif(torch_release < (2, 13), reason="torch 2.13 is the first that has them")
 def test_workspaces_are_what_was_set() -> None:
     cuda = tdev.backends.cuda
     assert (cuda.cublas_workspace_size(), cuda.cublaslt_workspace_size()) == (0, 0)

@@ -114,6 +114,8 @@ def _has(spelling: str) -> bool:
 
 @pytest.mark.parametrize("table", list(_capabilities()))
 def test_names_exist_and_calls_fit(table):
+    if not _here(table):
+        pytest.skip("the installed torch has none of these names, nor what they are answered with")
     for spelling in _here(table):
         _resolve(spelling)
     for backend, cell in _cells(table):
@@ -133,7 +135,9 @@ def test_what_is_not_done_is_explained(table):
 
 
 def _public(module) -> set[str]:
-    return {f"{module.__name__}.{name}" for name in module.__all__}
+    return {
+        f"{module.__name__}.{name}" for name in getattr(module, "__all__", ())
+    }  # torch.amp has some from 2.13 on
 
 
 def test_every_public_name_has_a_route():
@@ -188,7 +192,7 @@ def test_few_of_the_cuda_functions_are_unsupported():
                     without += sum(
                         name.startswith("torch.cuda.")
                         and name.count(".") == 2
-                        and hasattr(torch.cuda, name.rpartition(".")[2])
+                        and inspect.isfunction(getattr(torch.cuda, name.rpartition(".")[2], None))
                         for name in _here(table)
                     )
         assert without / total <= 0.12, backend

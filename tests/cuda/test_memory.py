@@ -17,7 +17,7 @@ from tdev_core.accelerators.cpu.accelerator import used_mark
 from tdev_core.cuda.memory import statistics as memory_stats
 from tdev_core.cuda.memory import usage as memory
 from tdev_core.errors import DeviceWarning
-from tdev_core.watermark import Watermark
+from tdev_core.metrics.watermark import Watermark
 from tests.forkserver import environment, python
 
 MIB = 1 << 20

@@ -16,7 +16,7 @@ from tdev_core.backend import Backend
 from tdev_core.cuda.memory import allocator
 from tdev_core.cuda.memory import statistics as memory_stats
 from tdev_core.cuda.memory import usage as memory
-from tdev_core.watermark import Tally
+from tdev_core.metrics.watermark import Tally
 
 
 @pytest.fixture

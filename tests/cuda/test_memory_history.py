@@ -7,12 +7,13 @@ import inspect
 import pickle
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import pytest
+import tdev
 import torch
 
 from tdev_core.backend import device_type
@@ -58,6 +59,21 @@ def test_a_tensors_life_is_three_events() -> None:
     assert here["filename"] == __file__
     _, first = inspect.getsourcelines(made)
     assert here["line"] == first + 1
+
+
+def mirrored() -> torch.Tensor:
+    return tdev.empty(SIZE, dtype=torch.uint8, device="cuda")
+
+
+@pytest.mark.parametrize("make", [made, mirrored])
+def test_the_stack_begins_with_the_line_that_asks(make: Callable[[], torch.Tensor]) -> None:
+    """Neither with what records nor with the mirror: on CUDA these are not there."""
+    history.record()
+    kept = make()
+    frames = events()[0]["frames"]
+    assert (frames[0]["name"], frames[0]["filename"]) == (make.__name__, __file__)
+    assert not [f for f in frames if "/tdev_core/" in f["filename"].replace("\\", "/")]
+    assert kept.numel() == SIZE
 
 
 def test_what_is_kept_is_what_was_asked_for() -> None:
@@ -221,7 +237,7 @@ def test_what_is_accepted_has_torchs_defaults() -> None:
     for function, defaults in (
         (
             history.record,
-            ["all", "all", "all", (1 << 63) - 1, None, False],
+            ["all", "all", "all", (1 << 63) - 1, None, *[False] * 3, None],
         ),
         (pools.MemPool, [None, False, False]),
         (pools.MemPool.__new__, [None, False, False]),
@@ -246,11 +262,6 @@ def test_a_table_has_the_numbers_in_their_columns() -> None:
     assert {key for key, _, _ in statistics._ROWS} <= {*statistics._POOLED}
 
 
-def test_a_size_has_its_unit() -> None:
-    sizes = {0: "0 B", 1023: "1023 B", 1024: "1.0 KiB", -2048: "-2.0 KiB", 1 << 50: "1024.0 TiB"}
-    assert {number: statistics._size(number) for number in sizes} == sizes
-
-
 def test_nothing_is_used_where_all_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
     for free, total, used in ((5, 5, 0), (7, 5, 0), (2, 5, 3)):
         monkeypatch.setattr(usage, "info", lambda _, told=(free, total): told)
@@ -269,3 +280,28 @@ def test_a_pool_keeps_its_allocator() -> None:
     allocator = object()
     assert pools.MemPool(allocator).allocator is allocator
     assert pools.MemPool().allocator is None
+
+
+def test_skipped_actions_are_not_kept() -> None:
+    history.record(skip_actions=["free_requested", "oom"])
+    made()
+    assert [one["action"] for one in events()] == ["alloc", "free_completed"]
+    with pytest.raises(ValueError, match="unknown action to skip: frees"):
+        history.record(skip_actions=["frees"])
+
+
+def test_an_argument_that_torch_does_not_take_is_refused() -> None:
+    with pytest.raises(TypeError, match="max_entrys"):
+        history.record(max_entrys=5)  # type: ignore[call-arg]  # the subject
+
+
+def test_a_snapshot_tells_of_code_that_fx_made(tmp_path: Path) -> None:
+    """torch's own function adds where the code comes from."""
+    marks = mock.patch.object(
+        torch._utils, "_augment_memory_snapshot_stack_traces", lambda found: {**found, "mark": 1}
+    )
+    with marks:
+        assert history.snapshot(augment_with_fx_traces=True)["mark"] == 1
+        history.dump(str(tmp_path / "a"), augment_with_fx_traces=True)
+    assert pickle.loads((tmp_path / "a").read_bytes())["mark"] == 1
+    assert "mark" not in history.snapshot()

@@ -67,7 +67,7 @@ def test_profiler_activity_cuda_profiles_the_cpu():
         assert "aten::mm" in result.key_averages().table(sort_by=key, row_limit=50)
 
 
-@pytest.mark.skipif(torch_release >= (2, 15), reason="torch 2.15 dropped use_cuda")
+@pytest.mark.skipif(torch_release >= (2, 14), reason="torch 2.14 dropped use_cuda")
 def test_use_cuda_profiles_the_cpu():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

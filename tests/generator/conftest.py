@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 from generator.facts import introspect
 from generator.facts.cache import store
-store(Path(sys.argv[1]), introspect())
+store(Path(sys.argv[1]), introspect(allow_version=True))
 """
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from generator.facts.model import Facts, Member, Method, Module, Parameter, Signature
+from generator.facts.pin import PINNED, installed_version
 from generator.plan.evidence import Evidence
 from generator.plan.routes import Routes, read_routes
 
 DEVICE = "torch.types.Device"
+with_the_pinned = pytest.mark.skipif(
+    installed_version() != PINNED, reason=f"all is written with torch {PINNED} alone"
+)
 
 
 def parameter(

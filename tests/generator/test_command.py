@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from generator import paths
+from generator.facts.pin import PINNED, installed_version
 from generator.unchanged import LastRun
+from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -73,6 +75,7 @@ def changed(path: Path) -> None:
     path.write_text(text + "\n", encoding="utf-8")
 
 
+@with_the_pinned
 def test_what_was_edited_is_put_right_and_the_next_run_has_nothing_to_do(tree: Path) -> None:
     """That a run writes what this repository has is what the session ``check`` says."""
     whole = snapshot(tree)
@@ -170,13 +173,16 @@ def test_generated_code_edited_by_hand_is_found_without_torch(tree: Path) -> Non
 def test_mistakes_end_with_status_2_and_nothing_written(
     tree: Path, edits: list[tuple[str, str, str, str]], lines: int
 ) -> None:
+    render = ["--render-only"] if edits[0][0] in RENDERED else []
+    if not render and installed_version() != PINNED:
+        pytest.skip(f"routes are read with torch {PINNED} alone")
     for file, before, after, _ in edits:
         path = tree / file
         text = path.read_text(encoding="utf-8")
         assert before in text
         path.write_text(text.replace(before, after, 1), encoding="utf-8")
     untouched = snapshot(tree)
-    done = generator(tree, *(["--render-only"] if edits[0][0] in RENDERED else []))
+    done = generator(tree, *render)
     assert done.returncode == 2, done.stdout + done.stderr
     assert all(words in done.stderr for *_, words in edits)
     assert "Traceback" not in done.stderr

@@ -37,6 +37,10 @@ ROOMS = (
     "codemod/cli",
     "run/cli",
     "packages/installing",
+    "measure/diffing",
+    "measure/monitoring",
+    "measure/tuning/applying",
+    "measure/planning/planner",
     "run/pytest_plugin",
 )
 CONTENTS = {

@@ -18,8 +18,9 @@ import pytest
 
 from generator.facts import Facts, Member, Method, Operators
 from generator.facts.library import Library
-from generator.facts.pin import PINNED
+from generator.facts.pin import installed_version
 from generator.facts.walk import is_public, requirements
+from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).parents[2]
 
@@ -81,7 +82,7 @@ def test_nothing_names_this_machine(facts: Facts) -> None:
     assert not re.search(r"0x[0-9a-f]{6,}", text)
     for part in (sys.prefix, str(Path.home()) + os.sep, "site-packages", "+cpu"):
         assert part not in text
-    assert facts.torch == PINNED
+    assert facts.torch == installed_version()
 
 
 def test_the_notation_holds_throughout(facts: Facts) -> None:
@@ -103,6 +104,7 @@ def test_every_path_has_one_member_and_every_name_is_among_its_exports(facts: Fa
     assert offered == set(paths)
 
 
+@with_the_pinned
 def test_the_size_is_that_of_torch_2_13(facts: Facts) -> None:
     assert len(facts.modules) > 835 and len(facts.members) > 6400
     assert {name for name, _ in facts.skipped} == {
@@ -159,8 +161,8 @@ def test_signatures_of_builtins_keep_all_overloads(by_path: dict[str, Member]) -
 def test_all_of_the_stub_is_read(by_path: dict[str, Member]) -> None:
     stub = Library().checked("torch._C._VariableFunctions")
     assert stub is not None
-    assert len(stub.functions) == 976
-    assert sum(len(items) for items in stub.functions.values()) == 1284
+    assert len(stub.functions) > 950
+    assert sum(len(items) for items in stub.functions.values()) > 1250
     for function in ("add", "arange", "full", "tensor", "where"):
         assert len(by_path[f"torch.{function}"].signatures) == len(stub.functions[function])
 
@@ -230,7 +232,7 @@ def test_methods_that_take_devices_are_there(facts: Facts) -> None:
         assert (owner, name) in found, (owner, name)
     to = found["torch._C.TensorBase", "to"]
     assert len(to.signatures) == 3 and "torch.Tensor" in to.classes
-    assert len(found["torch.nn.modules.module.Module", "to"].signatures) == 4
+    assert len(found["torch.nn.modules.module.Module", "to"].signatures) >= 4  # 2.15 has one more
 
 
 LAYERS = """

@@ -193,6 +193,45 @@ def test_what_a_function_of_our_own_ignores_is_dropped(tmp_path: Path) -> None:
         used_names("sensors.halve", core, "here")
 
 
+_OBJECTS = """
+class Told:
+    "A class; `flags` is accepted."
+
+    def __new__(cls, size, flags): return object.__new__(cls)
+    def __init__(self, size, flags): self.size = size
+    def told(self, word):
+        "Answer, whatever the `word`."
+        return self.size
+    def refused(self, word): raise TypeError
+    def __exit__(self, *error): return None
+
+class Silent:
+    "A class."
+
+    def told(self, word): return 1
+
+def silent(device, **more): return device
+"""
+
+
+def test_what_an_object_of_our_own_takes_it_reads_or_speaks_of(tmp_path: Path) -> None:
+    """Classes, and functions that stand for private ones of torch; also where another module hands them on."""
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "things.py").write_text(_OBJECTS)
+    (tmp_path / "core" / "door.py").write_text("from core.things import Silent as Quiet, silent")
+    core = Core(tmp_path / "core")
+    assert used_names("things.Told", core, "here")
+    for text, words in (
+        ("things.Silent", r"Silent\.told takes word and never looks at it"),
+        ("door.Quiet", r"Silent\.told takes word"),
+        ("door.silent", "silent takes more and never"),
+    ):
+        with pytest.raises(GenerationError, match=words):
+            used_names(text, core, "here")
+    with pytest.raises(GenerationError, match="takes 1 arguments by position"):
+        used_names("door.silent(device, 1)", core, "here")
+
+
 def test_ignoring_needs_a_reason_and_is_refused_where_it_is_not_so(tmp_path: Path) -> None:
     for given, words in (
         ('ignores = { device = "" }', "why ignoring it is right"),

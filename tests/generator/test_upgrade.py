@@ -14,6 +14,7 @@ import pytest
 from generator import union
 from generator.facts.pin import PINNED
 from tests.forkserver import python
+from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -110,18 +111,29 @@ def test_a_catalog_that_cannot_be_read(tree: Path, text: str) -> None:
     assert "catalog.json" in done.stderr and "Traceback" not in done.stderr
 
 
+@with_the_pinned
 def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
     routes = tree / "generator" / "routes"
     jit = routes / "jit.toml"
     jit.write_text(jit.read_text().replace("torch.jit.load", "torch.jit.load_of_old"))
     devices = routes / "cuda_devices.toml"
     text = devices.read_text()
-    for spelling in ("torch.cuda.synchronize", "torch.cuda.device_count"):
-        assert f'spellings."{spelling}" = {{}}\n' in text
-        text = text.replace(f'spellings."{spelling}" = {{}}\n', "")
+    for spelling, renames in (
+        ("torch.cuda.synchronize", "{}"),
+        ("torch.cuda.device_count", "{}"),
+        ("torch.mps.synchronize", '{ device = "None" }'),
+    ):
+        assert f'spellings."{spelling}" = {renames}\n' in text
+        text = text.replace(f'spellings."{spelling}" = {renames}\n', "")
     devices.write_text(text)
+    streams = routes / "cuda_streams.toml"
+    text = streams.read_text()
+    assert text.count('spellings."torch.xpu.Stream" = {}\n') == 1
+    streams.write_text(text.replace('spellings."torch.xpu.Stream" = {}\n', ""))
     random = routes / "cuda_random.toml"
-    random.write_text(random.read_text().replace('check = "devices.device_index(device)", ', ""))
+    text = random.read_text().replace('check = "devices.device_index(device)", ', "")
+    assert 'mlx,sim,cpu" = { route = "emulated", call = "rng.get_rng_state(device)"' in text
+    random.write_text(text.replace("rng.get_rng_state(device)", "rng.get_rng_state()"))
     before = (tree / "catalog.json").read_bytes()
     done = upgrade(tree)
     assert done.returncode == 1, done.stderr
@@ -135,7 +147,13 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
         '    `spellings."torch.cuda.synchronize" = {}`',
         '    [cuda_synchronize]\n    spellings."torch.cuda.synchronize" = {}\n    cuda = { route = "native" }\n',
         "- torch.cuda.device_count: in a package",
-        "get_rng_state drops device",
+        "  - else paste into cuda_devices.toml and complete:",
+        # What the nearest capability's cells use, and the function does not take.
+        '    `spellings."torch.mps.synchronize" = { device = "None" }`',
+        # A class is refused by a class.
+        '    # or: { route = "unsupported", object = "…", why = "…", instead = "…" }',
+        # One decision for what is one cell, of several backends.
+        "[get_rng_state] mps,mlx,sim,cpu: torch.cuda.random.get_rng_state drops device",
         "set_rng_state drops device",
     ):
         assert part in done.stdout, part
@@ -143,6 +161,7 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
     assert not (tree / "generated").exists()
 
 
+@with_the_pinned
 def test_the_pin_is_set_where_the_version_stands(tree: Path) -> None:
     for name in ("constraints.txt", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tree)

@@ -40,7 +40,7 @@ def test_availability_can_be_set() -> None:
         ("TDEV_CUDA_AVAILABLE", "maybe", "auto, true or false"),
         ("TDEV_SHIMS", "perhaps", "1 or 0"),
         ("TDEV_CPU_ALIAS", "perhaps", "1 or 0"),
-        ("TDEV_REPORT", "perhaps", "1 or 0"),
+        ("TDEV_REPORT", "perhaps", "1, html, json or 0"),
         ("TDEV_STRICT", "perhaps", "1 or 0"),
     ],
 )

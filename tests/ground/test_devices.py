@@ -213,11 +213,15 @@ def test_there_is_no_pinned_memory_to_ask_for() -> None:
         assert devices.unpinned(other) is other
 
 
-def test_a_translator_keeps_what_it_has_answered() -> None:
+def test_a_translator_keeps_what_it_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert devices.known(translate) is devices._known
     device = translate("meta")
     assert devices.known(translate) == {"meta": device, device: device}
     assert devices.known(devices.unpinned) == {False: False, True: False}
+    monkeypatch.setattr(
+        devices, "current", lambda: Backend.SIM
+    )  # which pins where its native library is
+    assert devices.known(devices.unpinned) == {False: False}
     assert devices.known(translate_type) is None
 
 

@@ -68,6 +68,10 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "accelerators/mlx/dispatch/fallback.py": ("registered by torch_api under this name", "._cpu"),
     "accelerators/privateuse/compiling.py": ("Inductor's door; guarded", "torch._dynamo"),
+    "accelerators/privateuse/coalescing.py": (
+        "whether a group's library joins calls; asked for where a program joins some",
+        "._get_backend",
+    ),
     "accelerators/privateuse/process_group.py": (
         "gloo for a device of ours; asked for at a collective",
         "._device_types ._get_backend ._register_backend ._type",
@@ -78,10 +82,11 @@ LISTED: dict[str, tuple[str, str]] = {
         "._ExcludeDispatchKeyGuard ._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS ._acc ._autograd ._construct_storage_from_data_pointer ._dispatch_get_all_op_names "
         "._dispatch_has_kernel_for_dispatch_key ._from_dlpack ._functorch "
         "._generate_storage_methods_for_privateuse1_backend ._get_privateuse1_backend_name ._higher_order_ops ._len_torch_dispatch_stack "
-        "._op_dk ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
+        "._op_dk ._register_device_module ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
         "._swap_data_ptr_",
     ),
-    "accelerators/sim/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
+    "accelerators/privateuse/tracing.py": ("an operator of TorchScript's graphs; asked for while tracing", "._convolution"),
+    "accelerators/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "accelerators/sim/sanitizing.py": ("torch's sanitizer, if a program imports it", "._handle_kernel_launch"),
     "attention/flex.py": (
@@ -111,27 +116,61 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "cuda/memory/history.py": (
         "sees allocations in a dispatch mode; asked for when history is recorded",
-        "._functorch ._get_current_dispatch_mode_stack ._python_dispatch torch.utils._python_dispatch",
+        "._augment_memory_snapshot_stack_traces ._functorch ._get_current_dispatch_mode_stack ._python_dispatch ._utils torch.utils._python_dispatch",
     ),
     "cuda/rng.py": ("mps has no public name for its generator", "._get_default_mps_generator"),
+    "distributed/context_parallel.py": (
+        "torch's ring of pieces, and what puts attention in a function's place; guarded, all asked for at its import",
+        "._ContextParallel ._replaced_functions ._templated_ring_attention ._templated_ring_attention_backward",
+    ),
     "distributed/parallel.py": (
         "DataParallel's own protocol, on one device",
         "._buffers ._pytree ._replicate_for_data_parallel torch.nn.parallel.replicate._replicatable_module",
     ),
     "distributed/sync_batch_norm.py": (
-        "the base class that torch documents for subclasses", "._BatchNorm ._check_input_dim ._check_non_zero_input_channels",
+        "the base class that torch documents for subclasses", "._BatchNorm ._check_non_zero_input_channels",
     ),
     "measure/places.py": (
         "which node of autograd runs; asked while the command diff records",
         "._current_autograd_node ._get_sequence_nr ._sequence_nr",
     ),
+    "measure/planning/footprint.py": (
+        "a tensor without numbers, and what another is made of; the command alone imports it",
+        "torch._subclasses torch.utils._python_dispatch",
+    ),
+    "measure/planning/planner.py": (
+        "ends a planned program, as os documents it; how torch's tensors without numbers are formatted",
+        "._exit torch._subclasses",
+    ),
+    "measure/planning/shapes.py": (
+        "shapes without numbers are torch's fake tensors, which have no public name; the command alone imports it",
+        "torch._guards torch._subclasses torch.utils._python_dispatch",
+    ),
+    "measure/planning/traffic.py": (
+        "the group that a collective names; the command alone imports it",
+        "._resolve_process_group ._type",
+    ),
+    "measure/planning/world.py": (
+        "torch's group that carries nothing, what DDP reads off the device, what reads others' objects; but the first guarded",
+        "._tensor_to_object torch.testing._internal",
+    ),
+    "measure/compiled_graphs.py": (
+        "the graphs that torch's compiler makes, between aot_autograd and Inductor; asked for by `diff --compiled`",
+        "._call_impl ._compiled_call_impl ._dynamo torch._functorch torch._inductor",
+    ),
     "measure/recording.py": (
         "the mode that sees operators, which torch's documentation names by this path; of the same command",
         "torch.utils._python_dispatch",
     ),
+    "shims/distributed.py": (
+        "the parts of a model whose static graph is asked for late; asked for at that call",
+        "._build_debug_param_to_name_mapping ._build_params_for_reducer ._remove_autograd_hooks",
+    ),
+    "measure/monitoring.py": ("whether a profiler records; where it is gone, ranges are made all the same", "._is_profiler_enabled"),
+    "measure/tuning/stepping.py": ("Python's documented way to end without cleaning up", "._exit"),
     "shims/libraries.py": (
         "whether an operator has a kernel for the CPU; asked for when a program registers one for CUDA",
-        "._dispatch_find_schema_or_throw ._dispatch_has_kernel_for_dispatch_key",
+        "._dispatch_has_kernel_for_dispatch_key",
     ),
     "shims/loading.py": ("pins what a loader gives; asked for at a call", "torch.utils.data._utils"),
     "shims/tensortypes.py": ("the default device that torch keeps", "._GLOBAL_DEVICE_CONTEXT ._typed_storage"),
@@ -139,6 +178,11 @@ LISTED: dict[str, tuple[str, str]] = {
         "the one file that knows TorchScript's tables; guarded",
         "._get_script_class ._python_cu ._script_classes torch.jit._builtins torch.jit._state",
     ),
+    "packages/apex/amp.py": (
+        "the base class of batch norms, which torch documents for subclasses; a module's own tables; a name of apex's",
+        "._BatchNorm ._amp_stash ._buffers",
+    ),
+    "packages/apex/parallel.py": ("base classes that torch documents for subclasses", "._BatchNorm ._InstanceNorm"),
     "packages/interpreter/bfloat16.py": (
         "Triton's interpreter, no part of torch: how it names roundings and atomics, and reaches memory", "._interpreter ._ir"
     ),

@@ -13,8 +13,9 @@ from torch import nn
 
 from tdev_core.measure import draws
 from tdev_core.measure.comparing import Comparison, compare, read
-from tdev_core.measure.recording import Recording, Wish, mark
+from tdev_core.measure.recording import Recording
 from tdev_core.measure.values import judged
+from tdev_core.measure.wish import Wish, mark
 
 Program = Callable[[], Any]
 
@@ -26,7 +27,8 @@ class Net(nn.Module):
         self.drop = nn.Dropout(0.5)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.last(self.drop(torch.tanh(self.first(x))))  # type: ignore[no-any-return]
+        found: torch.Tensor = self.last(self.drop(torch.tanh(self.first(x))))
+        return found
 
 
 def training(steps: int = 2, lr: float = 1e-2) -> None:
@@ -100,7 +102,8 @@ class Tanh(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: torch.Tensor) -> torch.Tensor:
         (y,) = ctx.saved_tensors
-        return torch.ops.aten.tanh_backward(grads[0], y) * Tanh.share  # type: ignore[no-any-return]
+        found: torch.Tensor = torch.ops.aten.tanh_backward(grads[0], y) * Tanh.share
+        return found
 
 
 def test_a_gradient_that_is_off_is_named_where_its_function_was_called(tmp_path: Path) -> None:

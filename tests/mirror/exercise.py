@@ -238,8 +238,8 @@ def _run(names: list[str], source: str, backend: str, torch: Any) -> dict[str, t
     A function of the mirror counts only if it was entered and came back (or refused, where the catalog
     says so): the mirror counts its calls in this process. A program without an assertion shows nothing but a refusal.
     """
-    from tdev_core import counters
     from tdev_core.errors import UnsupportedError
+    from tdev_core.metrics import counters
 
     members = catalog()["members"]
     counters.answered.clear()

@@ -432,6 +432,16 @@ first = torch.rand(3, device="cuda")
 torch.utils.checkpoint.set_device_states([0], states)
 assert torch.equal(torch.rand(3, device="cuda"), first)
 """,
+    "torch.utils.cpp_extension.CUDAExtension": """
+import torch.utils.cpp_extension as built
+built.CUDA_HOME = None  # whatever toolkit this machine has
+import tdev.utils.cpp_extension as built
+for name, text in (("/a.cpp", "int one() { return 1; }"), ("/halve.cu", "__global__ void halve(float* x) { *x /= 2; }")):
+    with open(folder + name, "w") as f:
+        f.write(text)
+made = built.CUDAExtension("a", [folder + "/a.cpp", folder + "/halve.cu"], define_macros=[("WITH_CUDA", None)])
+assert made.sources == [folder + "/a.cpp"] and not made.define_macros and "cudart" not in made.libraries
+""",
     "torch.utils.dlpack.from_dlpack": """
 x = torch.utils.dlpack.from_dlpack(torch.arange(3), device="cpu")
 assert x.tolist() == [0, 1, 2]

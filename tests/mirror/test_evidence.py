@@ -11,7 +11,7 @@ import pytest
 import tdev
 import torch
 
-from tests.catalog import catalog
+from tests.catalog import catalog, joined
 from tests.distributed.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
 from tests.mirror import exercise, exercise_operators
 from tests.mirror.arms import cases
@@ -67,8 +67,9 @@ def by_ranks() -> set[str]:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_cells_say_executed_exactly_where_the_evidence_does(backend: str) -> None:
-    assert listed(backend).keys() <= catalog()["members"].keys(), f"names that torch lacks; {AGAIN}"
-    assert claimed(backend) == listed(backend), AGAIN
+    assert listed(backend).keys() <= joined()["members"].keys(), f"names that torch lacks; {AGAIN}"
+    there = catalog()["members"].keys()  # an older torch has not all of them
+    assert claimed(backend) == {k: v for k, v in listed(backend).items() if k in there}, AGAIN
 
 
 def test_what_is_executed_says_what_was_asserted_and_nothing_else_does() -> None:

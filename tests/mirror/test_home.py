@@ -17,11 +17,13 @@ from tests.catalog import ROOT, catalog
 
 # Imports each mirror whose home the backend is, and prints which name of it is not torch's own object.
 PROGRAM = """
-import importlib, json, sys
+import functools, importlib, json, sys
 import torch
 device, listed = sys.argv[1], json.load(sys.stdin)
 torch.cuda.is_available = lambda: device == "cuda"
-torch.backends.mps.is_available = torch.backends.mps.is_built = lambda: device == "mps"
+torch.backends.mps.is_built = lambda: device == "mps"
+# torch has a cached function here, and torch._dynamo asks it for the one inside.
+torch.backends.mps.is_available = functools.lru_cache(torch.backends.mps.is_built)
 import tdev
 from tdev_core.backend import current
 assert current().value == device

@@ -49,7 +49,7 @@ def test_what_is_tdevs_stays_so_where_torch_has_the_name_too() -> None:
     run("""
         import importlib, sys, types
         import torch
-        own = ("_shims", "shims", "standins", "codemod", "codemod.__main__", "pytest_plugin", "__main__")
+        own = ("_shims", "shims", "standins", "tune", "monitoring", "numerics", "codemod", "codemod.__main__", "pytest_plugin", "__main__")
         for name in own:
             module = types.ModuleType(f"torch.{name}")
             module.__path__ = []

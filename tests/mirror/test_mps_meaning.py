@@ -20,8 +20,9 @@ import torch
 
 from tdev_core import devices
 from tdev_core.backend import Backend, current
+from tdev_core.cuda.memory import usage
 from tdev_core.errors import UnsupportedError
-from tests.catalog import catalog, mirrored
+from tests.catalog import catalog, joined, mirrored
 
 importlib.import_module("tdev")
 pytestmark = pytest.mark.skipif(
@@ -74,6 +75,12 @@ def means(
     """Write down that ``names``, called with ``given``, are ``asked`` of torch with ``handed``."""
     for name in names:
         MEANINGS[name] = given, (asked, handed)
+
+
+def dated(*names: str) -> list[str]:
+    """Keep those that the installed torch has, of names that not every torch has."""
+    assert all({"since", "until"} & joined()["members"][name].keys() for name in names)
+    return [name for name in names if name in catalog()["members"]]
 
 
 # -- memory: "occupied by tensors" is what CUDA calls allocated; what the driver has given is what CUDA calls reserved
@@ -176,6 +183,7 @@ means(
 )
 means(
     "torch.mps.get_rng_state",
+    *dated("torch.accelerator.random.get_rng_state"),
     "torch.cuda.random.get_rng_state",
     "torch.mtia.get_rng_state",
     "torch.xpu.random.get_rng_state",
@@ -235,15 +243,18 @@ means("torch.mps.profiler.profile", "torch.cuda.profiler.profile")
 # -- nothing is asked: MPS is initialised on first use, and tells no sensor to a program without privileges
 for kind in ("cuda", "mtia", "xpu"):
     MEANINGS[f"torch.{kind}.init"] = (), None, None
-for kind in ("cuda", "xpu"):
-    for sensor in ("clock_rate", "power_draw", "temperature", "utilization"):
-        MEANINGS[f"torch.{kind}.{sensor}"] = (), None, REFUSED
+for sensor in ("clock_rate", "power_draw", "temperature", "utilization"):
+    for name in (f"torch.cuda.{sensor}", *dated(f"torch.xpu.{sensor}")):
+        MEANINGS[name] = (), None, REFUSED
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any, ...]]]]:
     """What is asked of torch while the active backend is believed to be MPS."""
     found: list[tuple[str, tuple[Any, ...]]] = []
+
+    def mps() -> Backend:
+        return Backend.MPS
 
     def spy(dotted: str, signature: inspect.Signature) -> Any:
         def called(*args: Any, **kwargs: Any) -> Any:
@@ -253,6 +264,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any
 
         return called
 
+    # Before anything is replaced: a module that is imported later would keep what stands there for the test.
+    for home in {name.rpartition(".")[0] for name in [*ANSWERS, *MEANINGS]}:
+        importlib.import_module(mirrored(home))
     for dotted in ANSWERS:
         home, _, leaf = dotted.rpartition(".")
         module = importlib.import_module(home)
@@ -261,14 +275,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, tuple[Any
     monkeypatch.setattr(devices, "_known", {None: None})  # of the backend that is active in truth
     for name, module in list(sys.modules.items()):
         if name.startswith("tdev_core.") and getattr(module, "current", None) is current:
-            monkeypatch.setattr(module, "current", lambda: Backend.MPS)
+            monkeypatch.setattr(module, "current", mps)
         if name.startswith("tdev_core.cuda."):
             for asking, answer in (("device_index", 0), ("availability", True)):
                 if hasattr(module, asking):
                     monkeypatch.setattr(module, asking, lambda *_, told=answer: told)
     yield found
-    from tdev_core.cuda.memory import usage
-
+    monkeypatch.undo()
+    kept = [name for name, module in sys.modules.items() if vars(module).get("current") is mps]
+    assert kept == []
     usage._fractions.clear()
 
 

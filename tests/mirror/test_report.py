@@ -55,7 +55,7 @@ def test_without_the_setting_nothing_is_printed_and_the_report_says_why() -> Non
 
 def test_fallbacks_are_noted_without_counting() -> None:
     code = """
-from tdev_core import counters
+from tdev_core.metrics import counters
 from tdev_core.mirror import report
 counters.note_fallback("aten::svd")
 counters.note_fallback("aten::svd")
@@ -124,7 +124,7 @@ def test_a_call_counts_once_whatever_answers_it(tmp_path: Path) -> None:
     """What torch or tdev calls on the way is no call; what the program calls in its own code is one."""
     code = """
 import tdev as torch
-from tdev_core import counters
+from tdev_core.metrics import counters
 
 def counts(call):
     counters.calls.clear()

@@ -10,15 +10,17 @@ import pytest
 import torch
 
 from tdev_core.shims.install import Shim
-from tests.catalog import ROOT
+from tests.catalog import ROOT, catalog, joined
 
 
 def _shims() -> tuple[Shim, ...]:
-    """The list as the emitted file has it; ``tdev`` need not be imported for it."""
+    """The list as the emitted file has it, for the installed torch; ``tdev`` need not be imported for it."""
     scope: dict[str, Any] = {}
     text = (ROOT / "generated" / "tdev" / "_shims.py").read_text(encoding="utf-8")
     exec(compile(text, "_shims.py", "exec", dont_inherit=True), scope)  # noqa: S102
-    return tuple(scope["SHIMS"])
+    there = {f"{row['owner']}.{row['name']}" for row in catalog()["shims"]}
+    dated = joined()["shims"].keys() - there  # what other torches have alone
+    return tuple(shim for shim in scope["SHIMS"] if f"{shim.owner}.{shim.name}" not in dated)
 
 
 SHIMS = _shims()

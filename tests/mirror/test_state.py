@@ -172,6 +172,17 @@ class TestPatch:
         assert tdev.sigmoid is torch.sigmoid is before
 
 
+def test_a_mirror_is_found_where_its_torch_module_was_put() -> None:
+    """Some files of a program say ``import tdev as torch`` and some ``import torch``: a module is a key in both."""
+    pairs = [(tdev, torch), (tdev.nn, torch.nn), (tdev.cuda, torch.cuda), (tdev.amp, torch.amp)]
+    for mirror, source in pairs:
+        assert mirror is not source
+        assert mirror == source and source == mirror and not mirror != source
+        assert {source: 1}[mirror] == {mirror: 1}[source] == 1
+        assert mirror in [source] and {mirror, source} == {source}
+    assert tdev != torch.nn and torch.nn != tdev and tdev != tdev.nn and tdev != "torch"
+
+
 def test_reloading_keeps_state_and_identity() -> None:
     code = """
         import importlib, tdev, torch

@@ -118,6 +118,7 @@ OF_NEWER_TORCHES = {
     "torch._export.db",
     "torch._export.db.logging",
     "torch._export.passes.collect_tracepoints_pass",
+    "torch._opaque_base",
     "torch.cuda._graph_annotations",
     "torch.export._leakage_detection_utils",
     "torch.export._trace",

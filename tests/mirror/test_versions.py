@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from tdev_core.release import torch_release
 from tests.catalog import joined
 from tests.programs import run
 
@@ -302,36 +304,48 @@ def test_a_submodule_that_nobody_has_imported_is_not_lost() -> None:
     run(code)
 
 
-LATER = {
-    "tdev.cuda.export_dot": ("torch.cuda.export_dot", "2.14 and newer"),
-    "tdev.cuda.graphs.export_dot": ("torch.cuda.graphs.export_dot", "2.14 and newer"),
-    "tdev.mps.Stream": ("torch.mps.Stream", "2.15 and newer"),
-    "tdev.accelerator.random": ("torch.accelerator.random", "2.14 and newer"),
-    "__import__('tdev.accelerator.random')": ("torch.accelerator.random", "2.14 and newer"),
-    "__import__('tdev.mps.streams')": ("torch.mps.streams", "2.15 and newer"),
-    "__import__('tdev.foreach')": ("torch.foreach", "2.15 and newer"),
+# What is looked up, its name in torch, and the releases that have it, first and last.
+DATED = {
+    "tdev.cuda.export_dot": ("torch.cuda.export_dot", (2, 14), None),
+    "tdev.cuda.graphs.export_dot": ("torch.cuda.graphs.export_dot", (2, 14), None),
+    "tdev.mps.Stream": ("torch.mps.Stream", (2, 15), None),
+    "tdev.accelerator.random": ("torch.accelerator.random", (2, 14), None),
+    "__import__('tdev.accelerator.random')": ("torch.accelerator.random", (2, 14), None),
+    "__import__('tdev.mps.streams')": ("torch.mps.streams", (2, 15), None),
+    "__import__('tdev.foreach')": ("torch.foreach", (2, 15), None),
+    "tdev.vitals_enabled": ("torch.vitals_enabled", (2, 11), (2, 11)),
+    "tdev.cuda.green_contexts.SUPPORTED": ("torch.cuda.green_contexts.SUPPORTED", (2, 11), (2, 13)),
 }
 
 
 def test_what_the_installed_torch_lacks_says_which_torch_has_it() -> None:
-    lines = "".join(f"    print(message(lambda: {look}))\n" for look in LATER)
-    before = OTHER.replace("2.99.0", "2.13.0").partition("    del torch.full_like")
-    code = (
-        before[0] + "    import tdev\n    def message(" + before[2].partition("    def message(")[2]
-    )
+    lacking = {
+        look: row
+        for look, row in DATED.items()
+        if torch_release < row[1] or (row[2] is not None and torch_release > row[2])
+    }
+    assert lacking
+    lines = "".join(f"    print(message(lambda: {look}))\n" for look in lacking)
     told = run(
-        code
+        "    import torch\n    import tdev\n    def message("
+        + OTHER.partition("    def message(")[2]
         + lines
         + """
-    assert "export_dot" not in dir(tdev.cuda) and not hasattr(tdev.cuda, "export_dot")
+    for name in ("export_dot", "vitals_enabled"):
+        for mirror, original in ((tdev, torch), (tdev.cuda, torch.cuda)):
+            there = hasattr(original, name)
+            assert (name in dir(mirror)) == hasattr(mirror, name) == there, (mirror, name)
     assert tdev.nn.functional is torch.nn.functional
     from tdev_core.mirror import versions
     assert versions._known.cache_info().currsize == 0
     """
     ).splitlines()
-    for text, (dotted, having) in zip(told, LATER.values(), strict=True):
-        assert f"torch 2.13.0+cpu has no '{dotted}'; it is in torch {having}" in text, text
-        assert f"pip install 'torch>={having.split()[0]}'" in text
+    for text, (dotted, first, last) in zip(told, lacking.values(), strict=True):
+        number = ".".join(map(str, last or first))
+        having = f"{number} and {'newer' if last is None else 'older'}"
+        assert f"torch {torch.__version__} has no '{dotted}'; it is in torch {having}" in text, text
+        wanted = f"torch>={number}" if last is None else f"torch=={number}.*"
+        assert f"pip install '{wanted}'" in text
 
 
 WEIGHTS = """

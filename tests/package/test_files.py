@@ -48,7 +48,9 @@ def in_sdist(sdist: Path) -> set[str]:
 
 def test_the_wheel_is_the_two_packages_whole(in_wheel: set[str]) -> None:
     plain = {name for name in in_wheel if Path(name).suffix not in COMPILED}
-    pages = {f"tdev_core/codemod/pages/{page.name}" for page in (ROOT / "docs/codemod").iterdir()}
+    made_from = [ROOT / "catalog.json", *ROOT.glob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+    made_from += [page for page in (ROOT / "docs").rglob("*") if page.is_file()]
+    pages = {f"tdev_core/site/sources/{p.relative_to(ROOT).as_posix()}" for p in made_from}
     assert plain == sources(ROOT / "generated" / "tdev") | sources(ROOT / "tdev_core") | pages
 
 
@@ -115,7 +117,7 @@ def test_what_the_wheel_requires(wheel: Path) -> None:
     assert {re.split(r"[<>=!~ \[]", r)[0] for r in required} == {"psutil"}
     assert re.findall(r"^Requires-Python: (.+)$", metadata, flags=re.M) == [">=3.10"]
     extras = re.findall(r"^Provides-Extra: (.+)$", metadata, flags=re.M)
-    assert sorted(extras) == ["codemod", "dev", "mlx", "torch"]
+    assert sorted(extras) == ["codemod", "dev", "mlx", "plot", "site", "torch"]
     assert re.findall(r"^Requires-Dist: mlx\[cpu\].*linux.*$", metadata, flags=re.M)
 
 

@@ -23,7 +23,7 @@ def parameters(dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
 def train(optimizer: torch.optim.Optimizer, values: list[torch.Tensor], steps: int = 4) -> None:
     for step in range(steps):
         optimizer.zero_grad()
-        sum(((v - step) ** 2).sum() for v in values).backward()  # type: ignore[union-attr]
+        sum(((v - step) ** 2).sum() for v in values).backward()  # type: ignore[union-attr]  # a sum of none is an int
         optimizer.step()
 
 

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from tdev_core.backend import Backend
+from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import DeviceWarning, UnsupportedError
 from tdev_core.packages import asking
-from tdev_core.packages.lacking import LackingImport
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import AbsentPackage, LackingImport
 from tdev_core.run.standing import have_it_ask, may_import
 from tests import forkserver
 
@@ -113,8 +113,8 @@ def test_lines_stay() -> None:
     ("source", "named"),
     [
         ("from flash_attn import flash_attn_with_kvcache", "flash_attn.flash_attn_with_kvcache"),
-        ("import flash_attn.losses.cross_entropy", "flash_attn.losses.cross_entropy"),
-        ("from flash_attn.ops.rms_norm import RMSNorm", "flash_attn.ops.rms_norm.RMSNorm"),
+        ("import flash_attn.models.gpt", "flash_attn.models.gpt"),
+        ("from flash_attn.ops.fused_dense import FusedMLP", "flash_attn.ops.fused_dense.FusedMLP"),
         ("from flash_attn.layers import patch_embed", "flash_attn.layers.patch_embed"),
     ],
 )
@@ -172,15 +172,40 @@ def test_it_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(told) == 1 and told[0].filename == "<program>"
 
 
-def test_every_package_of_the_table_has_its_module_and_is_one_that_the_codemod_knows() -> None:
-    from tdev_core.codemod.engine.rules.packages import PACKAGES
-
-    assert set(STAND_INS) <= set(PACKAGES)
-    for name, package in STAND_INS.items():
+def test_every_stand_in_of_the_table_has_its_module() -> None:
+    for name, package in stand_ins().items():
         module = importlib.import_module(f"tdev_core.packages.{name}")
         assert module.__version__ == f"{package.like}+tdev.standin"
         with pytest.raises(AttributeError, match=f"{name}.nothing is not in the stand-in"):
             _ = module.nothing
+
+
+def test_what_nobody_answers_for_says_what_to_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An absent package of the table, and one that an installed package needs; others fail as Python has it."""
+    for source in ("import deep_gemm", "import deep_gemm.jit as jit", "from deep_gemm import a"):
+        with pytest.raises(ModuleNotFoundError) as told:
+            run(source)
+        assert isinstance(told.value, AbsentPackage) and told.value.name == "deep_gemm"
+        assert str(told.value) == (
+            "No module named 'deep_gemm'. deep_gemm (matrix products in fp8) exists for CUDA only: use torch.matmul in bfloat16, "
+            "or, on such a machine, pip install deep_gemm from https://github.com/deepseek-ai/DeepGEMM [TDEV110]"
+        )
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "natten").mkdir()
+    (tmp_path / "natten" / "__init__.py").write_text("import sgl_kernel\n")
+    importlib.invalidate_caches()
+    with pytest.raises(AbsentPackage, match="sgl_kernel .*pip install sgl-kernel"):
+        run("import natten")
+    (tmp_path / "natten" / "__init__.py").write_text("import of_nobody\n")
+    importlib.invalidate_caches()
+    for source in ("import natten", "import natten.of_nobody"):
+        with pytest.raises(ModuleNotFoundError) as plain:
+            run(source)
+        assert not isinstance(plain.value, UnsupportedError)
+        (tmp_path / "natten" / "__init__.py").write_text("a = 1\n")
+        sys.modules.pop("natten", None)
 
 
 PROGRAM = """\
@@ -219,5 +244,53 @@ def test_a_program_for_cuda_runs(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert done.stdout == f"True torch.float16 True\n2 {1 << 30}\n"
         assert "stood in for packages: flash_attn, pynvml" in done.stderr
-        assert done.stderr.count("flash_attn is not installed: tdev's stand-in answers") == 1
+        # Once as a warning, and once where the report lists what was warned of.
+        assert done.stderr.count("DeviceWarning: flash_attn is not installed") == 2
         assert "program.py:2: DeviceWarning: flash_attn is not installed" in done.stderr
+
+
+MIGRATED = """\
+import tdev as torch
+import tdev.standins.flash_attn.layers.rotary as rotary
+from tdev.standins import flash_attn, pynvml
+from tdev.standins.flash_attn import flash_attn_func
+from tdev.standins.xformers.ops import memory_efficient_attention
+
+q = torch.ones(1, 4, 2, 8, device="cuda")
+print(flash_attn_func(q, q, q).device.type, memory_efficient_attention(q, q, q).shape, flash_attn.flash_attn_func is flash_attn_func)
+print(flash_attn.__version__, bool(rotary.apply_rotary_emb), pynvml.nvmlDeviceGetCount())
+import importlib.util
+print(importlib.util.find_spec("flash_attn") is None)
+try:
+    from tdev.standins.flash_attn import flash_attn_with_kvcache
+except ImportError as error:
+    print(error)
+try:
+    import tdev.standins.nothing
+except ModuleNotFoundError as error:
+    print(error)
+"""
+
+
+def test_migrated_source_names_the_stand_ins() -> None:
+    env = forkserver.environment(TDEV_BACKEND="sim", TDEV_SIM_DEVICES="1")
+    done = forkserver.python("-c", MIGRATED, env=env)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    assert said[:3] == ["sim torch.Size([1, 4, 2, 8]) True", "2.8.3+tdev.standin True 1", "True"]
+    assert (
+        "flash_attn_with_kvcache" in said[3]
+        and said[4] == "No module named 'tdev.standins.nothing'"
+    )
+
+
+def test_migrated_source_gets_an_installed_package(tmp_path: Path) -> None:
+    (tmp_path / "flash_attn").mkdir()
+    (tmp_path / "flash_attn" / "__init__.py").write_text("flash_attn_func = 'the real one'\n")
+    source = (
+        "import tdev\nfrom tdev.standins.flash_attn import flash_attn_func\nprint(flash_attn_func)"
+    )
+    script = tmp_path / "program.py"
+    script.write_text(source)
+    done = forkserver.python(str(script), env=forkserver.environment(TDEV_BACKEND="cpu"))
+    assert (done.returncode, done.stdout) == (0, "the real one\n"), done.stderr

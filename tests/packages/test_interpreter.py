@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ needs_triton = pytest.mark.skipif(
 PROGRAM = Path(__file__).with_name("triton_program.py")
 TRUE = [
     *(f"bfloat16 {name}" for name in ("add", "sub", "mul", "max", "where", "abs", "scalar", "casts")),
-    "bfloat16_casts", "bfloat16_rounds_as_torch", "bfloat16_reductions", "bfloat16_atomics", "matmul_with_autotune",
+    "bfloat16_casts", "bfloat16_rounds_as_torch", "bfloat16_reductions", "bfloat16_dot", "bfloat16_atomics", "matmul_with_autotune",
     "softmax_with_heuristics", "dropout_with_a_seed", "libdevice_functions", "module",
 ]  # fmt: skip
 SAID = {
@@ -99,7 +100,35 @@ def test_triton_that_was_imported_before_is_told_of(monkeypatch: pytest.MonkeyPa
             interpret = False
 
     monkeypatch.setenv("TDEV_TRITON", "interpret")
-    monkeypatch.setitem(sys.modules, "triton.language", Knobs)  # type: ignore[arg-type]
-    monkeypatch.setitem(sys.modules, "triton.knobs", Knobs)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "triton.language", Knobs)  # type: ignore[arg-type]  # a class for a module
+    monkeypatch.setitem(sys.modules, "triton.knobs", Knobs)  # type: ignore[arg-type]  # a class for a module
     with pytest.raises(ConfigError, match="Import tdev before triton"):
         choosing.begin()
+
+
+@pytest.mark.parametrize(
+    ("backend", "drivers", "before", "imported", "after"),
+    [
+        ("sim", [], None, False, "1"),
+        ("sim", [], "0", False, "0"),
+        ("sim", ["/"], None, False, None),
+        ("sim", [], None, True, None),
+        ("cpu", [], None, False, None),
+        ("", [], None, False, None),
+    ],
+)
+def test_numba_is_simulated_on_sim_alone(
+    backend: str, drivers: list[str], before: str | None, imported: bool, after: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("TDEV_BACKEND", backend)
+    monkeypatch.setattr(choosing, "_DRIVERS", drivers)
+    monkeypatch.delenv("NUMBA_ENABLE_CUDASIM", raising=False)
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    if before is not None:
+        monkeypatch.setenv("NUMBA_ENABLE_CUDASIM", before)
+    if imported:
+        monkeypatch.setitem(sys.modules, "numba", sys)
+    choosing.simulate_numba()
+    assert os.environ.get("NUMBA_ENABLE_CUDASIM") == after
+    os.environ.pop("NUMBA_ENABLE_CUDASIM", None)

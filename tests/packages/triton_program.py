@@ -160,6 +160,24 @@ def bfloat16_reductions() -> bool:
 
 
 @triton.jit
+def product(a, b, short, long, N: tl.constexpr):
+    row, column = tl.arange(0, N)[:, None] * N, tl.arange(0, N)[None, :]
+    sums = tl.dot(tl.load(a + row + column), tl.load(b + row + column))
+    tl.store(short + row + column, sums.to(tl.bfloat16))
+    tl.store(long + row + column, sums)
+
+
+@case
+def bfloat16_dot() -> bool:
+    """Bit for bit where sums are exact in float32, in whatever order they are made: torch's and the interpreter's differ."""
+    a, b = ((numbers(16, 16, seed=s).float() * 64).round().bfloat16() for s in (1, 2))
+    short, long = torch.empty_like(a), torch.empty(16, 16, device=DEVICE)
+    product[(1,)](a, b, short, long, 16)
+    exact = a.cpu().double() @ b.cpu().double()
+    return same(long, exact.float().to(DEVICE)) and same(short, a @ b)
+
+
+@triton.jit
 def atomics(x, o, count, N: tl.constexpr):
     i = tl.arange(0, N)
     tl.atomic_add(o + i % 2, tl.load(x + i))

@@ -10,6 +10,7 @@ import pytest
 from tdev_core.codemod.engine import Edit
 from tdev_core.codemod.text import apply_edits
 from tdev_core.run.positions import Origin
+from tdev_core.run.rewriting import rewritten_tree
 from tests.run.conftest import Run
 
 FAILING = """\
@@ -187,6 +188,16 @@ def test_places_stay_in_order_whatever_is_replaced(chosen: int) -> None:
         if isinstance(node, ast.Name) and node.id in ("ü", "x", "a", "tail")
     }
     assert names == {name: name for name in names} and len(names) == 4
+
+
+def test_statements_of_a_long_line_keep_their_line() -> None:
+    long = f"x = torch.zeros(1).cuda(); f({'y' * 60}, 1 // 0); print(x.is_cuda)"
+    source = f"import torch\n{long}\nprint([1,\n    2])\n"
+    tree, _, _ = rewritten_tree(source.encode(), "long.py")
+    assert tree is not None
+    [division] = [node for node in ast.walk(tree) if isinstance(node, ast.BinOp)]
+    assert ast.get_source_segment(source, division) == "1 // 0"
+    assert {node.lineno for node in tree.body[1:4]} == {2}
 
 
 def test_a_node_before_replaced_text_ends_where_it_did() -> None:

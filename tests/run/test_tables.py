@@ -166,6 +166,20 @@ ASKS = "import torch\nx = 1\nx = torch.zeros(1).cuda()\n"
         ("quiet.py", "import torch\n  # torch.cuda\n", 0),
         ("others.py", "import cupy\ncupy.cuda.Device()\ncupy.array(1).cuda()\n", 0),
         ("gone.py", None, 0),
+        (
+            "speaks.py",
+            'import torch\n\ndef f():\n    """Say ``torch.cuda.x()``, "cuda" or x.cuda()."""\n',
+            0,
+        ),
+        (
+            "types.py",
+            'import torch\ndef f(x: "cuda") -> Literal["cpu", "cuda"]: ...\nD = Literal["cuda"]\n',
+            0,
+        ),
+        ("words.py", 'import torch\nlog("cuda is not there")\n', 0),
+        ("broken.py", "import torch\ntorch.cuda.x(\n", 0),
+        ("imports.py", "import torch\nfrom torch.cuda.amp import autocast\n", 2),
+        ("first.py", 'import torch\ndef f(d="cuda:1"):\n    return 1\ntorch.cuda.x()\n', 2),
     ],
 )
 def test_code_that_asks_for_cuda_is_named_once(

@@ -373,16 +373,17 @@ def test_kernels_for_cuda_are_at_the_key_of_the_host(monkeypatch: pytest.MonkeyP
     for key, prefix in libraries._KEYS.items():
         for backend in (Backend.SIM, Backend.MLX):
             on(monkeypatch, libraries, backend)
-            assert libraries._translated("aten", "add.Tensor", key) == f"{prefix}PrivateUse1"
+            assert libraries._translated("aten::add.Tensor", key) == f"{prefix}PrivateUse1"
         on(monkeypatch, libraries, Backend.MPS)
-        assert libraries._translated("aten", "add.Tensor", key) == key
+        assert libraries._translated("aten::add.Tensor", key) == key
     on(monkeypatch, libraries, Backend.CPU)
     for named in ("add.Tensor", "aten::add.Tensor", torch.ops.aten.add.Tensor):
-        assert libraries._translated("aten", named, "CUDA") == "CUDA"  # the CPU has one
-    assert libraries._translated("aten", "is_there_no_such", "CUDA") == "CUDA"  # for torch to tell
+        operator = libraries._qualified("aten", named)
+        assert libraries._translated(operator, "CUDA") == "CUDA"  # the CPU has one
+    assert libraries._translated("aten::is_not_defined_yet", "CUDA") == "CPU"
     library = torch.library.Library("tdev_parts", "DEF")
     library.define("plain(Tensor x) -> Tensor")
-    assert libraries._translated("tdev_parts", "plain", "CUDA") == "CPU"
+    assert libraries._translated("tdev_parts::plain", "CUDA") == "CPU"
 
 
 def test_torchs_own_kernels_are_those_that_no_decorator_registers() -> None:
@@ -397,8 +398,8 @@ def test_torchs_own_kernels_are_those_that_no_decorator_registers() -> None:
         (("torch.library",), False),
         (("torch._library.custom_ops",), False),
         (("program",), False),
-        (("tdev_core.counters", "torch._decomp"), True),
-        (("tdev_core.counters", "program"), False),
+        (("tdev_core.metrics.counters", "torch._decomp"), True),
+        (("tdev_core.metrics.counters", "program"), False),
     ):
         assert libraries._is_torchs(frame(*names)) is torchs
     assert isinstance(libraries._translated, types.FunctionType)

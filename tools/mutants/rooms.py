@@ -99,7 +99,7 @@ ROOMS: dict[str, Room] = {
         (Stage(("tests/shims",)), Stage(_SUITE, _SIM)),
     ),
     "mirror": Room(
-        ("tdev_core/mirror", "tdev_core/counters.py"),
+        ("tdev_core/mirror", "tdev_core/metrics/counters.py"),
         80,
         (Stage(("tests/mirror", "tests/commands", "tests/shims/test_devices_and_factories.py")),),
     ),

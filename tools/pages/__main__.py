@@ -1,4 +1,4 @@
-"""Write ``docs/codemod``, ``docs/errors`` and ``docs/functions``.
+"""Write ``docs/codemod``, ``docs/errors`` and ``docs/packages``.
 
 python -m tools.pages            # write
 python -m tools.pages --check    # exit 1 and print the diff if a page is stale
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from generator.render.writer import compare, write_tree
-from tools.pages import codemod, errors, functions
+from tools.pages import codemod, errors, packages
 
 COMMAND = "python -m tools.pages"
 
@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=COMMAND, description=about)
     parser.add_argument("--check", action="store_true", help="exit 1 if a page is stale")
     check = parser.parse_args(argv).check
-    made = [(one.TARGET, one.pages(COMMAND)) for one in (codemod, errors, functions)]
+    made = [(one.TARGET, one.pages(COMMAND)) for one in (codemod, errors, packages)]
     return max([(_check if check else _write)(folder, pages) for folder, pages in made])
 
 

@@ -51,7 +51,7 @@ if not MYPY:  # which finds them through the mirror as through torch: once a pro
     from torch.utils import bundled_inputs as bundled_inputs
     from tdev.utils import checkpoint as checkpoint
     from torch.utils import cpp_backtrace as cpp_backtrace
-    from torch.utils import cpp_extension as cpp_extension
+    from tdev.utils import cpp_extension as cpp_extension
     from torch.utils import debug_log as debug_log  # type: ignore[attr-defined,unused-ignore]
     from tdev.utils import dlpack as dlpack
     from torch.utils import file_baton as file_baton

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from functools import lru_cache
 
 import torch
@@ -9,7 +10,7 @@ import torch
 from tdev_core.accelerator import Accelerator
 from tdev_core.accelerators import host
 from tdev_core.accelerators.cpu import heap
-from tdev_core.watermark import Watermark
+from tdev_core.metrics.watermark import Watermark
 
 __all__ = ["CpuAccelerator", "reserved_mark", "used_mark"]
 
@@ -52,7 +53,7 @@ class CpuAccelerator(Accelerator):
         return used_mark().now()
 
     def peak(self, index: int) -> int:
-        """Highest reading of :meth:`allocated`, see :mod:`tdev_core.watermark` for its limits."""
+        """Highest reading of :meth:`allocated`, see :mod:`tdev_core.metrics.watermark` for its limits."""
         return used_mark().peak()
 
     def reset_peak(self, index: int) -> None:
@@ -94,3 +95,9 @@ class CpuAccelerator(Accelerator):
     def generator(self, index: int) -> torch.Generator:
         """``torch.default_generator``."""
         return torch.default_generator
+
+    def drawing_from(self, generator: torch.Generator) -> AbstractContextManager[object]:
+        """Draw from ``generator`` in this thread."""
+        from tdev_core.accelerators.drawing import DrawsFrom  # what few programs need
+
+        return DrawsFrom(generator)

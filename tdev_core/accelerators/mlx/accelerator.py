@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import torch
 
 from tdev_core.accelerator import Accelerator
 from tdev_core.accelerators.mlx import generators, runtime
 from tdev_core.accelerators.mlx.lazy import mx
+from tdev_core.accelerators.privateuse import thread_generator
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
 
 __all__ = ["MlxAccelerator"]
@@ -84,6 +87,10 @@ class MlxAccelerator(Accelerator):
     def generator(self, index: int) -> torch.Generator:
         """Give the generator that every random operator draws its MLX key from, unless it is given another."""
         return generators.default()
+
+    def drawing_from(self, generator: torch.Generator) -> AbstractContextManager[object]:
+        """Take the keys of this thread's draws from `generator`."""
+        return thread_generator.drawing_from(generator)
 
     def new_generator(self, index: int) -> torch.Generator:
         """Make a generator of its own for draws on the device, at torch's default seed."""

@@ -117,6 +117,8 @@ def _combine(higher: Any, lower: Any) -> Any:
     if category[higher] == 2:  # a complex number meets a float tensor: the complex of that width
         if higher == mx.float16:
             raise Decline("complex32 has no MLX form")
+        if higher == mx.bfloat16 and torch.bfloat16.to_complex() != torch.complex64:
+            raise Decline("bcomplex32, which torch has from 2.14 on, has no MLX form")
         return mx.complex64
     return _promote(higher, lower)
 

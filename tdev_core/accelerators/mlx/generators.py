@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from tdev_core.accelerators.mlx.lazy import mx, torch
+from tdev_core.accelerators.privateuse import thread_generator
 
 __all__ = ["default", "key"]
 
@@ -39,7 +40,7 @@ def key(generator: Any = None) -> Any:
 
 def _own(generator: Any) -> Any:
     if generator is None:
-        return default()
+        return thread_generator.named() or default()
     from tdev_core.accelerators.privateuse.generator import find  # imports torch, see `lazy`
 
     found = find(generator)

@@ -21,9 +21,12 @@ How a device is built on it::
                      memory, RNG state), answered by an ``Accelerator``, and by ``tdev_core.accelerators.streams``.
 * ``generic_api``    what ``torch.accelerator`` asks of the device in code that is not rewritten.
 * ``generator``      ``DeviceGenerator``: a ``torch.Generator`` that names the device.
+* ``native_kernels``  a device's native kernels: loaded where they have been built.
+* ``thread_generator``  what the calling thread draws from where a block has named a generator.
 * ``operators``      one Python object for each operator, whichever threads ask for it first.
 * ``compiling``      which compiler serves where TorchInductor is asked for.
 * ``recomputing``    the draws that a compiled backward pass makes once more.
+* ``native``         builds and loads a device's kernels in C++.
 * ``process_group``  the ``torch.distributed`` backend that copies through gloo.
 
 Nothing is imported here, so that importing this package costs nothing.

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdev_core.accelerator import Accelerator
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.watermark import Tally
+from tdev_core.metrics.watermark import Tally
 
 __all__ = ["install", "statistics"]
 

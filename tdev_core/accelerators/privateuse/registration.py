@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from tdev_core.accelerator import Accelerator
-from tdev_core.accelerators import streams
+from tdev_core.accelerators import sharded_draws, streams
 from tdev_core.accelerators.privateuse import (
     autocast,
     compiling,
@@ -17,6 +18,7 @@ from tdev_core.accelerators.privateuse import (
     serialization,
     storages,
     torch_api,
+    tracing,
 )
 from tdev_core.accelerators.privateuse.module import DeviceModule
 from tdev_core.errors import ConfigError
@@ -30,7 +32,8 @@ class DeviceSpec:
 
     ``accelerator`` answers counts, current device, memory and random numbers; ``storages`` makes and
     moves storages; ``amp_dtypes`` are the types that ``torch.autocast(name, dtype=…)`` may use;
-    ``compiler`` is the backend of ``torch.compile`` that serves where Inductor is asked for.
+    ``compiler`` is the backend of ``torch.compile`` that serves where Inductor is asked for; ``hooks``
+    registers the device's own in C++, where it has some.
     """
 
     name: str
@@ -38,6 +41,7 @@ class DeviceSpec:
     storages: storages.Storages
     amp_dtypes: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
     compiler: str = "aot_eager"
+    hooks: Callable[[], object] | None = None
 
 
 _registered: DeviceSpec | None = None
@@ -74,7 +78,7 @@ def register(spec: DeviceSpec) -> DeviceModule:
         )
     module = DeviceModule(spec.name, spec.accelerator, spec.amp_dtypes)
     operators.make_once()
-    torch_api.register_device(spec.name, module, spec.accelerator.device_count())
+    torch_api.register_device(spec.name, module, spec.accelerator.device_count(), spec.hooks)
     _registered = spec
     torch_api.allow_data_moves(spec.name)
     torch_api.implement("aten::record_stream", streams.record_stream)
@@ -84,4 +88,6 @@ def register(spec: DeviceSpec) -> DeviceModule:
     serialization.install(spec.name, spec.storages, spec.accelerator)
     compiling.install(spec.name, spec.compiler)
     recomputing.install(spec.name)
+    sharded_draws.install()
+    tracing.install()
     return module

@@ -36,6 +36,7 @@ __all__ = [
     "device_type_code",
     "from_capsule",
     "implement",
+    "implemented",
     "kernel",
     "make_prototypes",
     "no_torch_function",
@@ -156,17 +157,30 @@ _kept: list[object] = []
 """What torch refers to but does not own: libraries and hooks."""
 
 
-def register_device(name: str, module: object, devices: int) -> None:
+def register_device(
+    name: str, module: object, devices: int, hooks: Callable[[], object] | None = None
+) -> None:
     """Give ``PrivateUse1`` the name ``name``, a device module, hooks and a guard, and look whether it works. Call once.
+
+    ``hooks`` registers a device's own in C++, which answer more than those that Python can have.
 
     Raises:
         ConfigError: torch's experimental parts are there and do something else than they did.
     """
     try:
-        hooks, guard = _Hooks(), _Guard()
-        _kept.extend((hooks, guard, module))
+        guard = _Guard()
+        _kept.extend((guard, module))
         setup: Any = backend_registration._setup_privateuseone_for_python_backend
-        setup(rename=name, backend_module=module, hook=hooks, device_guard=guard)
+        if hooks is None:
+            in_python = _Hooks()
+            _kept.append(in_python)
+            setup(rename=name, backend_module=module, hook=in_python, device_guard=guard)
+        else:  # the same steps, but for the hooks in Python: torch takes one set
+            torch.utils.rename_privateuse1_backend(name)
+            torch.utils.generate_methods_for_privateuse1_backend()
+            torch._register_device_module(name, module)
+            hooks()
+            _C._acc.register_python_privateuseone_device_guard(guard)
         generate: Any = backend_registration._generate_storage_methods_for_privateuse1_backend
         generate(name)
         make_prototypes(devices)
@@ -196,6 +210,7 @@ def set_fallback(boxed: Callable[..., Any], key: str = "PrivateUse1") -> None:
 
 
 _libraries: dict[str, Any] = {}
+_implemented: dict[str, Callable[..., Any]] = {}
 
 
 def implement(
@@ -205,18 +220,26 @@ def implement(
 ) -> None:
     """Register ``kernel`` for ``operator`` (``"aten::add.Tensor"``) at dispatch key ``key``.
 
-    A kernel of torch's own for that key is replaced, without torch's warning about it.
+    A kernel for that key is replaced, torch's own without torch's warning about it.
     """
+    if key == "PrivateUse1":
+        _implemented[operator.removesuffix(".default")] = kernel
     namespace, _, name = operator.partition("::")
+    name = name.removesuffix(".default")
     library = _libraries.get(namespace)
     if library is None:
         library = _libraries[namespace] = torch.library.Library(namespace, "IMPL")
     if has_kernel(operator, key):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Warning only once for all operators")
-            library.impl(name.removesuffix(".default"), kernel, key)
+            library.impl(name, kernel, key, allow_override=True)  # asked for since torch 2.13
     else:
-        library.impl(name.removesuffix(".default"), kernel, key)
+        library.impl(name, kernel, key, allow_override=True)
+
+
+def implemented(operator: str) -> Callable[..., Any] | None:
+    """Return the kernel of ours that ``operator`` has for the device itself, the one that was registered last."""
+    return _implemented.get(operator)
 
 
 def operator_names() -> list[str]:

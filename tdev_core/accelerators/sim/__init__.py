@@ -1,7 +1,8 @@
 """The ``sim`` device: an accelerator made of host memory, for running GPU code without a GPU.
 
 ``activate()`` registers it with torch; only ``TDEV_BACKEND=sim`` calls it. What it does and does not:
-``tdev_core.accelerators.sim.fallback`` (operators), ``memory`` (storages and counts), ``rng`` (random numbers).
+``tdev_core.accelerators.sim.fallback`` (operators), ``memory`` (storages and counts), ``rng`` (random numbers); ``native`` (the same
+operators in C++, where they have been built).
 """
 
 from __future__ import annotations

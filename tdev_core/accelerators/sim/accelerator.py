@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import torch
 
 from tdev_core.accelerator import Accelerator, Counted
 from tdev_core.accelerators import lagging
+from tdev_core.accelerators.privateuse import thread_generator
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
-from tdev_core.accelerators.sim import memory, rng, sharing
+from tdev_core.accelerators.sim import memory, pinned, rng, sharing
 
 __all__ = ["SimAccelerator"]
 
@@ -102,10 +105,18 @@ class SimAccelerator(Accelerator):
         memory.pool(index)
         return rng.default_generator(index)
 
+    def drawing_from(self, generator: torch.Generator) -> AbstractContextManager[object]:
+        """Draw from ``generator`` in this thread."""
+        return thread_generator.drawing_from(generator)
+
     def new_generator(self, index: int) -> torch.Generator:
         """Make a new generator for draws on the device: what ``torch.Generator("cuda")`` means here."""
         memory.pool(index)
         return DeviceGenerator(torch.device("sim", index))
+
+    def pins(self) -> bool:
+        """Tell whether factories may be asked for pinned memory."""
+        return pinned.pins()
 
     def in_bad_fork(self) -> bool:
         """Tell whether this process was forked from one that had used the device."""

@@ -33,7 +33,7 @@ def host_alias(tensor: torch.Tensor) -> torch.Tensor:
 
 def dense_alias(tensor: torch.Tensor) -> torch.Tensor:
     """Make the :func:`host_alias` of a tensor that is known to be dense."""
-    host: Any = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
+    host: Any = memory.host_of(tensor.untyped_storage())
     size, stride, offset = tensor.size(), tensor.stride(), tensor.storage_offset()
     dtype = tensor.dtype
     nbytes = _nbytes(host)

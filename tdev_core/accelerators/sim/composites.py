@@ -10,7 +10,7 @@ around it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -18,7 +18,7 @@ from torch._ops import OpOverload
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.accelerators.sim import aliasing, fallback, rng
+from tdev_core.accelerators.sim import aliasing, cells, fallback, rng
 
 __all__ = ["install"]
 
@@ -84,7 +84,11 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         leaves, spec = tree_flatten((args, kwargs))
-        if torch_api.functorch_active() or torch_api.being_traced(leaves):
+        if (
+            torch_api.functorch_active()
+            or torch_api.being_traced(leaves)
+            or torch.jit.is_tracing()  # no longer where the tracer has written the operator down itself
+        ):
             return _decomposed(op, args, kwargs)
         sim = [x for x in leaves if isinstance(x, torch.Tensor) and x.device.type == "sim"]
         if not (torch.is_grad_enabled() and any(x.requires_grad for x in sim)):
@@ -117,7 +121,14 @@ def _decomposed(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -
 
     Values are right but rounded differently from the CPU's fused kernels.
     """
-    return op.decompose(*args, **kwargs)
+    return _OWN.get(op, op.decompose)(*args, **kwargs)
+
+
+_OWN: Mapping[OpOverload, Callable[..., Any]] = {
+    torch.ops.aten.lstm_cell.default: cells.lstm_cell,
+    torch.ops.aten.gru_cell.default: cells.gru_cell,
+}
+"""Decompositions in the place of torch's, which would ask for a kernel that is CUDA's alone."""
 
 
 def install() -> None:

@@ -4,7 +4,7 @@ One call, :func:`run`: each sim tensor among the arguments is replaced by a CPU 
 memory with the same shape, strides, offset and conj/neg bits; the operator is called again and so
 reaches the CPU's kernels; results come back as the argument they are, as a view of the storage they
 share, or as a new sim tensor that adopts the memory. Nothing is copied, so values are the CPU's to the
-last bit.
+last bit. Where the library in C++ has been built, :mod:`.native` does the same before this for what is simple.
 """
 
 from __future__ import annotations

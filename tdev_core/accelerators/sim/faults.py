@@ -17,6 +17,7 @@ import torch
 from torch._ops import OpOverload
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from tdev_core.accelerators.sim import listening
 from tdev_core.accelerators.sim.sizes import parse_size
 from tdev_core.errors import ConfigError
 
@@ -95,6 +96,7 @@ def configure(faults: tuple[Fault, ...]) -> None:
     with _counting:
         _faults[:] = faults
         asked, lost = bool(faults), False
+        listening.listen("faults", asked)
         _allocations = _operators = _steps = 0
         if _hook is not None:
             _hook.remove()

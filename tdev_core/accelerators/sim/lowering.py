@@ -13,7 +13,7 @@ from tdev_core.accelerators.privateuse.schema import Facts
 from tdev_core.accelerators.sim import memory, rng, sparse
 from tdev_core.accelerators.sim.aliasing import adopt_tensor, dense_alias, host_alias
 
-__all__ = ["Call"]
+__all__ = ["Call", "give_back"]
 
 _CPU = torch.device("cpu")
 _Tensor = torch.Tensor
@@ -132,21 +132,7 @@ class Call:
     def write_back(self) -> None:
         """Give written sim tensors the shape that the CPU's kernel gave their aliases."""
         for tensor, alias in self.aliases:
-            host = tensor.untyped_storage()._tdev_host  # type: ignore[attr-defined]
-            theirs: Any = alias.untyped_storage()
-            if theirs is host:
-                memory.follow(host)
-            if (
-                theirs is not host
-                or tensor.size() != alias.size()
-                or tensor.stride() != alias.stride()
-                or tensor.storage_offset() != alias.storage_offset()
-            ):
-                storage = memory.adopt(theirs, tensor.device.index)
-                torch_api.set_metadata(
-                    tensor, storage, alias.storage_offset(), alias.size(), alias.stride()
-                )
-            torch_api.set_conj_neg(tensor, alias.is_conj(), alias.is_neg())
+            give_back(tensor, alias)
         for tensor, alias in self.sparse_written:
             sparse.assign(tensor, self._lift_sparse(alias, tensor.device.index))
 
@@ -181,3 +167,23 @@ class Call:
             view = torch_api.view_over(tensor, value.size(), value.stride(), value.storage_offset())
             return torch_api.set_conj_neg(view, value.is_conj(), value.is_neg())
         return adopt_tensor(value, tensor.device.index)
+
+
+def give_back(tensor: torch.Tensor, alias: torch.Tensor) -> None:
+    """Give the sim tensor ``tensor`` memory and shape of ``alias``, which was made over its memory and then written."""
+    storage = tensor.untyped_storage()
+    theirs: Any = alias.untyped_storage()
+    same = theirs is memory.host_of(storage)
+    if same:
+        memory.follow(storage)
+    if (
+        not same
+        or tensor.size() != alias.size()
+        or tensor.stride() != alias.stride()
+        or tensor.storage_offset() != alias.storage_offset()
+    ):
+        storage = memory.adopt(theirs, tensor.device.index)
+        torch_api.set_metadata(
+            tensor, storage, alias.storage_offset(), alias.size(), alias.stride()
+        )
+    torch_api.set_conj_neg(tensor, alias.is_conj(), alias.is_neg())

@@ -2,12 +2,12 @@
 
 Invariants
 ----------
-* A sim storage's bytes live in a CPU ``UntypedStorage``, its *host*, an attribute of its Python
-  object (torch keeps that object as long as the storage lives).
-* A host carries one ``Block``: which device it is counted on and with how many bytes. The block dies
-  with the host, whoever held it last (a sim tensor, or a CPU alias inside an autograd graph), so
-  ``allocated`` is exactly the bytes of live hosts.
-* The sim storage covers the host's bytes exactly. Kernels may resize a host (``resize_``, ``out=``);
+* A sim storage's bytes live in a CPU ``UntypedStorage``, its *host*: what the native kernels' library keeps for the
+  storage where it is loaded, else an attribute of its Python object (torch keeps that as long as the storage lives).
+* A host is counted once: by its ``Block``, an attribute that says on which device and with how many bytes, or by the
+  library, around the host's memory. Both die with the host, whoever held it last (a sim tensor, or a CPU alias inside
+  an autograd graph), so ``allocated`` is exactly the bytes of live hosts.
+* The sim storage covers the host's bytes exactly. Kernels may resize a host (``resize_``, ``out=``), and sharing moves it;
   :func:`follow` then moves the sim storage and the count along.
 """
 
@@ -21,9 +21,9 @@ import torch
 
 from tdev_core.accelerators import tracing
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.accelerators.sim import faults
+from tdev_core.accelerators.sim import faults, listening
 from tdev_core.errors import no_memory
-from tdev_core.watermark import Tally
+from tdev_core.metrics.watermark import Tally
 
 __all__ = [
     "Block",
@@ -35,9 +35,9 @@ __all__ = [
     "device_count",
     "follow",
     "host_of",
+    "known_host",
     "name_devices",
     "pool",
-    "reseat",
     "set_device",
 ]
 
@@ -56,10 +56,14 @@ class Pool:
         self.index = index
         self.total = total
         self.backing = backing  # what the host can give of it; a profile tells of more
+        self.bytes: Tally = Tally()
+        self.blocks: Tally = Tally()
+        self.used_here = False
+        self.native: Any = None
+        if _native is not None:
+            self.native = _native.pool(index)
+            self.bytes, self.blocks = self.native.bytes, self.native.blocks
         self.fraction = 1.0
-        self.used = False  # whether anything was ever made on the device
-        self.bytes = Tally()
-        self.blocks = Tally()
         self.ooms = 0
         self.syncs = 0  # as CUDA's allocator waits for all streams to give back what it has cached
         self.lock = threading.RLock()  # a garbage collection inside may free a block of this pool
@@ -68,6 +72,22 @@ class Pool:
     def allocated(self) -> int:
         """Return the bytes held now."""
         return self.bytes.now
+
+    @property
+    def used(self) -> bool:
+        """Tell whether anything was ever made on the device."""
+        return self.used_here or (self.native is not None and self.native.used)
+
+    @property
+    def fraction(self) -> float:
+        """Return the part of the capacity that the process may hold."""
+        return self._fraction
+
+    @fraction.setter
+    def fraction(self, fraction: float) -> None:
+        self._fraction = fraction
+        if self.native is not None:
+            self.native.limit = self.limit
 
     @property
     def limit(self) -> int:
@@ -104,7 +124,7 @@ class Pool:
             self.check(more)
             if faults.asked and more > 0 and faults.allocates(self.bytes.now + more):
                 self.refuse(more)
-            self.used = True
+            self.used_here = True
             if before > 0:
                 self.bytes.down(before)
                 self.blocks.down(1)
@@ -165,19 +185,35 @@ class Block:
         pool.change(0, nbytes)
         self.nbytes = nbytes
 
+    def resize(self, nbytes: int) -> None:
+        """Count ``nbytes`` instead.
+
+        Raises:
+            torch.OutOfMemoryError: they do not fit; the count stays.
+        """
+        self.pool.change(self.nbytes, nbytes)
+        self.nbytes = nbytes
+
     def __del__(self) -> None:
         self.pool.change(self.nbytes, 0)
         if self.address:
             tracing.tell("MemoryDeallocation", self.address)
 
 
+_native: Any = None
+"""The library of the native kernels, where it is loaded."""
 _pools: list[Pool] = []
 _devices: list[torch.device] = []
 _current = threading.local()
 
 
-def configure(devices: int, total: int, backing: int | None = None) -> None:
-    """Make the pools: ``devices`` of ``total`` bytes each, of which the host can give ``backing`` (None: all)."""
+def configure(devices: int, total: int, backing: int | None = None, native: Any = None) -> None:
+    """Make the pools: ``devices`` of ``total`` bytes each, of which the host can give ``backing`` (None: all).
+
+    ``native`` is the library of the native kernels, which counts what it makes itself.
+    """
+    global _native
+    _native = native
     _pools[:] = [Pool(index, total, backing or total) for index in range(devices)]
 
 
@@ -223,18 +259,27 @@ def device(index: int) -> torch.device:
 
 
 # Attributes that mypy cannot know on torch's class.
+def known_host(storage: Any) -> torch.UntypedStorage | None:
+    """Return the CPU storage that holds the bytes of the sim storage ``storage``; None where tdev has not made it."""
+    host: torch.UntypedStorage | None
+    if _native is not None:
+        host = _native.host_of(storage)
+    else:
+        host = getattr(storage, "_tdev_host", None)
+    return host
+
+
 def host_of(storage: Any) -> torch.UntypedStorage:
     """Return the CPU storage that holds the bytes of the sim storage ``storage``.
 
     Raises:
         RuntimeError: the storage was made by something else than the sim device.
     """
-    try:
-        host: torch.UntypedStorage = storage._tdev_host
-    except AttributeError:
+    host = known_host(storage)
+    if host is None:
         raise RuntimeError(
             "this storage on the 'sim' device has no memory of its own; it was not made by tdev"
-        ) from None
+        )
     return host
 
 
@@ -245,9 +290,13 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
         torch.OutOfMemoryError: the device's capacity would be exceeded.
     """
     block: Block | None = getattr(host, "_tdev_block", None)
+    if block is None and _counts_natively(host):
+        adopted: torch.UntypedStorage | None = _native.adopt(host, index)
+        if adopted is None:
+            pool(index).refuse(_nbytes(host))
+        return adopted
     if block is None:
-        block = Block(pool(index), _nbytes(host))
-        host._tdev_block = block
+        block = _count(host, index)
         if tracing.told and block.nbytes:
             block.address = host.data_ptr()
             tracing.tell("MemoryAllocation", block.address)
@@ -258,37 +307,59 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
     return _storage_over(host, block)
 
 
+def _counts_natively(host: Any) -> bool:
+    """Tell whether the library counts ``host``, or is to: it hears of no faults, and hides what is shared."""
+    if _native is None:
+        return False
+    return bool(_native.counted(host)) or not (listening.anybody() or host.is_shared())
+
+
+def _count(host: Any, index: int) -> Block:
+    block: Block = Block(pool(index), _nbytes(host))
+    host._tdev_block = block
+    return block
+
+
 def _storage_over(host: Any, block: Block) -> torch.UntypedStorage:
-    storage: Any = torch_api.storage_over(host.data_ptr(), _nbytes(host), device(block.pool.index))
-    storage._tdev_host = host
+    storage: Any
+    if _native is not None:
+        storage = _native.over(host, block.pool.index)
+    else:
+        storage = torch_api.storage_over(host.data_ptr(), _nbytes(host), device(block.pool.index))
+        storage._tdev_host = host
     block.storage = weakref.ref(storage)
     return storage  # type: ignore[no-any-return]
 
 
-def follow(host: Any) -> bool:
-    """Move the sim storage and the count along if ``host`` has been resized; tell whether it had been.
+def follow(storage: Any) -> bool:
+    """Move a sim storage and the count along if its host's memory is another by now; tell whether it was.
 
     Raises:
         torch.OutOfMemoryError: it grew beyond the capacity; it is given its old size back.
     """
-    block: Block = host._tdev_block
-    nbytes = _nbytes(host)
-    if nbytes == block.nbytes:
+    host: Any = host_of(storage)
+    before, after = _nbytes(storage), _nbytes(host)
+    if before == after and storage.data_ptr() == host.data_ptr():
         return False
+    block: Block | None = getattr(host, "_tdev_block", None)
     try:
-        block.pool.change(block.nbytes, nbytes)
+        if block is not None:
+            block.resize(after)
+        else:  # the library's count went with the memory that it was around
+            _count(host, storage.device.index).storage = weakref.ref(storage)
     except torch.OutOfMemoryError:
-        host.resize_(block.nbytes)
-        reseat(host)
+        host.resize_(before)
+        if block is None:
+            _count(host, storage.device.index).storage = weakref.ref(storage)
+        _reseat(storage, host)
         raise
-    block.nbytes = nbytes
-    reseat(host)
+    _reseat(storage, host)
     return True
 
 
-def reseat(host: Any) -> None:
-    """Point the sim storage over ``host`` at the host's bytes where they are now."""
-    block: Block = host._tdev_block
-    storage = block.storage() if block.storage is not None else None
-    if storage is not None:
+def _reseat(storage: Any, host: Any) -> None:
+    """Point a sim storage at its host's bytes where they are now."""
+    if _native is not None:
+        _native.reseat(storage)
+    else:
         torch_api.reseat_storage(storage, host.data_ptr(), _nbytes(host))

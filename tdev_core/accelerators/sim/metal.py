@@ -16,9 +16,9 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
-from tdev_core import counters
 from tdev_core.accelerators.sim import refusals
 from tdev_core.errors import ConfigError, warn_once
+from tdev_core.metrics import counters
 
 __all__ = ["install", "kernels"]
 

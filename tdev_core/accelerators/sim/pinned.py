@@ -1,7 +1,8 @@
 """Page-locked memory of the host, as far as a program can ask about it: ``pin_memory()`` copies, ``is_pinned()`` tells.
 
-A pinned tensor's storage is marked. What factories are given (``torch.empty(…, pin_memory=True)``) is not: torch asks an
-allocator of the device's for that, which only C++ can give.
+A pinned tensor's storage is marked. What factories are asked for (``torch.empty(…, pin_memory=True)``) torch has an
+allocator of the device's make, which only C++ can give: the native kernels' library does, where it has been built. Without
+it the mirror gives plain memory.
 
 Source: ``aten/src/ATen/native/Memory.cpp``; ``_to_copy`` in ``TensorConversions.cpp`` for what is pinned without being asked.
 """
@@ -9,17 +10,31 @@ Source: ``aten/src/ATen/native/Memory.cpp``; ``_to_copy`` in ``TensorConversions
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from tdev_core.accelerators.privateuse import torch_api
 
-__all__ = ["install", "mark", "register", "unregister"]
+__all__ = ["configure", "install", "mark", "pins", "register", "unregister"]
 
 _registered: dict[int, int] = {}
 """Address and size of what ``cudaHostRegister`` was given."""
 _changing = threading.Lock()
+_by_the_library: Callable[[Any], bool] | None = None
+"""Tells whether a storage is of the allocator in C++, where there is one."""
+
+
+def configure(by_the_library: Callable[[Any], bool] | None) -> None:
+    """Ask ``by_the_library`` whether a storage is of its allocator; None: there is none."""
+    global _by_the_library
+    _by_the_library = by_the_library
+
+
+def pins() -> bool:
+    """Tell whether factories may be asked for pinned memory."""
+    return _by_the_library is not None
 
 
 def register(address: int, nbytes: int) -> None:
@@ -46,6 +61,8 @@ def _is_pinned(tensor: torch.Tensor, device: Any = None) -> bool:
         return False
     storage = tensor.untyped_storage()
     if getattr(storage, "_tdev_pinned", False):
+        return True
+    if _by_the_library is not None and _by_the_library(storage):
         return True
     if not _registered:
         return False

@@ -12,6 +12,8 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from tdev_core.accelerators.sim import listening
+
 __all__ = ["Check", "add", "asked", "check", "clear", "dtypes", "refuse_dtype"]
 
 Check = Callable[[OpOverload, tuple[Any, ...], dict[str, Any]], None]
@@ -31,12 +33,14 @@ def add(check: Check) -> None:
     with _changing:
         _checks.append(check)
         asked = True
+        listening.listen("refusals")
 
 
 def refuse_dtype(dtype: torch.dtype, why: str) -> None:
     """Make no new tensors of ``dtype`` from now on, with ``why`` as the text of the TypeError."""
     with _changing:
         dtypes[dtype] = why
+        listening.listen("refusals")
 
 
 def clear() -> None:
@@ -46,6 +50,7 @@ def clear() -> None:
         _checks.clear()
         dtypes.clear()
         asked = False
+        listening.listen("refusals", False)
 
 
 def check(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import torch
 from torch._ops import OpOverload
 
 from tdev_core import settings
+from tdev_core.accelerators import tracing
 from tdev_core.accelerators.privateuse import process_group, torch_api
 from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
@@ -17,9 +18,12 @@ from tdev_core.accelerators.sim import (
     config,
     fallback,
     faults,
+    listening,
     memory,
     metal,
+    native,
     nested,
+    pinned,
     profiles,
     rng,
     sanitizing,
@@ -45,14 +49,23 @@ _CPUS = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFuncti
 def activate() -> None:
     """Register everything; see ``tdev_core.accelerators.sim.activate``."""
     asked = config.read()
-    memory.configure(asked.devices, asked.memory, asked.backing)
+    library = native.load()
+    memory.configure(asked.devices, asked.memory, asked.backing, library)
     faults.configure(faults.read())
     sanitizing.install()  # TORCH_CUDA_SANITIZER=1 has it look already
-    register(DeviceSpec("sim", SimAccelerator(), storages.SimStorages(_rebuild)))
+    pinned.configure(None if library is None else library.is_pinned)
+    register(
+        DeviceSpec(
+            "sim",
+            SimAccelerator(),
+            storages.SimStorages(_rebuild),
+            hooks=None if library is None else library.register_hooks,
+        )
+    )
     memory.name_devices()
     rng.configure(asked.devices, asked.rng)
     torch_api.set_fallback(fallback.run)
-    _implement_kernels()
+    kernels = _implement_kernels()
     for ours, cpus in (*sparse.KEYS, *nested.KEYS):
         _implement_layout(ours, cpus)
     nested.install()
@@ -66,6 +79,12 @@ def activate() -> None:
         metal.install()
     if settings.flag("TDEV_SIM_STRICT"):
         strict.install()
+    tracing.when_told(lambda: listening.listen("trace"))
+    native.put(
+        op
+        for name, op in _operators()
+        if name in kernels and torch_api.implemented(name) is kernels[name]
+    )
 
 
 def _rebuild(*parts: Any) -> Any:
@@ -85,18 +104,21 @@ def _operators() -> Iterator[tuple[str, OpOverload]]:
             yield name, op
 
 
-def _implement_kernels() -> None:
-    """Give ``sim`` a kernel wherever the CPU does not simply decompose the operator.
+def _implement_kernels() -> dict[str, Any]:
+    """Give ``sim`` a kernel wherever the CPU does not simply decompose the operator; returns them by name.
 
     The boxed fallback alone would lose to torch's composite kernels, some of which compute differently
     from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit.
     """
+    kernels = {}
     for name, op in _operators():
         base = name.removeprefix("aten::").partition(".")[0]
         if base in _NATIVE or base in special.OPERATORS:
             continue
         if any(torch_api.has_kernel(name, key) for key in _CPUS):
-            torch_api.implement(name, fallback.kernel(op))
+            kernels[name] = fallback.kernel(op)
+            torch_api.implement(name, kernels[name])
+    return kernels
 
 
 def _implement_layout(ours: str, cpus: str) -> None:

@@ -1,4 +1,4 @@
-"""Random numbers of the ``sim`` devices: one generator for each, and ``sim:0`` linked to the CPU's.
+"""Random numbers of the ``sim`` devices: one generator for each, the program's own device linked to the CPU's.
 
 What a CUDA program expects of its device's generator, and what a comparison with the CPU expects,
 differ only in one thing: whether draws on the device and draws on the CPU take turns in one sequence.
@@ -10,22 +10,27 @@ differ only in one thing: whether draws on the device and draws on the CPU take 
   generator unlinks it: from then on it has its own sequence, which CPU draws do not disturb. If the
   seed or state given is the very one that the CPU's generator has at that moment (``manual_seed(s);
   cuda.manual_seed_all(s)``, or ``fork_rng`` and checkpointing putting both back), the two stay linked.
-* ``sim:1`` and up, and every device under ``TDEV_SIM_RNG=own``, always have their own.
+* In a process that is one of several ranks every device is linked: each rank computes on another, and what all ranks
+  draw after the same seed has to be the same on all, as it is on CUDA.
+* Elsewhere ``sim:1`` and up always have their own, and so has every device under ``TDEV_SIM_RNG=own``.
 
 In every case the same seeds and the same program give the same numbers. A device's generator is handed to the CPU's
-kernels (:mod:`~tdev_core.accelerators.sim.drawing`); the CPU's own, which other threads draw from meanwhile, is never
+kernels (:mod:`~tdev_core.accelerators.drawing`); the CPU's own, which other threads draw from meanwhile, is never
 touched.
 """
 
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
+import os
 import sys
 
 import torch
 
+from tdev_core.accelerators.drawing import DrawsFrom
+from tdev_core.accelerators.privateuse import thread_generator
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
-from tdev_core.accelerators.sim.drawing import DrawsFrom
 
 __all__ = ["DefaultGenerator", "configure", "default_generator", "drawing"]
 
@@ -36,13 +41,17 @@ class DefaultGenerator(DeviceGenerator):
     """A device's default generator; while ``linked`` it speaks for ``torch.default_generator``."""
 
     linked: bool
-    can_link: bool
+    links: bool
+    """Whether the settings let it be linked at all."""
+
+    def _may_link(self) -> bool:
+        own = self.source is self
+        return self.links and own and (self._device.index == 0 or _is_one_of_several())
 
     def _relink(self) -> bool:
         """Stay with the CPU's generator if it is in our state now; whether we do."""
         own = super().get_state()
-        can_link = self.can_link and self.source is self
-        self.linked = can_link and torch.equal(own, torch.default_generator.get_state())
+        self.linked = self._may_link() and torch.equal(own, torch.default_generator.get_state())
         return self.linked
 
     def manual_seed(self, seed: int) -> DefaultGenerator:
@@ -82,7 +91,21 @@ class DefaultGenerator(DeviceGenerator):
     def seeded_by_torch(self, seed: int) -> None:
         """Follow ``torch.manual_seed(seed)``, which is about to seed the CPU's generator with the same."""
         super().manual_seed(seed)
-        self.linked = self.can_link and self.source is self
+        self.linked = self._may_link()
+
+
+def _is_one_of_several() -> bool:
+    # Asked at each seeding too: a program may say late, and to init_process_group alone, that it is a rank.
+    if multiprocessing.parent_process() is not None:
+        return True
+    if os.environ.get("WORLD_SIZE", "") not in ("", "1"):
+        return True
+    distributed = torch.distributed
+    return (
+        distributed.is_available()
+        and distributed.is_initialized()
+        and distributed.get_world_size() > 1
+    )
 
 
 def configure(devices: int, rng: str) -> None:
@@ -90,7 +113,8 @@ def configure(devices: int, rng: str) -> None:
     _generators.clear()
     for index in range(devices):
         generator = DefaultGenerator(torch.device("sim", index))
-        generator.can_link = generator.linked = rng == "linked" and index == 0
+        generator.links = rng == "linked"
+        generator.linked = generator._may_link()
         _generators.append(generator)
 
 
@@ -116,4 +140,7 @@ def manual_seed(seed: int, index: int) -> None:
 def drawing(index: int) -> contextlib.AbstractContextManager[object]:
     """Make a context in which CPU kernels draw from device ``index``'s generator where none is passed to them."""
     generator = _generators[index]
+    other = thread_generator.named()
+    if other is not None:
+        return DrawsFrom(other)
     return contextlib.nullcontext() if generator.linked else DrawsFrom(generator.source)

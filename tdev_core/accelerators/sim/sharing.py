@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from tdev_core.accelerators.sim import aliasing, fallback, memory
+from tdev_core.accelerators.sim import aliasing, fallback, listening, memory
 
 __all__ = ["in_bad_fork", "parts", "rebuilt", "watch_forks"]
 
@@ -36,6 +36,7 @@ def rebuilt(alias: torch.Tensor, index: int, requires_grad: bool, is_parameter: 
 def _after_fork() -> None:
     if any(memory.pool(index).used for index in range(memory.device_count())):
         fallback.forked = True
+        listening.listen("fork")
 
 
 def watch_forks() -> None:

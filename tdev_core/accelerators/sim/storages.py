@@ -33,7 +33,7 @@ class SimStorages:
 
     def nbytes(self, storage: torch.UntypedStorage) -> int:
         # One that tdev has not made is a fake tensor's: torch knows its size.
-        return torch_api.storage_nbytes(getattr(storage, "_tdev_host", storage))
+        return torch_api.storage_nbytes(memory.known_host(storage) or storage)
 
     def host(self, storage: torch.UntypedStorage) -> torch.UntypedStorage:
         return memory.host_of(storage)
@@ -46,7 +46,7 @@ class SimStorages:
         host: Any = memory.host_of(storage)
         if not host.is_shared():
             host.share_memory_()
-            memory.reseat(host)
+            memory.follow(storage)
 
     def is_shared(self, storage: torch.UntypedStorage) -> bool:
         """Tell whether they are there."""
@@ -57,6 +57,5 @@ class SimStorages:
         return self._rebuild, sharing.parts(tensor)
 
     def resize(self, storage: torch.UntypedStorage, nbytes: int) -> None:
-        host = memory.host_of(storage)
-        host.resize_(nbytes)
-        memory.follow(host)
+        memory.host_of(storage).resize_(nbytes)
+        memory.follow(storage)

@@ -1,4 +1,4 @@
-"""Rewrites notebooks: every Python cell; everything else keeps its bytes.
+"""Rewrites notebooks, every Python cell; everything else keeps its bytes. Reads them for who only asks.
 
 The cells of a notebook are one program: an import in one is known in the later ones. A cell that is
 not Python by itself is left alone and named in a remark; magics stay as they are.
@@ -9,12 +9,13 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from tdev_core.codemod.embedded import magics
 from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
 from tdev_core.codemod.embedded.rules import NOTEBOOK_MAGIC, NOTEBOOK_SYNTAX
-from tdev_core.codemod.embedded.segments import Rewrite, Segment, rewrite_together
+from tdev_core.codemod.embedded.segments import Joined, Rewrite, Segment, rewrite_together
 from tdev_core.codemod.engine import Rule
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
@@ -25,10 +26,7 @@ from tdev_core.codemod.text import decode_utf8, lines
 def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
     """Rewrite the notebook ``raw``; raises :class:`Unreadable` where it is none."""
     text = decode_utf8(raw)
-    try:
-        spans = read_spans(text.code)
-    except (ValueError, RecursionError) as error:
-        raise Unreadable(f"it is no notebook: {error}") from None
+    spans = _spans(text.code)
     language = _language(spans.data)
     if language != "python":
         return Outcome(Status.UNCHANGED, f"a notebook in {language}")
@@ -51,6 +49,47 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
         changes=tuple(sorted(changes, key=_order)),
         remarks=ordered,
     )
+
+
+@dataclass(frozen=True)
+class NotebookCode:
+    """The Python of a notebook as one module.
+
+    Attributes:
+        joined: the module.
+        cells: the number of the cell, from 1, that each of its pieces is.
+        broken: the numbers of the cells that are no Python 3, and not in it.
+    """
+
+    joined: Joined
+    cells: tuple[int, ...]
+    broken: tuple[int, ...]
+
+
+def read_notebook(raw: bytes) -> NotebookCode:
+    """Return the Python of the notebook ``raw``: nothing in one of another language.
+
+    Raises:
+        Unreadable: it is no notebook.
+    """
+    spans = _spans(decode_utf8(raw).code)
+    if _language(spans.data) != "python":
+        return NotebookCode(Joined.of(()), (), ())
+    masked = [(cell.index + 1, magics.mask(cell.code)) for cell in spans.cells]
+    python = [(number, segment) for number, segment in masked if segment is not None]
+    read = [(number, segment) for number, segment in python if segment.parses]
+    return NotebookCode(
+        Joined.of([segment for _, segment in read]),
+        tuple(number for number, _ in read),
+        tuple(number for number, segment in python if not segment.parses),
+    )
+
+
+def _spans(text: str) -> Spans:
+    try:
+        return read_spans(text)
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"it is no notebook: {error}") from None
 
 
 def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[Remark]]:

@@ -45,6 +45,35 @@ class Segment:
 
 
 @dataclass(frozen=True)
+class Joined:
+    """The pieces as one module: its text, and for each piece its first line there and its number of lines."""
+
+    code: str
+    _starts: tuple[int, ...]
+    _lengths: tuple[int, ...]
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment]) -> Joined:
+        """Join the pieces, with a line of our own after each."""
+        pieces, starts = [], []
+        line = 1
+        for index, segment in enumerate(segments):
+            starts.append(line)
+            # A piece need not end in a newline; the one added here is taken off again.
+            piece = f"{segment.code}\n{CUT.format(index, len(segments))}\n"
+            pieces.append(piece)
+            line += len(lines(piece))
+        lengths = tuple(len(lines(segment.code)) for segment in segments)
+        return cls("".join(pieces), tuple(starts), lengths)
+
+    def locate(self, line: int) -> tuple[int, int]:
+        """Return the piece, from 0, and the line in it, from 1, of a line of the module."""
+        index = max(i for i, start in enumerate(self._starts) if start <= line)
+        # An import added after the last line of a piece stands, in the joined text, on the cut.
+        return index, min(line - self._starts[index] + 1, max(1, self._lengths[index]))
+
+
+@dataclass(frozen=True)
 class Rewritten:
     """The pieces' new texts (unmasked), and edits and findings by piece, lines counted in it."""
 
@@ -57,21 +86,14 @@ def rewrite_together(
     segments: Sequence[Segment], rewrite: Rewrite, beside: Sequence[str] = ()
 ) -> Rewritten:
     """Rewrite the pieces as one module; each must parse by itself, unlike what stands ``beside`` them."""
-    joined, starts = _join(segments)
+    joined = Joined.of(segments)
     hidden = [text for segment in segments for text in segment.masks.values()]
-    result = rewrite(joined, beside="\n".join([*hidden, *beside]))
+    result = rewrite(joined.code, beside="\n".join([*hidden, *beside]))
     pieces = _split(result.code, len(segments))
     codes = tuple(_unmask(p, s.masks) for p, s in zip(pieces, segments, strict=True))
-
-    def locate(line: int) -> tuple[int, int]:
-        index = max(i for i, start in enumerate(starts) if start <= line)
-        # An import added after the last line of a piece stands, in the joined text, on the cut.
-        inside = min(line - starts[index] + 1, max(1, len(lines(segments[index].code))))
-        return index, inside
-
     edits = []
     for edit in result.edits:
-        index, line = locate(edit.line)
+        index, line = joined.locate(edit.line)
         span = edit.end_line - edit.line
         masks = segments[index].masks
         edits.append(
@@ -90,21 +112,9 @@ def rewrite_together(
         )
     findings = []
     for finding in result.findings:
-        index, line = locate(finding.line)
+        index, line = joined.locate(finding.line)
         findings.append((index, replace(finding, line=line)))
     return Rewritten(codes, tuple(edits), tuple(findings))
-
-
-def _join(segments: Sequence[Segment]) -> tuple[str, list[int]]:
-    pieces, starts = [], []
-    line = 1
-    for index, segment in enumerate(segments):
-        starts.append(line)
-        # A piece need not end in a newline; the one added here is taken off again.
-        piece = f"{segment.code}\n{CUT.format(index, len(segments))}\n"
-        pieces.append(piece)
-        line += len(lines(piece))
-    return "".join(pieces), starts
 
 
 def _split(code: str, count: int) -> list[str]:

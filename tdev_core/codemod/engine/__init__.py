@@ -19,7 +19,9 @@ from tdev_core.codemod.engine.api import (
     SyntaxError_,
 )
 from tdev_core.codemod.engine.driver import rewrite
-from tdev_core.codemod.engine.survey import Survey
+from tdev_core.codemod.engine.importing import Importing, may_need
+from tdev_core.codemod.engine.survey import Survey, dotted_name
+from tdev_core.codemod.engine.uses import Use, uses
 from tdev_core.codemod.engine.vocabulary import CUT, may_concern
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "STYLES",
     "Edit",
     "Finding",
+    "Importing",
     "Names",
     "Options",
     "ProgramTree",
@@ -37,6 +40,10 @@ __all__ = [
     "Style",
     "Survey",
     "SyntaxError_",
+    "Use",
+    "dotted_name",
     "may_concern",
+    "may_need",
     "rewrite",
+    "uses",
 ]

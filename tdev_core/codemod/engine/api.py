@@ -48,6 +48,8 @@ class ProgramTree:
     """Those that a test asks which has an arm for another accelerator."""
     capabilities: frozenset[str] = frozenset()
     """Flags of modules that are made of a question for CUDA's architecture."""
+    needs_cuda: Mapping[str, str] = field(default_factory=dict)
+    """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 
 
 @dataclass(frozen=True)

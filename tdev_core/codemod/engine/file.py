@@ -227,7 +227,7 @@ class File:
             if found is not None and found[0] == "tdev":
                 return name
         if self.options.style == "alias":
-            for name in ("torch", *(b for b in self._torch_names())):
+            for name in ("torch", *self.torch_names):
                 found = self.resolver.imported(scope, name)
                 if found is None or found[0] != "torch":
                     continue
@@ -244,7 +244,9 @@ class File:
             for p in self.tree.ancestors(binding.node)
         )
 
-    def _torch_names(self) -> list[str]:
+    @cached_property
+    def torch_names(self) -> list[str]:
+        """The names that torch is imported by at the top."""
         return [
             name
             for name, bindings in self.scopes.top.bindings.items()

@@ -19,6 +19,7 @@ from tdev_core.codemod.engine.rules import (
     kernels,
     moves,
     references,
+    stand_ins,
     strings,
     torchscript,
     whole_files,
@@ -46,6 +47,7 @@ RULES: tuple[Rule, ...] = (
     kernels.POINTER,
     kernels.TOOL,
     kernels.STAR,
+    stand_ins.STAND_IN,
     accelerator.ACCELERATOR,
     accelerator.GAP,
 )
@@ -66,6 +68,7 @@ _TDEV: tuple[Pass, ...] = (
     moves.moves,
     kernels.kernels,
     torchscript.scripts,
+    stand_ins.stand_in_imports,
     imports.imports,
     identity.identities,
     references.kept_questions,

@@ -11,17 +11,18 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
     rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z)"
 )
-_PACKAGES = (
-    "triton|cupy|cupyx|pycuda|pynvml|py3nvml|apex|flash_attn|xformers|tensorrt|torch_tensorrt|"
-    "transformer_engine|deep_ep|causal_conv1d|mamba_ssm"
-)
+GUARDED = "|".join(re.escape(known.name) for known in packages().values() if known.guards)
+"""Packages for CUDA that a test stays a test for CUDA for, as alternatives of a pattern."""
+OF_KERNELS = "|".join(known.name for known in packages().values() if known.kernels)
+"""Packages that are kernels for CUDA and ROCm and nothing else, as alternatives of a pattern."""
 # Each begins with what is rare in a text, which `re` looks for many times faster than for `^`.
 KERNELS = (
-    rf"\n(?:import|from)[ \t]+(?:{_PACKAGES})\b",
+    rf"\n(?:import|from)[ \t]+(?:{GUARDED})\b",
     r"@(?:triton\.(?:jit|autotune)|cuda\.jit)\b",
 )
 _KERNELS = tuple(re.compile(pattern.encode()) for pattern in KERNELS)
@@ -60,9 +61,7 @@ _MAKES_KERNELS = (
     b".cuh'",
 )
 _CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
-_IMPORTS_KERNELS = re.compile(
-    rb"\n(?:import|from)[ \t]+(?:flashinfer|cutlass|deep_gemm|deep_ep|flash_attn|sgl_kernel|\w+_cuda)\b"
-)
+_IMPORTS_KERNELS = re.compile(rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda)\b".encode())
 _KERNEL_SIGNS = frozenset((b"uda", b"triton", b"torch.ops.", b"_C"))
 _CUDA_SIGNS = frozenset((b"uda", b"CUDA", b"gpu", b"GPU"))
 # Looked for once in each file: few files have one, and each look reads the whole text.
@@ -101,8 +100,11 @@ class Survey:
         self._of_package: dict[str, list[bool]] = {}
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
-    def see(self, path: PurePath, raw: bytes, top: str) -> None:
-        """Take a file into account; ``top`` is what an absolute import of it starts with."""
+    def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
+        """Take a file into account; ``top`` is what an absolute import of it starts with.
+
+        ``home`` is the folder that ``top`` lies in: a checkout is often called as its package.
+        """
         self._modules.add(top)
         if _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
@@ -118,11 +120,11 @@ class Survey:
         if not is_for_tests(path):
             compiled = _makes_kernels(raw, signs)
             if compiled:
-                self._compiled.add(name := _dotted(path, top))
+                self._compiled.add(name := dotted_name(path, top, home))
                 # What keeps its kernels in a folder of its own is nothing but their interface.
-                home, inside, _ = name.partition("._triton.")
-                if inside and "." in home:
-                    self._compiled.add(home)
+                around, inside, _ = name.partition("._triton.")
+                if inside and "." in around:
+                    self._compiled.add(around)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
         if b"get_device_capability" in signs:
@@ -191,8 +193,9 @@ def is_for_tests(path: PurePath) -> bool:
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
 
 
-def _dotted(path: PurePath, top: str) -> str:
+def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:
     """Return the name by which a module is imported whose outermost package is ``top``."""
+    path = path if home is None else path.relative_to(home)
     parts = [*path.parts[:-1], *([] if path.stem == "__init__" else [path.stem])]
     start = parts.index(top) if top in parts else len(parts) - 1
     return ".".join(parts[start:])

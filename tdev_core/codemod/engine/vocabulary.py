@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from tdev_core.ecosystem.package_table import packages
+
 # A file that mentions one of these is read closely; ``cuda`` alone is enough (a file may only hold
 # `"cuda" in str(device)`), ``torch`` alone is not.
 WORDS = (
@@ -17,10 +19,8 @@ WORDS = (
     "default_tensor_type new_group cpp_extension @triton flex_attention sdpa_kernel varlen_attn "
     "emit_nvtx"
 ).split()
-_PACKAGES = (
-    "cupy cupyx triton pynvml py3nvml nvidia nvidia_smi apex flash_attn tensorrt torch_tensorrt "
-    "transformer_engine cudf bitsandbytes xformers tilelang deep_ep causal_conv1d mamba_ssm"
-).split()
+# Those with ``cuda`` in their names are found by it.
+_PACKAGES = sorted({name.partition(".")[0] for name in packages() if "cuda" not in name})
 # Two patterns, each with a word to start from, which `re` looks for many times faster than for
 # one pattern of alternatives, and twenty times faster than for each package.
 _IMPORTS = (
@@ -32,6 +32,11 @@ _PATCHES = r"""patch(?:\.\w+)*\(\s*["']?torch\b"""
 SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
+
+RUNTIMES = frozenset(
+    "faster_whisper ctranslate2 fasttext llama_cpp onnxruntime xgboost catboost lightgbm".split()
+)
+"""Packages that are told a device by torch's name for it, run without torch, and know CUDA and the CPU alone."""
 
 MARKS = ("tdev: keep", "ignore-cuda", "noqa: CUDA")
 """What a comment says on a line that its owner wants left: ours, and what projects write themselves."""
@@ -114,6 +119,7 @@ _ORDINAL_MOVES = rf"\.to\(\s*(?:device\s*=\s*)?{_ORDINAL}\s*[,)]"
 ORDINAL_MOVES = re.compile(_ORDINAL_MOVES)
 """A move whose words alone say that it goes to a GPU by its number."""
 
+_NAMED = re.compile(rf"(?<![A-Za-z])(?:{'|'.join(_PACKAGES)})(?![A-Za-z])")
 _IMPORT, _FROM = (re.compile(pattern) for pattern in _IMPORTS)
 PATCHED = re.compile(_PATCHES)
 """A test that puts something else in the place of a name of torch's."""
@@ -127,7 +133,8 @@ _WORDS_BYTES = [word.encode() for word in WORDS]
 def signs(text: str) -> Iterator[int]:
     """Yield the offset of each word that :func:`mentions` looks for."""
     yield from (found.start() for found in PATCHED.finditer(text))
-    for word in (*WORDS, "import *", *_PACKAGES):
+    yield from (found.start() for found in _NAMED.finditer(text))
+    for word in (*WORDS, "import *"):
         at = text.find(word)
         while at >= 0:
             yield at

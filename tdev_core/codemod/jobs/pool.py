@@ -85,13 +85,19 @@ class Pool:
         for future, _ in waiting:
             yield result_of(future)
 
-    def close(self) -> None:
-        """End the workers at once, whatever they are doing; nothing that they do is on disk."""
+    def kill(self) -> None:
+        """End the workers at once, and start no others: what they were doing comes to nothing."""
         with self._lock:
             self._closed = True
             workers = list(self._workers)
         for worker in workers:
             worker.kill()
+
+    def close(self) -> None:
+        """End the workers at once, whatever they are doing; nothing that they do is on disk."""
+        self.kill()
+        with self._lock:
+            workers = list(self._workers)
         self._threads.shutdown(wait=True, cancel_futures=True)
         for worker in workers:
             worker.wait()

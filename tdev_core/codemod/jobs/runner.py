@@ -145,7 +145,9 @@ class _Reader:
         if not self._engine.may_concern(raw):
             return _UNCHANGED
         if is_generated(raw):
-            return Outcome(Status.SKIPPED, "skipped: generated (@generated); change its generator")
+            return Outcome(
+                Status.SKIPPED, "skipped: generated, as it says; change what it is made from"
+            )
         return raw
 
 

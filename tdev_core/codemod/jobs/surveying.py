@@ -7,10 +7,11 @@ the given files belong to are read whole.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from tdev_core.codemod.engine import ProgramTree, Survey
+from tdev_core.codemod.engine import Importing, ProgramTree, Survey, dotted_name, may_need
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.model import Kind
 
@@ -18,9 +19,11 @@ _LIMIT = 4_000_000
 _NEVER = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
 
 
-def survey(files: Iterable[Found]) -> ProgramTree:
+def survey(files: Sequence[Found]) -> ProgramTree:
     """Return the facts about the trees that these files lie in; what cannot be read is not in them."""
     seen = Survey()
+    needs = False
+    read: list[tuple[Path, str, Path | None]] = []
     tops: dict[Path, Path | None] = {}
     for path in _around(files, tops):
         try:
@@ -30,8 +33,38 @@ def survey(files: Iterable[Found]) -> ProgramTree:
         except OSError:
             continue
         package = _package(path.parent, tops)
-        seen.see(path, raw, package.name if package is not None else path.stem)
-    return seen.tree()
+        top, home = (path.stem, None) if package is None else (package.name, package.parent)
+        seen.see(path, raw, top, home)
+        read.append((path, top, home))
+        needs = needs or may_need(raw)
+    tree = seen.tree()
+    if needs:
+        importing = Importing(tree.kernel_modules)
+        return replace(tree, needs_cuda=_reaching(importing, read, files))
+    return tree
+
+
+def _reaching(
+    importing: Importing, read: list[tuple[Path, str, Path | None]], files: Sequence[Found]
+) -> dict[str, str]:
+    """Return the given files that import what cannot be imported without CUDA, as they are shown.
+
+    The tree is read a second time, which only a tree with such a module pays for.
+    """
+    names: dict[Path, str] = {}
+    for path, top, home in read:
+        try:
+            raw = path.read_bytes()
+        except OSError:
+            continue
+        names[path] = dotted_name(path, top, home)
+        importing.see(names[path], path.stem == "__init__", raw)
+    reaching = importing.reaching()
+    return {
+        found.shown: reaching[names[found.path]]
+        for found in files
+        if names.get(found.path, "") in reaching
+    }
 
 
 def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[Path]:

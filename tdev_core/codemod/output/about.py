@@ -11,8 +11,10 @@ from tdev_core.codemod.errors import UsageError
 
 _DISTRIBUTION = "tdev"
 _HERE = Path(__file__).resolve()
-# In an installation beside the code; in a checkout where they are written.
-_PLACES = (_HERE.parents[1] / "pages", _HERE.parents[3] / "docs" / "codemod")
+# In an installation among what the site is made from; in a checkout where they are written.
+_PLACES = tuple(
+    root / "docs" / "codemod" for root in (_HERE.parents[2] / "site" / "sources", _HERE.parents[3])
+)
 
 
 def version() -> str:
@@ -47,7 +49,7 @@ def link(rule: str) -> str:
     if page(rule) is None:
         return ""
     if "documentation" in known:
-        return f"{known['documentation']}/codemod/{rule}/"
+        return f"{known['documentation']}/docs/codemod/{rule}.html"
     repository = known.get("repository") or known.get("source")
     return f"{repository}/blob/main/docs/codemod/{rule}.md" if repository else ""
 

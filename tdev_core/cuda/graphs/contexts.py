@@ -102,7 +102,8 @@ class AcceleratorGraph(CUDAGraph):
     Source: ``torch.accelerator.Graph``.
     """
 
-    __class__ = instances.class_named(torch.accelerator.Graph)
+    # torch 2.11 has no such class, and its mirror no name for this one.
+    __class__ = instances.class_named(getattr(torch.accelerator, "Graph", torch.cuda.CUDAGraph))
 
     def __new__(
         cls, keep_graph: bool = False, *, pool: Any = None, capture_error_mode: str = "default"

@@ -18,7 +18,7 @@ import threading
 import time
 import weakref
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.utils import _pytree as pytree
@@ -30,13 +30,18 @@ __all__ = ["dump", "record", "segments", "snapshot"]
 
 _SMALL = 1 << 20  # CUDA's boundary between its small and large pools
 
+_ACTIONS = {"alloc", "free_requested", "free_completed"}
+_ACTIONS |= {"segment_alloc", "segment_free", "oom", "snapshot"}  # of CUDA's allocator
+
 Frames = list[dict[str, Any]]
 
 
 class _History:
     """Holds what was recorded. Sizes are bytes, times microseconds since the epoch."""
 
-    def __init__(self, max_entries: int, traces: bool, stacks: bool) -> None:
+    def __init__(
+        self, max_entries: int, traces: bool, stacks: bool, skipped: frozenset[str]
+    ) -> None:
         self.lock = threading.RLock()
         self.frames: dict[int, Frames] = {}  # by storage, for those alive
         self.traces: collections.deque[dict[str, Any]] = collections.deque(
@@ -44,6 +49,7 @@ class _History:
         )
         self.keep_traces = traces
         self.keep_stacks = stacks
+        self.skipped = skipped
         self.live = True
 
     def made(self, storage: torch.UntypedStorage, frames: Frames) -> None:
@@ -63,7 +69,7 @@ class _History:
                 self._trace("free_completed", address, size, [])
 
     def _trace(self, action: str, address: int, size: int, frames: Frames) -> None:
-        if self.keep_traces:
+        if self.keep_traces and action not in self.skipped:
             self.traces.append(
                 {
                     "action": action,
@@ -122,16 +128,26 @@ def _size(storage: torch.UntypedStorage) -> int:
         return 0  # a placeholder that has no memory (yet)
 
 
+_BETWEEN = frozenset(
+    {"torch._compile", "torch._dynamo.eval_frame", "torch._ops", "torch.utils._python_dispatch"}
+)
+"""Modules of torch that stand innermost only because the recording looks at operators in Python."""
+
+
 def _frames(frame: FrameType | None) -> Frames:
+    """List the stack from ``frame`` outwards, without tdev's own frames: the first is what a build for CUDA has there."""
     found: Frames = []
     while frame is not None:
-        found.append(
-            {
-                "filename": frame.f_code.co_filename,
-                "line": frame.f_lineno,
-                "name": frame.f_code.co_name,
-            }
-        )
+        module = str(frame.f_globals.get("__name__", ""))
+        ours = module.partition(".")[0] in ("tdev", "tdev_core")
+        if not ours and (found or module not in _BETWEEN):
+            found.append(
+                {
+                    "filename": frame.f_code.co_filename,
+                    "line": frame.f_lineno,
+                    "name": frame.f_code.co_name,
+                }
+            )
         frame = frame.f_back
     return found
 
@@ -147,7 +163,9 @@ def record(
     max_entries: int = sys.maxsize,
     device: Any = None,
     clear_history: bool = False,
-    **kwargs: Any,
+    compile_context: bool = False,
+    global_record_annotations: bool = False,
+    skip_actions: list[str] | None = None,
 ) -> None:
     """Switch the recording on or off, for operators of the calling thread.
 
@@ -157,16 +175,23 @@ def record(
         context: None keeps no stacks.
         stacks: ``"python"`` or ``"all"``, which is the same here: only Python's stack is known.
         max_entries: how many events are kept, the latest.
+        device: accepted; torch does nothing with it either.
         clear_history: whether to forget what was recorded before.
+        compile_context, global_record_annotations: accepted; events have no field for what they add.
+        skip_actions: actions of events that are not kept, of ``alloc``, ``free_requested``, ``free_completed`` and
+            those that only CUDA's allocator knows.
 
     Raises:
-        ValueError: an unknown ``enabled`` or ``stacks``.
+        ValueError: an unknown ``enabled``, ``stacks`` or action.
     """
     global _current, _watcher
     if enabled not in (None, "state", "all"):
         raise ValueError(f"enabled must be None, 'state' or 'all', got {enabled!r}")
     if stacks not in ("python", "all"):
         raise ValueError(f"stacks must be 'python' or 'all', got {stacks!r}")
+    skipped = frozenset(skip_actions or ())
+    if not skipped <= _ACTIONS:
+        raise ValueError(f"unknown action to skip: {', '.join(sorted(skipped - _ACTIONS))}")
     if _current is not None:
         _current.live = False
     if _watcher is not None:
@@ -179,7 +204,7 @@ def record(
             _current = None
         return
     before = _current
-    _current = _History(max_entries, enabled == "all", context is not None)
+    _current = _History(max_entries, enabled == "all", context is not None, skipped)
     if before is not None and not clear_history:
         _current.traces.extend(before.traces)
     _watcher = _Watcher(_current)
@@ -212,7 +237,10 @@ def _segment(storage: torch.UntypedStorage, frames: Frames, index: int) -> dict[
 
 
 def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[str, Any]]:
-    """List the storages on the active device, largest first. A pool of its own holds none."""
+    """List the storages on the active device, largest first. A pool of its own holds none.
+
+    ``include_traces`` is accepted: these are segments, and the traces that torch adds are in :func:`snapshot`.
+    """
     if mempool_id is not None and tuple(mempool_id) != (0, 0):
         return []
     kind = device_type()
@@ -230,18 +258,26 @@ def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[s
     return sorted(found.values(), key=lambda segment: -int(segment["total_size"]))
 
 
-def snapshot(device: Any = None) -> dict[str, Any]:
-    """Return segments and the recorded events, as ``torch.cuda.memory._snapshot`` gives them."""
+def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
+    """Return segments and the recorded events, as ``torch.cuda.memory._snapshot`` gives them.
+
+    Args:
+        device: accepted; torch does nothing with it either.
+        augment_with_fx_traces: whether frames of code that torch.fx has made say where it comes from.
+    """
     traces = list(_current.traces) if _current is not None else []
-    return {
+    found: Any = {
         "segments": segments(),
         "device_traces": [traces],
         "external_annotations": [],
         "allocator_settings": {},
     }
+    if augment_with_fx_traces:
+        found = torch._utils._augment_memory_snapshot_stack_traces(found)
+    return cast(dict[str, Any], found)
 
 
-def dump(filename: str = "dump_snapshot.pickle") -> None:
+def dump(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
     """Write :func:`snapshot` to a file that torch's memory viewer opens."""
     with open(filename, "wb") as file:
-        pickle.dump(snapshot(), file)
+        pickle.dump(snapshot(augment_with_fx_traces=augment_with_fx_traces), file)

@@ -67,7 +67,7 @@ class MemPool(_Base):
         return self._users
 
     def snapshot(self, include_traces: bool = True) -> list[dict[str, Any]]:
-        """Return nothing: no memory belongs to the pool itself."""
+        """Return nothing, nor any traces (``include_traces``): no memory belongs to the pool itself."""
         return []
 
 

@@ -24,7 +24,8 @@ from typing import Any
 
 from tdev_core.accelerator import Counted
 from tdev_core.accelerators.cpu.heap import Reading
-from tdev_core.watermark import Tally
+from tdev_core.metrics import units
+from tdev_core.metrics.watermark import Tally
 
 __all__ = ["flatten", "host_nested", "of_device", "of_dotted", "of_heap", "table"]
 
@@ -151,15 +152,6 @@ def flatten(stats: Mapping[Any, Any]) -> OrderedDict[str, Any]:
     return OrderedDict(sorted(result.items()))
 
 
-def _size(number: int) -> str:
-    value = float(number)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if abs(value) < 1024:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1024
-    return f"{value:.1f} TiB"
-
-
 _ROWS = (
     ("allocated_bytes", "Allocated memory", True),
     ("active_bytes", "Active memory", True),
@@ -195,6 +187,6 @@ def table(stats: Mapping[str, Any], title: str, abbreviated: bool) -> str:
                 stats.get(f"{key}.{pool}.{part}", 0)
                 for part in ("current", "peak", "allocated", "freed")
             ]
-            lines.append(line(label, [_size(v) if is_size else str(v) for v in values]))
+            lines.append(line(label, [units.size(v) if is_size else str(v) for v in values]))
     lines.append(double)
     return "\n".join(lines) + "\n"

@@ -27,7 +27,7 @@ from tdev_core.backend import Backend, current
 from tdev_core.cuda.memory import statistics
 from tdev_core.devices import device_index
 from tdev_core.errors import DeviceWarning, warn_once
-from tdev_core.watermark import Watermark
+from tdev_core.metrics.watermark import Watermark
 
 __all__ = [
     "allocated",

@@ -5,8 +5,7 @@ Source: the documentation of https://github.com/NVIDIA/apex; ``apex`` on PyPI is
 
 from __future__ import annotations
 
-from tdev_core.packages.lacking import attributes_of
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import attributes_of, version_of
 
-__version__ = f"{STAND_INS['apex'].like}+tdev.standin"
+__version__ = version_of("apex")
 __getattr__ = attributes_of(__name__)

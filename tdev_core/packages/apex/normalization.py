@@ -1,6 +1,8 @@
 """Stand in for ``apex.normalization``: torch's own norms, with apex's defaults.
 
 ``memory_efficient`` changes nothing of the values: it is about what a kernel keeps for the backward pass.
+
+Source: apex/normalization/fused_layer_norm.py of the repository NVIDIA/apex, read in November 2026.
 """
 
 from __future__ import annotations

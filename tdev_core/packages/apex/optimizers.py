@@ -1,6 +1,8 @@
 """Stand in for ``apex.optimizers``: Adam and LAMB, written with torch's own operations on the parameters' device.
 
 Moments are kept in float32 at least, as the kernels keep them.
+
+Source: apex/optimizers/fused_adam.py and fused_lamb.py of the repository NVIDIA/apex, read in November 2026.
 """
 
 from __future__ import annotations

@@ -13,8 +13,7 @@ from tdev_core.packages.flash_attn.flash_attn_interface import (
     flash_attn_varlen_kvpacked_func,
     flash_attn_varlen_qkvpacked_func,
 )
-from tdev_core.packages.lacking import attributes_of
-from tdev_core.packages.table import STAND_INS
+from tdev_core.packages.lacking import attributes_of, version_of
 
 __all__ = [
     "flash_attn_func",
@@ -26,5 +25,5 @@ __all__ = [
 ]
 
 # Programs compare it with a release from which on a parameter is there.
-__version__ = f"{STAND_INS['flash_attn'].like}+tdev.standin"
+__version__ = version_of("flash_attn")
 __getattr__ = attributes_of(__name__)

@@ -11,7 +11,7 @@ from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
 from tdev_core.packages.interpreter import bfloat16, launches, libdevice
 
-__all__ = ["begin", "is_chosen"]
+__all__ = ["begin", "is_chosen", "simulate_numba"]
 
 _DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri/renderD*")
 
@@ -50,6 +50,16 @@ def begin(rewritten: bool = False) -> None:
     when_imported(["triton.runtime.interpreter"], launches.mend)
     when_imported(["triton.runtime.autotuner"], launches.mend_autotuner)
     when_imported(["triton.language.extra.libdevice"], libdevice.mend)
+
+
+def simulate_numba() -> None:
+    """Have numba take its own simulator for ``numba.cuda`` on ``sim``, where no GPU has a driver.
+
+    numba reads ``NUMBA_ENABLE_CUDASIM`` as it is imported; what the user has set, and an imported numba, stay as they are.
+    """
+    on_sim = os.environ.get("TDEV_BACKEND", "").strip().lower() == "sim"
+    if on_sim and "numba" not in sys.modules and not any(map(glob.glob, _DRIVERS)):
+        os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 
 def _switch(knobs: ModuleType) -> None:

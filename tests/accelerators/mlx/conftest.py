@@ -33,7 +33,7 @@ from pathlib import Path
 from tdev_core.accelerators.mlx import native
 from tests.accelerators.mlx.programs import locked
 with locked(Path(sys.argv[1])):
-    native.build()
+    native.LIBRARY.build()
 """
 _building = pytest.StashKey["subprocess.Popen[bytes]"]()
 

@@ -79,11 +79,12 @@ def _trained(info: Any, options: dict[str, Any], device: str) -> list[torch.Tens
     torch.manual_seed(0)
     params = [torch.randn(n).to(device).requires_grad_() for n in ((4, 3), (3,))]
     optimizer = info.optim_cls(params, **options)
+    sign = -1 if options.get("maximize") else 1  # or L-BFGS climbs without end, to no number
     for step in range(4):
 
         def closure(step: int = step) -> torch.Tensor:
             optimizer.zero_grad()
-            loss = (params[0] * (step + 1)).square().mean() + params[1].sin().sum()
+            loss = sign * ((params[0] * (step + 1)).square().mean() + params[1].sin().sum())
             loss.backward()
             return loss
 

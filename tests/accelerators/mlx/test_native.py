@@ -34,11 +34,11 @@ def library() -> Iterator[None]:
         patch.setenv("TDEV_NATIVE", "1")
         patch.setenv("TDEV_CACHE_DIR", str(CACHE))
         with locked(CACHE / "native.lock"):
-            native.build()
-        began_here = loaded._loaded is None
+            native.LIBRARY.build()
+        began_here = loaded._kernels.module is None
         if began_here:
             setup.put_native_before()
-            loaded._loaded.enable(False)
+            loaded._kernels.module.enable(False)
         yield
 
 

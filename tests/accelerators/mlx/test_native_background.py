@@ -13,7 +13,9 @@ import pytest
 
 from tdev_core import caches
 from tdev_core.accelerators.mlx import native
-from tdev_core.accelerators.mlx.native import background, building
+from tdev_core.accelerators.mlx.native import background
+from tdev_core.accelerators.mlx.native.background import LIBRARY
+from tdev_core.accelerators.privateuse import native as building
 from tests.accelerators.mlx.programs import run
 
 PROGRAM = """
@@ -57,7 +59,7 @@ def test_the_first_program_starts_it_and_says_so_once(
     assert not native.state().endswith("in the background")
     assert [background.begin(), background.begin()] == [True, False]
     join()
-    assert started == [building.claim(building.location())]
+    assert started == [LIBRARY.claim()]
     assert capsys.readouterr().err.count("being built in the background, once") == 1
     assert native.state().endswith("native ones are being built in the background")
 
@@ -79,7 +81,7 @@ def test_many_programs_at_once_start_one(cache: Path, started: list[Path]) -> No
 
 
 def test_a_claim_of_yesterday_is_taken_over(cache: Path, started: list[Path]) -> None:
-    claim = building.claim(building.location())
+    claim = LIBRARY.claim()
     assert caches.claim(claim, seconds=60.0) and not background.begin()
     os.utime(claim, (time.time() - 2 * background._DAY,) * 2)
     assert background.begin()
@@ -120,10 +122,10 @@ def test_what_is_built_is_there_as_a_whole_and_the_claim_is_gone(
 ) -> None:
     made = tmp_path / "made"
     made.write_bytes(b"library")
-    monkeypatch.setattr(building, "_compile", lambda scratch: made)
+    monkeypatch.setattr(building.Library, "compile", lambda library, scratch: made)
     monkeypatch.setattr(os, "nice", lambda more: None, raising=False)
-    library = building.location()
-    assert caches.claim(building.claim(library), seconds=60.0)
+    library = LIBRARY.location()
+    assert caches.claim(LIBRARY.claim(), seconds=60.0)
     assert background.work() == 0
     assert library.read_bytes() == b"library"
     assert [path.name for path in library.parent.iterdir()] == [library.name]
@@ -141,12 +143,12 @@ def test_a_program_goes_on_while_a_build_fails_behind_it(
     done = run(AT_ONCE + PROGRAM)
     assert done.stdout == "[2.0, 2.0, 2.0]\n", done.stderr
     assert done.stderr.count("TDEV_NATIVE_BUILD=0") == 1
-    claim = building.claim(building.location())
+    claim = LIBRARY.claim()
     for _ in range(1200):
         if caches.read(claim):
             break
         time.sleep(0.1)
     assert "could not be built in the background" in native.state()
-    assert not building.location().exists()
+    assert not LIBRARY.location().exists()
     again: subprocess.CompletedProcess[str] = run(PROGRAM)
     assert (again.stdout, again.stderr) == ("[2.0, 2.0, 2.0]\n", "")

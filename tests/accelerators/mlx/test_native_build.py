@@ -16,7 +16,8 @@ import pytest
 from tdev_core import caches
 from tdev_core.accelerators.mlx import native, runtime
 from tdev_core.accelerators.mlx.compiler import backend
-from tdev_core.accelerators.mlx.native import building, fused
+from tdev_core.accelerators.mlx.native import fused
+from tdev_core.accelerators.privateuse import native as building
 from tests.accelerators.mlx.programs import run, run_module
 
 PROGRAM = """
@@ -97,7 +98,7 @@ def test_without_a_place_to_keep_them_it_says_what_to_set(
     cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(caches, "directory", lambda what: None)
-    assert native.main([]) == 2
+    assert building.main([]) == 2
     assert "set TDEV_CACHE_DIR" in capsys.readouterr().err
     assert "set TDEV_CACHE_DIR" in native.state()
 
@@ -105,10 +106,10 @@ def test_without_a_place_to_keep_them_it_says_what_to_set(
 def test_what_has_been_built_is_not_built_again(
     cache: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = native.location()
+    made = native.LIBRARY.location()
     made.parent.mkdir(parents=True)
     made.write_bytes(b"")
-    assert native.main([]) == 0
+    assert building.main([]) == 0
     assert capsys.readouterr().out == f"built before: {made}\n"
     assert native.state() == "native kernels"
 
@@ -116,22 +117,22 @@ def test_what_has_been_built_is_not_built_again(
 def test_the_library_belongs_to_one_torch(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
-    one = native.location()
+    one = native.LIBRARY.location()
     monkeypatch.setattr(torch, "__version__", "2.99.0")
-    assert native.location() != one
+    assert native.LIBRARY.location() != one
 
 
 @pytest.mark.parametrize(
     ("arguments", "status"), [(["--help"], 0), (["-x"], 2), (["--force", "more"], 2)]
 )
 def test_usage(arguments: list[str], status: int, capsys: pytest.CaptureFixture[str]) -> None:
-    assert native.main(arguments) == status
+    assert building.main(arguments) == status
     said = capsys.readouterr()
     assert (said.err if status else said.out).startswith("usage: python -m tdev native")
 
 
 def test_a_damaged_library_is_told_once_and_python_answers(cache: Path) -> None:
-    made = native.location()
+    made = native.LIBRARY.location()
     made.parent.mkdir(parents=True)
     made.write_bytes(b"not a library")
     done = program()
@@ -145,7 +146,7 @@ def test_a_damaged_library_is_told_once_and_python_answers(cache: Path) -> None:
     reason="only root can make files of another user",
 )
 def test_a_library_of_another_user_is_neither_loaded_nor_replaced(cache: Path) -> None:
-    made = native.location()
+    made = native.LIBRARY.location()
     caches.write(made, b"not a library")  # would be told if anybody tried to load it
     os.chown(made, 65534, 65534)
     why = f"{made} is not used: it belongs to user 65534, not to you (0)"
@@ -212,7 +213,7 @@ def test_python_answers_where_none_has_been_built(cache: Path) -> None:
 
 def test_the_setting_leaves_them_out(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TDEV_NATIVE", "0")
-    made = native.location()
+    made = native.LIBRARY.location()
     made.parent.mkdir(parents=True)
     made.write_bytes(b"not a library")  # would be told if anybody tried to load it
     done = program()
@@ -222,6 +223,6 @@ def test_the_setting_leaves_them_out(cache: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_python_without_its_lock_has_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(building, "supported", lambda: False)
-    with pytest.raises(native.BuildError, match="global interpreter lock"):
-        native.build()
+    with pytest.raises(building.BuildError, match="global interpreter lock"):
+        native.LIBRARY.build()
     assert native.state() == "Python kernels (this Python cannot have native ones)"

@@ -136,7 +136,7 @@ def test_what_mps_refuses() -> None:
     code = """
 import os, warnings
 import tdev as torch
-from tdev_core import counters
+from tdev_core.metrics import counters
 device = torch.device("mps")
 def tried(function):
     try: return str(function().dtype)

@@ -235,6 +235,6 @@ def test_init_files_keep_their_imports() -> None:
 
 def test_annotate_twice_says_it_once() -> None:
     options = Options(annotate=True)
-    once = rewrite("import torch\nimport pynvml\nif x.is_cuda: pass\n", NAMES, options).code
+    once = rewrite("import torch\nif x.is_cuda: pass\nif y.is_cuda: pass\n", NAMES, options).code
     assert once.count("# tdev: ") == 2
     assert rewrite(once, NAMES, options).code == once

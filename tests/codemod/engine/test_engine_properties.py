@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import os
 import re
+import time
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -225,3 +227,22 @@ def test_no_reference_to_torch_cuda_is_left_unsaid(source: str) -> None:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.synchronize"
     ]
     assert not left
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("style", ["explicit", "accelerator"])
+def test_time_grows_with_the_text(style: Style) -> None:
+    """Four times the functions take less than eight times as long; a look at all for each took sixteen."""
+    one = (
+        "def f{0}(x):\n    y = x.cuda()\n    if torch.cuda.is_available():\n"
+        "        torch.cuda.synchronize()\n    return y\n\n\n"
+    )
+
+    def seconds(count: int) -> float:
+        source = "import torch\n\n" + "".join(one.format(n) for n in range(count))
+        start = time.process_time()
+        rewrite(source, NAMES, Options(style=style))
+        return time.process_time() - start
+
+    seconds(1)
+    assert seconds(1200) < 8 * seconds(300)

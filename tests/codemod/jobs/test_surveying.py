@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tdev_core.codemod.engine import may_need
 from tests.codemod.conftest import Ran
 
 REAL = "tdev_core.codemod.engine"
@@ -70,6 +71,17 @@ def test_functions_that_are_the_question(
         assert said in ran.out + ran.err
 
 
+@pytest.mark.parametrize("name", ["HAS_CUDA", "HAS_GPU"])
+def test_an_answer_that_says_cuda_is_cudas_to_other_files(
+    place: Path, name: str, codemod: Callable[..., Ran]
+) -> None:
+    """Generic under that name it would send what its callers move to CUDA there, on any accelerator."""
+    (place / "flags.py").write_text(f"import torch\n\n{name} = torch.cuda.is_available()\n")
+    (place / "asks.py").write_text(f"from flags import {name}\n\nif {name}:\n    print(1)\n")
+    codemod("--target", "accelerator", ".", engine=REAL)
+    assert ("torch.cuda" in (place / "flags.py").read_text()) is (name == "HAS_CUDA")
+
+
 @pytest.mark.parametrize("given", ["pkg", "one file"])
 def test_torch_stays_where_another_module_imports_it(
     package: Path, given: str, codemod: Callable[..., Ran]
@@ -78,3 +90,53 @@ def test_torch_stays_where_another_module_imports_it(
     assert codemod(*names, engine=REAL).status == 0
     assert "import torch\n" in (package / "gives.py").read_text()
     assert "import torch\n" not in (package / "keeps_to_itself.py").read_text()
+
+
+def test_a_checkout_is_called_as_its_package(place: Path, codemod: Callable[..., Ran]) -> None:
+    """A module of kernels is known by the name that it is imported by, wherever its package lies."""
+    package = place / "pkg" / "pkg"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "ext.py").write_text('load(name="pkg_ext", sources=["cuda/rows.cu"])\n')
+    using = package / "linear.py"
+    using.write_text("import torch\nfrom pkg.ext import pkg_ext\n\ntorch.cuda.synchronize()\n")
+    before = using.read_text()
+    codemod("pkg", engine=REAL)
+    assert using.read_text() == before
+
+
+@pytest.mark.parametrize("target", ["tdev", "accelerator"])
+def test_what_imports_a_module_for_cuda_alone_is_left(
+    place: Path, target: str, codemod: Callable[..., Ran]
+) -> None:
+    """It cannot be imported either, however many modules lie between; what is caught can be done without."""
+    move = "\n\ndef f(x):\n    return x.cuda()\n"
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/arrays.py": "import cupy\nimport torch\n",
+        "pkg/ops.py": f"import torch\n\nfrom . import arrays{move}",
+        "pkg/sub/__init__.py": "from ..ops import (  # all of it\n    f,\n)\n",
+        "pkg/sub/deep.py": f"import torch{move}",
+        "pkg/caught.py": f"import torch\n\ntry:\n    from .arrays import x\nexcept ImportError:\n    x = 1{move}",
+        "pkg/ext.py": 'load(name="pkg_ext", sources=["cuda/rows.cu"])\n',
+        "pkg/rows.py": "from pkg.ext import pkg_ext as ext_c\n",
+        "pkg/by_rows.py": f"import torch\nimport pkg.rows{move}",
+        "main.py": f"import pkg.sub.deep as deep\nimport torch{move}",
+    }
+    for name, text in files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text(text)
+    ran = codemod("--target", target, "--verbose", ".", engine=REAL)
+    changed = {name for name, text in files.items() if (place / name).read_text() != text}
+    assert changed == {"pkg/caught.py"}
+    for said in (
+        "pkg.arrays, which it imports, needs cupy",
+        "pkg.sub, which it imports, needs cupy",
+        "pkg.rows, which it imports, needs pkg_ext",
+    ):
+        assert said in ran.out
+    assert not may_need(
+        b'"""\nimport cupy\n"""\ntry:\n    import cupy\nexcept ImportError:\n    cupy = 0\n'
+    )
+    codemod("--target", target, "--all", "main.py", engine=REAL)
+    assert (place / "main.py").read_text() != files["main.py"]

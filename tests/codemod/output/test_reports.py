@@ -190,7 +190,7 @@ def test_a_line_names_path_place_rule_and_what_it_is_about() -> None:
     ("known", "address"),
     [
         ({}, ""),
-        ({"documentation": "https://tdev.dev"}, "https://tdev.dev/codemod/is-cuda/"),
+        ({"documentation": "https://tdev.dev"}, "https://tdev.dev/docs/codemod/is-cuda.html"),
         ({"source": "https://h/r"}, "https://h/r/blob/main/docs/codemod/is-cuda.md"),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tdev_core.accelerators import privateuse
@@ -13,7 +15,7 @@ from tdev_core.accelerators.mlx.compiler.kernels import kernel_of
 from tdev_core.accelerators.mlx.native import fused
 from tdev_core.import_hooks import when_imported
 
-__all__ = ["announce", "backend"]
+__all__ = ["announce", "backend", "boxed", "lowered"]
 
 _OURS = (__name__.removesuffix(".compiler.backend"), privateuse.__name__)
 """The packages in which torch's compiler must not look for something to compile."""
@@ -43,17 +45,25 @@ def backend(graph: Any, example_inputs: Any, **options: Any) -> Any:
     """
     if options:
         raise TypeError(f"torch.compile(backend='mlx') takes no options, got {sorted(options)}")
+    return lowered(graph, example_inputs, lambda gm, inputs, **_: boxed(gm))
+
+
+def lowered(graph: Any, example_inputs: Any, inner: Callable[..., Any]) -> Any:
+    """Make a forward and a backward graph of aten operators of a graph of dynamo's; ``inner`` compiles each of them."""
     fused.guard()
     runtime.compiles = True
     from torch._dynamo.backends.common import aot_autograd  # see the module's first line
-    from torch._functorch.aot_autograd import make_boxed_func
-
-    def compiler(gm: Any, inputs: Any) -> Any:
-        return make_boxed_func(compile_graph(gm))
 
     return aot_autograd(
-        fw_compiler=compiler,
-        bw_compiler=compiler,
+        fw_compiler=inner,
+        bw_compiler=partial(inner, is_backward=True),
         partition_fn=joint.partition,
         decompositions=joint.decompositions(kernel_of),
     )(graph, example_inputs)
+
+
+def boxed(gm: Any) -> Any:
+    """Compile a graph of aten operators, to be called with a list of its inputs."""
+    from torch._functorch.aot_autograd import make_boxed_func
+
+    return make_boxed_func(compile_graph(gm))

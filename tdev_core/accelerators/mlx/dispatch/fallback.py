@@ -17,8 +17,9 @@ from tdev_core.accelerators.mlx import runtime
 from tdev_core.accelerators.mlx.dtypes import to_mx
 from tdev_core.accelerators.mlx.lazy import torch, torch_api
 from tdev_core.accelerators.mlx.storage import allocation, contents
-from tdev_core.counters import note_fallback
 from tdev_core.errors import FallbackWarning, UnsupportedError, outside, warn_once
+from tdev_core.metrics import journal
+from tdev_core.metrics.counters import note_fallback
 
 __all__ = ["boxed", "counts", "quiet", "run"]
 
@@ -46,8 +47,12 @@ def boxed(op: Any, *args: Any, **kwargs: Any) -> Any:
     return run(op, args, kwargs, "the device has no kernel for it")
 
 
+def _name(op: Any) -> str:
+    return f"{op._schema.name.removeprefix('aten::')}.{op._schema.overload_name or 'default'}"
+
+
 def _count(op: Any, why: str) -> None:
-    name = f"{op._schema.name.removeprefix('aten::')}.{op._schema.overload_name or 'default'}"
+    name = _name(op)
     with _counting:
         counts[name] = counts.get(name, 0) + 1
     if quiet or _for_precision():
@@ -80,7 +85,7 @@ def _for_precision() -> bool:
     It formats a tensor from such a copy, and inverts a `GradScaler`'s scale, one number, in it.
     """
     frame = sys._getframe(2)
-    for _ in range(8):
+    for _ in range(9):
         if frame.f_code.co_filename.endswith(_OF_ITS_OWN):
             return True
         if frame.f_back is None:
@@ -196,6 +201,11 @@ def run(
         UnsupportedError: ``TDEV_STRICT=1`` is set.
         RuntimeError: what torch's CPU operator raises, or torch's message about tensors on different devices.
     """
+    with journal.span("fallback", f"aten::{_name(op)}"):
+        return _run(op, args, kwargs, why, count)
+
+
+def _run(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, count: bool) -> Any:
     schema = op._schema
     runtime.ready()
     call = _Call(schema)

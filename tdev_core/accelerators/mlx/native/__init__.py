@@ -6,18 +6,7 @@ Imports the runtime and ``storage``, whose objects the C++ side works on. Import
 
 from __future__ import annotations
 
-from tdev_core.accelerators.mlx.native.building import BuildError, build, location, main
+from tdev_core.accelerators.mlx.native.background import LIBRARY
 from tdev_core.accelerators.mlx.native.library import answered, before, start, state, using, view
 
-__all__ = [
-    "BuildError",
-    "answered",
-    "before",
-    "build",
-    "location",
-    "main",
-    "start",
-    "state",
-    "using",
-    "view",
-]
+__all__ = ["LIBRARY", "answered", "before", "start", "state", "using", "view"]

@@ -22,10 +22,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tdev_core import caches, settings
-from tdev_core.accelerators.mlx.native import building
-from tdev_core.accelerators.mlx.native.building import BuildError
+from tdev_core.accelerators.privateuse import native
+from tdev_core.accelerators.privateuse.native import BuildError, Library
 
-__all__ = ["begin", "remark", "work"]
+__all__ = ["LIBRARY", "begin", "remark", "work"]
+
+LIBRARY = Library("mlx")
 
 _DAY = 24 * 3600.0
 _SAID = (
@@ -45,7 +47,7 @@ def begin() -> bool:
     if not settings.flag("TDEV_NATIVE_BUILD") or not _can_build():
         return False
     try:
-        claim = building.claim(building.location())
+        claim = LIBRARY.claim()
         if not caches.claim(claim, seconds=_DAY):
             return False
     except (BuildError, OSError):  # nowhere to keep it: `python -m tdev native` says why
@@ -61,22 +63,22 @@ def work() -> int:
     if hasattr(os, "nice"):
         os.nice(15)
     try:
-        building.build()
+        LIBRARY.build()
     except Exception as error:  # whatever it is, the next program must not run into it at once
         reason = str(error)[-_LONGEST_REASON:].encode()
-        caches.write(building.claim(building.location()), reason)
+        caches.write(LIBRARY.claim(), reason)
         return 1
     return 0
 
 
-def remark(library: Path) -> str:
+def remark() -> str:
     """Say in a few words what has become of the build of a library that is not there; empty if none was begun.
 
     Raises:
         Refused: another user could have written what is said.
     """
     try:
-        reason = caches.read(building.claim(library)).decode(errors="replace").strip()
+        reason = caches.read(LIBRARY.claim()).decode(errors="replace").strip()
     except caches.Refused:
         raise
     except OSError:
@@ -94,7 +96,7 @@ def _can_build() -> bool:
     compiler = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else "c++")
     headers = Path(sysconfig.get_path("include"), "Python.h")
     return (
-        building.supported()
+        native.supported()
         and shutil.which(compiler.split()[0]) is not None
         and headers.is_file()
         and find_spec("setuptools") is not None

@@ -6,7 +6,7 @@ What a binding means (an import, a value, a parameter) is the business of :mod:`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
@@ -49,11 +49,16 @@ class Scopes:
     def names_of(self, packages: set[str]) -> set[str]:
         """Return the names that are bound, in any scope, to something imported from these packages."""
         return {
-            name
-            for scope in self._all
-            for name, bindings in scope.bindings.items()
-            if any(b.target is not None and b.target.split(".")[0] in packages for b in bindings)
+            binding.name
+            for binding in self.every()
+            if binding.target is not None and binding.target.split(".")[0] in packages
         }
+
+    def every(self) -> Iterator[Binding]:
+        """Yield all bindings, those of each scope and name in the order of the text."""
+        for scope in self._all:
+            for bindings in scope.bindings.values():
+                yield from bindings
 
     def forget(self) -> None:
         """Drop all bindings: they and their scopes hold each other, and with them the tree.

@@ -40,7 +40,7 @@ ARMS = rule(
 )
 
 _OTHERS = re.compile(
-    r"\b(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)\b|_(mps|xpu|npu|hpu|mlu|xla|tpu)_|is_(mps|xpu|npu)"
+    r"\b(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu|hip_available|ipex|directml)\b|_(mps|xpu|npu|hpu|mlu|musa|mtia|xla|tpu)_|(?:is|has)_(mps|xpu|npu)"
 )
 
 
@@ -91,7 +91,7 @@ def cudas_arms(file: File) -> None:
             beside = _chainnames_other(file, choice)
         else:
             beside = names_other(file, _top_ifexp(file, choice), choice.test)
-        if beside and not names_other(file, choice.test):
+        if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
             file.untouched.append(file.tree.span(choice.body))
 
 
@@ -147,6 +147,19 @@ def measured_for_others(file: File, node: cst.CSTNode) -> bool:
         _MEASURED.search(found.group()) and _OTHER_NAMES.search(found.group())
         for found in _TEXT.finditer(file.tree.text(home))
     )
+
+
+_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu)\b", re.IGNORECASE)
+
+
+def said_of_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the comment above a statement speaks of another accelerator: somebody has thought of it."""
+    line = file.tree.position(file.tree.span(file.tree.statement(node))[0])[0] - 1
+    while line >= 1 and (text := file.tree.line_text(line).strip()).startswith("#"):
+        if _SAYS_OTHER.match(text):
+            return True
+        line -= 1
+    return False
 
 
 def is_the_rest(file: File, node: cst.CSTNode) -> bool:

@@ -30,6 +30,8 @@ VERSION = rule(
     the two builds for a GPU, in a program that takes it for granted that it runs on one: there it has
     a version.
 
+    In a function that is called after TensorRT it stays torch's.
+
     A file that asks it nothing else (`if torch.version.cuda:`, `is None`) goes on asking torch in the
     `explicit` style: the answer is the same.
     """,
@@ -46,6 +48,8 @@ _HIP = re.compile(
 def build_version(file: File, found: Reference) -> None:
     """Take a reference to ``torch.version.cuda`` from tdev, unless it only asks for the build."""
     asked = file.tree.parents[found.node]
+    if _for_tensorrt(file, found.node) or _told_of_cuda(file, found):
+        return
     if found.name == NAME and _is_only_asked(file, found):
         return
     if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
@@ -62,6 +66,28 @@ def build_version(file: File, found: Reference) -> None:
     else:
         before, after = ("(not ", ")") if binds_tighter(file, asked) else ("not ", "")
     file.wrap(VERSION, file.tree.span(asked), before, inner, after)
+
+
+_TENSORRT = re.compile(r"tensor_?rt", re.IGNORECASE)
+
+
+def _for_tensorrt(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a version is taken apart to install or load TensorRT, which knows NVIDIA's alone."""
+    home = enclosing_function(file, node)
+    return home is not None and _TENSORRT.search(home.name.value) is not None
+
+
+def _told_of_cuda(file: File, found: Reference) -> bool:
+    """Tell whether a version is what a choice gives whose question stays torch's: ``version.cuda if is_available() else …``."""
+    if file.options.style != "explicit" or found.target != "torch":
+        return False
+    choice = file.tree.parents[found.node]
+    return (
+        isinstance(choice, cst.IfExp)
+        and choice.body is found.node
+        and isinstance(choice.test, cst.Call)
+        and file.resolver.torch_name(choice.test.func) == "torch.cuda.is_available"
+    )
 
 
 def _is_only_asked(file: File, found: Reference) -> bool:

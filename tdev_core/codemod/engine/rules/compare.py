@@ -13,9 +13,15 @@ from tdev_core.codemod.engine.rules.arms import (
     asks_about_others,
     decides_beside_other_arms,
     measured_for_others,
+    said_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import (
+    asks_for_the_build,
+    guards_cuda_only,
+    imports_a_runtime,
+)
+from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
     last_name,
@@ -47,7 +53,9 @@ COMPARISON = rule(
     `device.type in ("cuda", "mps")`. The operand has to call itself a device (`device`, `args.device`,
     `cfg["device"]`, `x.device.type`, `str(device)`) or be a variable that only ever holds
     device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
-    Comparisons with an index (`device == "cuda:0"`), `match` on `"cuda"`, names of tensor types
+    `case "cuda":` of a `match` over such an operand becomes `case _ if tdev.is_accelerator(...):`, unless another case
+    names another accelerator.
+    Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
     that has arms for other accelerators are reported and left; so are tables by device type
     (`{"cuda": ..., "cpu": ...}`), in which another accelerator finds no row.
@@ -78,8 +86,12 @@ def comparisons(file: File) -> None:
     for literal in file.tree.of(cst.SimpleString):
         _tensor_type(file, literal)
     for node in file.tree.of(cst.MatchValue):
-        if string_value(node.value) == "cuda":
-            file.find(COMPARISON, node, 'case "cuda": other accelerators do not match')
+        if string_value(node.value) == "cuda" and not file.kept(node):
+            question = as_question(file, node)
+            if question is None:
+                file.find(COMPARISON, node, 'case "cuda": other accelerators do not match')
+            else:
+                file.replace_node(COMPARISON, node, question)
     for table in file.tree.of(cst.Dict):
         _table(file, table)
 
@@ -141,6 +153,11 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         # Whatever it is, what is done for "cuda" alone is CUDA's.
         file.questions.append(Question(node, not no, operand, COMPARISON))
         return
+    if imports_a_runtime(file) and file.tree.text(operand).endswith(".device"):
+        text = short(file, operand)
+        file.find(COMPARISON, node, f"{text} may be what another runtime calls it; left as it is")
+        file.questions.append(Question(node, not no, operand, COMPARISON))
+        return
     if not _among_others(file, node, operand):
         _wrap(file, node, operand, no, exact=not without_index(file, operand))
 
@@ -155,6 +172,8 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     elif measured_for_others(file, node):
         said = "what it chooses was measured; left as it is"
         file.find(ARMS, node, said)
+    elif said_of_others(file, node):
+        file.find(ARMS, node, "the comment above speaks of other accelerators; left as it is")
     elif asks_about_others(file, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")

@@ -21,6 +21,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.survey import GUARDED
 
 DEMAND = rule(
     "demand",
@@ -145,19 +146,15 @@ def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
 NAME = "answers_cuda"
 MET = "tdev answers for CUDA on every backend"
 
-_PACKAGES = (
-    "triton|cupy|cupyx|pycuda|pynvml|py3nvml|apex|flash_attn|xformers|tensorrt|torch_tensorrt|"
-    "transformer_engine|numba\\.cuda|deep_ep|causal_conv1d|mamba_ssm"
-)
 # Kernels, extensions and packages for CUDA, its build and its management library.
 _REACHES = re.compile(
-    rf"\b(?:import|from)[ \t]+(?:{_PACKAGES})\b|(?<![\w.])(?:{_PACKAGES})(?:\.\w+)+"
+    rf"\b(?:import|from)[ \t]+(?:{GUARDED})\b|(?<![\w.])(?:{GUARDED})(?:\.\w+)+"
     r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
     r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)"
     # a launch of a kernel: `_quantize_kernel[grid](x)`
-    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda\("
+    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )
 _COMMENT = re.compile(r"(?m)#.*$")
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.survey import GUARDED
+from tdev_core.codemod.engine.vocabulary import RUNTIMES
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = r"(?i:(?<![a-z])(?:triton|cupy|flash_attn|apex|pynvml|xformers|pycuda)(?![a-z])|\bfused_(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
@@ -23,7 +27,7 @@ _CUDA_ONLY = re.compile(
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
-    r"|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w*_cuda(?:_\w+)?\("
+    r"|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w*_cuda(?:_\w+)?(?:\.\w+)*\("
 )
 
 
@@ -72,6 +76,10 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _ATTENTION):
         return "which attention is taken, and CUDA has more of them"
+    if _names_of_another_framework(file, node):
+        return "the device of another framework, which does not know every accelerator"
+    if (runtime := _handed_to_a_runtime(file, node)) is not None:
+        return f"the device of {runtime}, which knows CUDA and the CPU alone"
     if _told_to_ray(file, node):
         return "what Ray is told, which does not count every accelerator"
     if _kept_for(file, node, _DALI):
@@ -121,6 +129,67 @@ def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
     return False
 
 
+_RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
+_FROM_RUNTIME = re.compile(
+    rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",
+    re.MULTILINE,
+)
+
+
+# TensorFlow's and PaddlePaddle's: `"/gpu:0"`, `"gpu:0"`.
+_OF_ANOTHER = re.compile(r"/?(?:device:)?gpu:\d+\Z", re.IGNORECASE)
+
+
+def _names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question chooses a device by the name that a framework beside torch has for it."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.IfExp):
+            return _OF_ANOTHER.match(string_value(parent.body) or "") is not None
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Arg)):
+            return False
+    return False
+
+
+def imports_a_runtime(file: File) -> bool:
+    """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
+    return _FROM_RUNTIME.search(file.tree.source) is not None
+
+
+@lru_cache(maxsize=4)
+def _of_runtimes(source: str) -> frozenset[str]:
+    """Return the names that a file imports from such packages."""
+    names: set[str] = set()
+    for imported in _FROM_RUNTIME.finditer(source):
+        given = imported[2] or imported[4] or imported[3]
+        names.update(part.split(" as ")[-1].strip() for part in given.split(","))
+    return frozenset(names)
+
+
+def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
+    """Return the callable of such a package that is told the device which a question chooses, if one is."""
+    names = _of_runtimes(file.tree.source)
+    if not names:
+        return None
+    callable_ = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})(?:\.\w+)*"
+    chosen = False
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.IfExp):
+            chosen = True
+        elif isinstance(parent, cst.Call) and chosen:
+            if found := re.match(callable_ + r"(?=\()", file.tree.text(parent)):
+                return found.group()
+        elif isinstance(parent, (cst.Assign, cst.AnnAssign)) and chosen:
+            target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
+            home = enclosing_function(file, parent) or file.tree.module
+            # A call of no concern to any rule is not in the tree.
+            told = rf"({callable_})\((?:[^()]|\([^()]*\))*\bdevice[ \t]*=[ \t]*{re.escape(file.tree.text(target))}\b"
+            found = re.search(told, file.tree.source[slice(*file.tree.span(home))])
+            return found[1] if found is not None else None
+        elif isinstance(parent, cst.BaseSuite):
+            return None
+    return None
+
+
 def _told_to_ray(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an answer is among the resources that a statement asks Ray for."""
     for parent in file.tree.ancestors(node):
@@ -158,21 +227,54 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                     return True
                 texts = [_block_text(file, parent)]
                 later = after_early_exit(file, parent)
+                if later is not None and only is _CUDA_ONLY and _asks_for_cudnn(file, parent):
+                    return True
                 if later is not None:
                     texts.append(tree.source[slice(*later)])
-                return only is _CUDA_ONLY and _said_beside(file, node) or any(map(found, texts))
+                if only is _CUDA_ONLY and _said_beside(file, node) or any(map(found, texts)):
+                    return True
+                return only is _CUDA_ONLY and _in_the_arm_of_one(file, parent)
             return False
+        if isinstance(parent, cst.MatchCase):
+            return found(tree.text(parent.body))
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, parent)
             return home is not None and found(tree.text(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
+                or _answers_of_kernels(file, parent)
                 or _said_beside(file, node)
                 or _asked_with_a_kernel(file, parent)
             )
         below = parent
     return False
+
+
+_WHERE = re.compile(r"(?:_|\.)type\s*[!=]=\s*[\"']cuda[\"']\Z")
+
+
+def _in_the_arm_of_one(file: File, choice: cst.If) -> bool:
+    """Tell whether an ``if`` stands in the arm of one that asks where another tensor lies, and stays."""
+    outer = file.tree.parents.get(file.tree.parents[choice])
+    if not isinstance(outer, cst.If) or not _asks_where(file, outer):
+        return False
+    return file.tree.parents[choice] is outer.body and guards_cuda_only(file, outer.test)
+
+
+def _asks_where(file: File, choice: cst.If) -> bool:
+    """Tell whether an ``if`` asks where a tensor lies, and nothing else."""
+    test = choice.test
+    return isinstance(test, cst.Comparison) and _WHERE.search(file.tree.text(test)) is not None
+
+
+_CUDNN = re.compile(r"\bcudnn\.(?:enabled|is_available)\b|\bcudnn_\w+")
+
+
+def _asks_for_cudnn(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the function around a question asks for cuDNN besides."""
+    home = enclosing_function(file, node)
+    return home is not None and _CUDNN.search(file.tree.text(home)) is not None
 
 
 # The program's own compiled kernels, as they are called.
@@ -191,7 +293,7 @@ def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
     The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
     """
     source = file.tree.source
-    if _COMPILED.search(source) is None:
+    if not _has_compiled(source):
         return False
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
@@ -201,6 +303,11 @@ def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
             return False
         below = parent
     return False
+
+
+@lru_cache(maxsize=4)
+def _has_compiled(source: str) -> bool:
+    return _COMPILED.search(source) is not None
 
 
 def _calls_a_kernel(source: str, text: str) -> bool:
@@ -304,6 +411,15 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
     return " ".join([*names, home.name.value if home is not None else ""])
 
 
+_NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)
+
+
+def _answers_of_kernels(file: File, node: cst.BaseSmallStatement) -> bool:
+    """Tell whether a question is returned by a function whose docstring says of which of NVIDIA's kernels it answers."""
+    home = enclosing_function(file, node) if isinstance(node, cst.Return) else None
+    return home is not None and _NVIDIAS_KERNELS.search(home.get_docstring() or "") is not None
+
+
 def _asked_with_a_kernel(file: File, node: cst.BaseSmallStatement) -> bool:
     """Tell whether what keeps an answer is asked in one condition with a kernel: ``if kernel is None or no_cuda``."""
     target = node.targets[0].target if isinstance(node, cst.Assign) else None
@@ -315,8 +431,17 @@ def _asked_with_a_kernel(file: File, node: cst.BaseSmallStatement) -> bool:
 
 
 def _block_text(file: File, node: cst.If) -> str:
-    """Return the text of what an ``if`` asks for besides, and of what stands in its arms."""
+    """Return the text of what an ``if`` asks for besides, and of what stands in its arms.
+
+    An ``elif`` after it is its other arm where both ask the same: ``if not x.is_cuda … elif x.is_cuda …``.
+    """
     text = file.tree.text(node.test) + file.tree.text(node.body)
     if isinstance(node.orelse, cst.Else):
         text += file.tree.text(node.orelse.body)
+    elif isinstance(node.orelse, cst.If):
+        if _ASKS_IS_CUDA.search(file.tree.text(node.orelse.test)):
+            text += _block_text(file, node.orelse)
     return text
+
+
+_ASKS_IS_CUDA = re.compile(r"\.is_cuda\b")

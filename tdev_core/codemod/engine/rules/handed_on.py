@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_places import STDLIB
+from tdev_core.codemod.engine.vocabulary import RUNTIMES
 
 FOREIGN = rule(
     "foreign-device",
@@ -47,7 +48,9 @@ _LIBRARIES = frozenset(
     "transformers diffusers accelerate sentence_transformers timm open_clip clip whisper "
     "ultralytics torchvision torchaudio safetensors peft kornia lpips".split()
 )
-_NOT_TORCH = {"", "torch", "tdev", *STDLIB} | set("numpy jax cupy tensorflow mlx pandas".split())
+_NOT_TORCH = {"", "torch", "tdev", *STDLIB, *RUNTIMES} | set(
+    "numpy jax cupy tensorflow mlx pandas".split()
+)
 _MOVES = frozenset({"to", "cuda", "to_empty"})
 _DEVICE_KEYWORD = re.compile(r"(^|_)(device|map_location)$|^device(_map|_type|_id)?$")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from pathlib import PurePath
 
 import libcst as cst
@@ -169,9 +170,11 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     mine = binding.scope.bindings[name]
     if len(mine) != 1 or file.filename.endswith("__init__.py"):
         return False
+    home = binding.scope.node
     tree = file.options.tree
-    if tree is not None and PurePath(file.filename).stem in tree.gives_torch:
-        return False  # another module imports it from here
+    if not isinstance(home, cst.FunctionDef):
+        if tree is not None and PurePath(file.filename).stem in tree.gives_torch:
+            return False  # another module imports it from here
     for node in file.tree.of(cst.Name):
         if node.value != name or node in file.edited_roots:
             continue
@@ -184,17 +187,19 @@ def _only_tdev(file: File, binding: Binding) -> bool:
             continue
         if file.scopes.of(node).lookup(name) is mine:
             return False
+    if isinstance(home, cst.FunctionDef):
+        return not _stands_elsewhere(file, name, file.tree.span(home))
     if file.tree.left_out_uses(name):
         return False
-    return not _stands_elsewhere(file, name)
+    return not _stands_elsewhere(file, name, (0, len(file.tree.source)))
 
 
 _IMPORTED = re.compile(r"(?:\bimport|\bfrom)[ \t]+\Z|\bimport[^\n]*,[ \t]*\Z")
 _COMMENT = re.compile(r"(?:[^\"'#]|\"[^\"]*\"|'[^']*')*(#(?!\s*type:).*)?")
 
 
-def _stands_elsewhere(file: File, name: str) -> bool:
-    """Tell whether a name stands anywhere but in code that now names tdev: in a string, an ``eval``, a doctest.
+def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
+    """Tell whether a name stands anywhere in a span but in code that now names tdev: in a string, an ``eval``, a doctest.
 
     Or beside the file's code: in a notebook's magics, and in cells that are no Python.
     """
@@ -202,9 +207,10 @@ def _stands_elsewhere(file: File, name: str) -> bool:
         return True
     tree = file.tree
     changed = sorted(tree.span(root) for root in file.edited_roots)
-    for found in re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", tree.source):
+    for found in re.compile(rf"(?<![\w.]){re.escape(name)}(?!\w)").finditer(tree.source, *within):
         start, end = found.span()
-        if any(a <= start < b for a, b in changed):
+        before = bisect_right(changed, (start, len(tree.source))) - 1  # roots do not overlap
+        if before >= 0 and start < changed[before][1]:
             continue
         row = tree.position(start)[0]
         line = tree.line_text(row)

@@ -10,7 +10,9 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.packages import PACKAGES
+from tdev_core.codemod.engine.rules.replacements import replacements
+from tdev_core.codemod.engine.rules.stand_ins import is_answered
+from tdev_core.ecosystem.package_table import Package, of_module
 
 CUDA_ONLY = rule(
     "cuda-only-import",
@@ -24,8 +26,8 @@ CUDA_ONLY = rule(
     are a warning that names these. ONNX Runtime's provider for CUDA is a warning as well.
 
     A file that imports a package for CUDA (or ROCm, whose torch answers by the name of CUDA) at module
-    level, and catches nothing, cannot be imported anywhere else: that is the one thing reported of it, and nothing in it is rewritten unless `--all`
-    is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
+    level, and catches nothing, cannot be imported anywhere else, nor can what imports such a module of the tree
+    there: that is the one thing reported of it, and nothing in it is rewritten unless `--all` is given (`all = true` in `[tool.tdev]`). Packages that load where there is no CUDA, such as
     pynvml, are no such cause. `tdev run` rewrites the file: it was started to run.
     """,
 )
@@ -41,7 +43,10 @@ KERNEL = rule(
     `torch.cuda.is_available()` stays torch's where it has to be true on CUDA alone: it decides
     whether such a kernel is compiled or imported, whether a package for CUDA is used, what
     `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
-    such as `onnxruntime-gpu` comes in.
+    such as `onnxruntime-gpu` comes in. So does one that chooses the device of a package which runs
+    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). A
+    file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
+    that compiles it for CUDA is left whole, unless `--all` is given.
     """,
 )
 
@@ -92,19 +97,27 @@ _TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
 def runs_on_cuda_alone(file: File) -> bool:
     """Report a file that cannot be imported without CUDA, and tell whether it is one: nothing in it is rewritten.
 
-    It imports a package for CUDA at module level, where nothing catches its absence. A program that was
+    It imports a package for CUDA at module level, where nothing catches its absence, or a module of the tree that
+    does. A program that was
     started to run is one that its owner expects to run.
     """
     if file.options.all or file.options.program or file.pieces:
         return False
     for node, package in imported_packages(file):
         line = file.tree.parents[node]
-        if not PACKAGES[package].needs_cuda or file.tree.parents[line] is not file.tree.module:
+        if is_answered(file, node):
             continue
-        message = f"{package} ({PACKAGES[package].what}) is needed to import this file; left as it is (--all rewrites it)"
+        if not package.needs_cuda or file.tree.parents[line] is not file.tree.module:
+            continue
+        message = f"{package.name} ({package.what}) is needed to import this file; left as it is (--all rewrites it)"
+        if instead := _instead(node):
+            message += f". Use {instead}"
         file.find(CUDA_ONLY, node, message)
         return True
-    return False
+    why = file.options.tree.needs_cuda.get(file.filename) if file.options.tree is not None else None
+    if why is not None:
+        file.find_at(CUDA_ONLY, 0, f"{why}; left as it is (--all rewrites it)", "warning")
+    return why is not None
 
 
 def kernels(file: File) -> None:
@@ -116,17 +129,18 @@ def kernels(file: File) -> None:
 
 def _imports(file: File) -> None:
     for node, package in imported_packages(file):
-        _import(file, node, package)
+        if not is_answered(file, node):
+            _import(file, node, package)
     for node in file.tree.of(cst.ImportFrom):
         if isinstance(node.names, cst.ImportStar) and not node.relative and not file.kept(node):
             if node.module is not None and dotted(node.module) == "torch":
                 file.find(STAR, node, "names of torch that cannot be seen")
 
 
-def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, str]]:
-    """Yield each import of a package of the table, with its name there."""
+def imported_packages(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, Package]]:
+    """Yield each import of a package of the table, with what the table says of it."""
     for node, module in _imported(file):
-        package = _package(module)
+        package = of_module(module)
         if package is not None and not file.kept(node):
             yield node, package
 
@@ -147,22 +161,23 @@ def _imported(file: File) -> Iterator[tuple[cst.Import | cst.ImportFrom, str]]:
         yield node, base
 
 
-def _package(module: str) -> str | None:
-    """Return the package of the table that a module belongs to."""
-    parts = module.split(".")
-    names = (".".join(parts[:length]) for length in (2, 1) if len(parts) >= length)
-    return next((name for name in names if name in PACKAGES), None)
+def _import(file: File, node: cst.Import | cst.ImportFrom, package: Package) -> None:
+    instead = _instead(node) or package.instead
+    message = f"{package.name} ({package.what}) {package.runs_on}; use {instead}"
+    warns = package.beside or _guarded(file, node)
+    file.find(CUDA_ONLY, node, message, "warning" if warns else "error")
 
 
-def _import(file: File, node: cst.CSTNode, package: str) -> None:
-    known = PACKAGES[package]
-    if known.beside:
-        message = f"{package} ({known.what}) runs beside CUDA on {known.beside} alone"
-        file.find(CUDA_ONLY, node, message, "warning")
-    else:
-        guarded = _guarded(file, node)
-        message = f"{package} ({known.what}) exists for CUDA only"
-        file.find(CUDA_ONLY, node, message, "warning" if guarded else "error")
+def _instead(node: cst.Import | cst.ImportFrom) -> str:
+    """Return what torch has for the names that an import binds, where each is known."""
+    if isinstance(node, cst.ImportFrom):
+        if node.module is None or isinstance(node.names, cst.ImportStar):
+            return ""
+        names = [dotted(alias.name) or "" for alias in node.names]
+        return replacements(dotted(node.module) or "", names)
+    if len(node.names) > 1:
+        return ""
+    return replacements(dotted(node.names[0].name) or "", ())
 
 
 def _guarded(file: File, node: cst.CSTNode) -> bool:

@@ -44,11 +44,12 @@ COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
 def moves(file: File) -> None:
     """Collect the calls that need the shims."""
     for node in file.tree.of(cst.Call):
-        if _needs_shim(file, node) and not file.kept(node):
+        if needs_shim(file, node) and not file.kept(node):
             file.shims.append(node)
 
 
-def _needs_shim(file: File, node: cst.Call) -> bool:
+def needs_shim(file: File, node: cst.Call) -> bool:
+    """Tell whether a call is right only where tdev's shims are: it moves to CUDA, or makes something there."""
     func = node.func
     call = Call(tuple(node.args))
     if isinstance(func, cst.Attribute):

@@ -36,14 +36,20 @@ _BARE = re.compile(r"(^|_)type$|^type_")
 
 
 def without_index(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an operand certainly holds no index: ``device.type``, or a name that is given none."""
+    """Tell whether an operand certainly holds no index: ``device.type``, or a name that is given none.
+
+    A parameter is given what its callers have, whatever its default is.
+    """
     if _BARE.search(last_name(node)):
         return True
     if isinstance(node, cst.Subscript):  # str(device).split(":")[0]
         return isinstance(node.value, cst.Call) and last_name(node.value) in ("split", "partition")
     if isinstance(node, cst.Name):
         bindings = file.scopes.of(node).lookup(node.value)
-        return bool(bindings) and all(b.value is not None and _plain(b.value) for b in bindings)
+        return bool(bindings) and all(
+            b.value is not None and _plain(b.value) and not isinstance(b.node, cst.Param)
+            for b in bindings
+        )
     return False
 
 

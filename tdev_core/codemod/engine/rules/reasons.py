@@ -9,6 +9,7 @@ _FUTURE = "NCCL's work has a future, which the answer has everywhere"
 _TYPE = "it is for CUDA unless it is told a device type"
 _KERNELS = "it chooses among CUDA's kernels"
 _GPUS = "it spreads work over GPUs"
+_EXTENSION = "off CUDA it is built from its C++ alone, where that is whole, or refused by the names of its kernels"
 
 _BY_LAST = {
     "load": _LOADS,
@@ -57,4 +58,6 @@ def reason(name: str) -> str:
         return ""
     if name.startswith("torch.nn.parallel."):
         return _GPUS
+    if name.startswith("torch.utils.cpp_extension."):
+        return _EXTENSION
     return _BY_LAST.get(name.rpartition(".")[2], "")

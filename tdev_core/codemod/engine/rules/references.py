@@ -23,9 +23,10 @@ from tdev_core.codemod.engine.rules.arms import (
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
-from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand
+from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import (
     KERNEL_NAME,
+    after_early_exit,
     availability_guards,
     beside_a_kept_question,
 )
@@ -196,6 +197,10 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
         return f"{name} is asked beside other accelerators"
     if tree is not None and name not in tree.called and (home is not None or name.isupper()):
         return f"{name} is asked by nothing in the tree: it is this package's answer to others"
+    if tree is not None and file.options.style == "accelerator" and "cuda" in name.lower():
+        # Its callers move to CUDA, or speak of it, in other files.
+        if not name.startswith("_") and (home is not None or name.isupper()):
+            return f"{name} is asked by a name that says CUDA"
     if tree is not None:
         file.find(ARMS, node, f"{name} asks for CUDA; its callers get the answer for what is used")
     return None
@@ -242,6 +247,8 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
+    if name.startswith("torch.library.") and has_kernels(file):
+        return  # registers a kernel for the device that it was written for
     call = call_of(file, found.node)
     if name in names.routed and (where := _identity(file, found)) is not None:
         message = f"{name} {where}, where it is compared with torch's own; {LEFT}"
@@ -291,6 +298,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
                 _kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
                 if found.target == "torch" or found.package == "tdev":
                     only_cudas_arm(file, found.node)
+                    _leave_the_rest(file, found.node)
                 return
         elif not demanded.skips:
             if found.package == "torch" and not left_to_script(file, found.node, name):
@@ -299,6 +307,24 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         at_least_one(file, found)
         file.use(REFERENCE, found, reason(name))
+
+
+def _leave_the_rest(file: File, question: cst.CSTNode) -> None:
+    """Leave what follows an early exit for all but CUDA: ``if … or not torch.cuda.is_available() or …: return``."""
+    denied = False
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
+            denied = True
+        elif isinstance(parent, cst.If):
+            later = after_early_exit(file, parent) if denied else None
+            if later is not None:
+                file.untouched.append(later)
+            return
+        elif isinstance(parent, cst.BooleanOperation):
+            if not isinstance(parent.operator, cst.Or):
+                return
+        elif not isinstance(parent, cst.Call):
+            return
 
 
 def _leave_decorated(file: File, question: cst.CSTNode) -> None:

@@ -397,9 +397,9 @@ def _holds(loop: ast.For | ast.While, later: ast.AST) -> bool:
 
 
 def _names_of(target: ast.expr) -> set[str]:
-    if isinstance(target, (ast.Attribute, ast.Subscript)):
-        return set()
-    return {part.id for part in ast.walk(target) if isinstance(part, ast.Name)}
+    """Return the names that a target binds; of ``found[i], rest`` the second alone."""
+    names = (part for part in ast.walk(target) if isinstance(part, ast.Name))
+    return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
 def _is_own(target: ast.expr, attr: str) -> bool:

@@ -15,8 +15,8 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
-from tdev_core.codemod.engine.rules.packages import PACKAGES
-from tdev_core.codemod.engine.survey import is_for_tests
+from tdev_core.codemod.engine.rules.stand_ins import is_answered
+from tdev_core.codemod.engine.survey import OF_KERNELS, is_for_tests
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
@@ -28,7 +28,7 @@ _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
 _IMPORTED = re.compile(
     r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b"
-    r"|^[ \t]*from[ \t]+cuda\.bindings\b",
+    r"|^[ \t]*from[ \t]+cuda\.bindings\b|^(?:from|import)[ \t]+(?:py)?dcgm\w*",
     re.MULTILINE,
 )
 # What a test calls of a compiled extension: its operators, its module, how it is built.
@@ -44,6 +44,13 @@ _WRAPPED = re.compile(
     r"^from[ \t]+[\w.]*\bkernels?\b[\w.]*[ \t]+import[ \t]*(?:\([^)]*?|[^\n(]*?)\b((?:CUDA|Cuda)[A-Z]\w*)",
     re.MULTILINE,
 )
+# A compiled extension, taken from the module of the tree that compiles it: `from pkg.ext import pkg_ext as ext_c`.
+_OF_EXTENSION = re.compile(
+    r"^from[ \t]+(\.*)([\w.]+)[ \t]+import[ \t]*(?:\([^)]*?|[^\n(#]*?)\b(\w+_(?:ext|cuda))\b",
+    re.MULTILINE,
+)
+# One with no package around it: `import pointnet2_cuda as pointnet2`.
+_NAMED_CUDA = re.compile(r"^(?:import|from)[ \t]+(\w+_cuda)\b(?!\.)", re.MULTILINE)
 _IMPORTS = re.compile(
     r"^(?:from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n#;]*)|import[ \t]+([\w., \t]+))",
     re.MULTILINE,
@@ -54,9 +61,7 @@ _NAME = re.compile(r"\w+")
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
 # What NVIDIA's tools and ROCm are worked with is torch.cuda: they need to be spoken of, no more.
 # Packages of kernels for CUDA and ROCm, after which modules are named that are nothing without them.
-OF_KERNELS = (
-    "flashinfer|flash_attn|cutlass|deep_gemm|deepgemm|deep_ep|deepep|pymscclpp|mscclpp|trtllm"
-)
+NAMED_AFTER = rf"{OF_KERNELS}|deepgemm|deepep|pymscclpp|mscclpp|trtllm"
 _NEEDED = r"\b(?:from|import)[ \t][^\n]*{0}|\b\w*{0}\w*\("
 _THROUGH_CUDA = re.compile(rf"(?:{_TOOLS}|rocm|hip)\Z", re.IGNORECASE)
 
@@ -69,7 +74,7 @@ def speaks_of(file: File, whose: str) -> bool:
     source = file.tree.source
     if _SCRIPT.search(source) and not is_for_tests(PurePath(file.filename)):
         return False
-    if re.fullmatch(OF_KERNELS, whose):
+    if re.fullmatch(NAMED_AFTER, whose):
         return re.search(_NEEDED.format(whose.removeprefix("py")), source) is not None
     word = "tensorrt|trt" if whose.lower() == "trt" else whose
     said = len(re.findall(rf"(?<![a-z])(?:{word})(?![a-z])", source, re.IGNORECASE))
@@ -102,11 +107,29 @@ def stays_whole(file: File) -> bool:
                 ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
             )
             return True
+    if (found := _extension(file)) is not None:
+        said = f"{found[0]} is compiled for CUDA, and is needed to import this file; left as it is (--all rewrites it)"
+        file.find_at(KERNEL, found[1], said, "warning")
+        return True
     if (what := _kernels(file, path)) is not None:
         said = f"{what}: kernels for CUDA; the file is left as it is (--all rewrites it)"
         file.find_at(KERNEL, 0, said, "warning")
         return True
     return False
+
+
+def _extension(file: File) -> tuple[str, int] | None:
+    """Return the compiled extension that a file imports from the module of the tree that compiles it, and where."""
+    known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
+    own = file.options.tree.modules if file.options.tree is not None else frozenset()
+    named = _NAMED_CUDA.search(file.tree.source)
+    if named is not None and named[1] not in own:
+        return named[1], named.start(1)
+    for found in _OF_EXTENSION.finditer(file.tree.source) if known else ():
+        dots, module, extension = found.groups()
+        if any(each == module or dots and each.endswith(f".{module}") for each in known):
+            return extension, found.start(3)
+    return None
 
 
 def _kernels(file: File, path: PurePath) -> str | None:
@@ -153,8 +176,8 @@ def functions_of_cuda(file: File) -> None:
     """Leave functions that begin with the import of a package for CUDA: without it they do nothing at all."""
     if file.options.all or file.options.program:
         return
-    for node, module in imported_packages(file):
-        if not PACKAGES[module].needs_cuda:
+    for node, package in imported_packages(file):
+        if not package.needs_cuda or is_answered(file, node):
             continue
         line = file.tree.parents[node]
         body = file.tree.parents.get(line)
@@ -195,11 +218,12 @@ def told_of_cuda(file: File) -> None:
                 file.find(ARMS, test, said, "note")
 
 
-LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(")
+# Of Triton's or CuPy's, and of a module of compiled kernels that takes addresses.
+LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)")
 
 
 def launches(file: File) -> None:
-    """Find the functions that start a kernel of Triton's or CuPy's: what they prepare is for it."""
+    """Find the functions that start a kernel: what they prepare is for it."""
     if file.options.all or file.options.program or not LAUNCH.search(file.tree.source):
         return
     for found in LAUNCH.finditer(file.tree.source):

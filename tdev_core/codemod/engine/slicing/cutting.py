@@ -114,7 +114,9 @@ class Cutter:
         """Tell whether a rule may look at an import's names by themselves."""
         package = (node.module or "").partition(".")[0]
         text = self._source[unit.start : unit.end]
-        return package in ("torch", "tdev", "numba") or self._seeds.is_seed(text)
+        return package in ("torch", "tdev", "numba", "apex", "flash_attn") or self._seeds.is_seed(
+            text
+        )
 
     def _punch(self, holes: Iterable[Hole]) -> None:
         for hole in holes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NoReturn
 
 import torch
 
-from tdev_core.packages.lacking import attributes_of
+from tdev_core.packages.lacking import attributes_of, refuse
 
-__all__ = ["apply_rotary_emb", "apply_rotary_emb_func"]
+__all__ = ["RotaryEmbedding", "apply_rotary_emb", "apply_rotary_emb_func"]
 
 __getattr__ = attributes_of(__name__)
 
@@ -78,5 +79,80 @@ def _places(
     return torch.cat(parts) if parts else torch.arange(0, device=x.device)
 
 
-def _fail(why: str) -> None:
+def _fail(why: str) -> NoReturn:
     raise RuntimeError(f"flash_attn.layers.rotary.apply_rotary_emb: {why}")
+
+
+class RotaryEmbedding(torch.nn.Module):
+    """Rotary embedding of queries and keys, with sines and cosines kept for the longest sequence so far.
+
+    Args:
+        dim: how many channels of a head are rotated.
+        base: the longest wave's length, by 2π.
+        interleaved: whether channels 2i and 2i + 1 are a pair, and not i and i + dim / 2.
+        scale_base: must be None: xPos is not answered.
+        pos_idx_in_fp32: kept for its name: positions are float32.
+
+    Raises:
+        UnsupportedError: ``scale_base``.
+    """
+
+    inv_freq: torch.Tensor
+
+    def __init__(
+        self,
+        dim: int,
+        base: float = 10000.0,
+        interleaved: bool = False,
+        scale_base: float | None = None,
+        pos_idx_in_fp32: bool = True,
+        device: torch.device | str | None = None,
+    ) -> None:
+        super().__init__()
+        if scale_base is not None:
+            refuse("flash_attn.layers.rotary.RotaryEmbedding", "has no xPos (scale_base)")
+        self.dim, self.base, self.interleaved = dim, float(base), interleaved
+        waves = torch.arange(0, dim, 2, device=device, dtype=torch.float32) / dim
+        self.register_buffer("inv_freq", 1.0 / self.base**waves, persistent=False)
+
+    def forward(
+        self,
+        qkv: torch.Tensor,
+        kv: torch.Tensor | None = None,
+        seqlen_offset: int | torch.Tensor = 0,
+        max_seqlen: int | None = None,
+        num_heads_q: int | None = None,
+    ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
+        """Return queries and keys rotated; the kernel writes over them, which is not relied on.
+
+        Args:
+            qkv: shape (B, S, 3, H, D); or (B, S, Hq + 2 Hk, D) with ``num_heads_q``; or queries (B, S, H, D) with ``kv``.
+            kv: shape (B, S, 2, Hk, D).
+            seqlen_offset: the position of a sequence's first row: one number, or one for each.
+            max_seqlen: how many positions there are at least.
+        """
+        first = (
+            int(seqlen_offset.max()) if isinstance(seqlen_offset, torch.Tensor) else seqlen_offset
+        )
+        positions = max(qkv.size(1) + first, max_seqlen or 0)
+        angles = torch.outer(
+            torch.arange(positions, device=qkv.device, dtype=torch.float32),
+            self.inv_freq.to(qkv.device),
+        )
+        cos, sin = angles.cos().to(qkv.dtype), angles.sin().to(qkv.dtype)
+
+        def rotated(x: torch.Tensor) -> torch.Tensor:
+            return apply_rotary_emb(x, cos, sin, self.interleaved, seqlen_offsets=seqlen_offset)
+
+        if kv is not None:
+            keys = torch.stack((rotated(kv[:, :, 0]), kv[:, :, 1]), dim=2)
+            return rotated(qkv), keys
+        if qkv.dim() == 4:
+            if num_heads_q is None or (qkv.size(2) - num_heads_q) % 2:
+                _fail(
+                    f"qkv has shape {tuple(qkv.shape)}; num_heads_q is needed, and as many keys as values"
+                )
+            heads = num_heads_q + (qkv.size(2) - num_heads_q) // 2
+            return torch.cat((rotated(qkv[:, :, :heads]), qkv[:, :, heads:]), dim=2)
+        queries, keys = rotated(qkv[:, :, 0]), rotated(qkv[:, :, 1])
+        return torch.stack((queries, keys, qkv[:, :, 2]), dim=2)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from tdev_core.release import torch_release
 from tests.accelerators.sim import bits, databases, opdb
 
 OPERATORS = opdb.op_database()
@@ -31,6 +32,11 @@ CASES = [
 @pytest.mark.parametrize(("op", "category", "dtype"), CASES)
 def test_operator(op: Any, category: str, dtype: torch.dtype) -> None:
     failures = opdb.check(op, category, dtype, limit=2)
+    if torch_release < (
+        2,
+        13,
+    ):  # there a device of Python's cannot resize what `out=` is given, and says so
+        failures = [one for one in failures if "needs torch 2.13 or newer" not in one]
     if (opdb.full_name(op), category) in opdb.EXPECTED:
         return
     assert not failures, failures

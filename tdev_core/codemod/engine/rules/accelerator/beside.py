@@ -11,9 +11,10 @@ from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.decided import decides_about
 from tdev_core.codemod.engine.rules.accelerator.plans import line_of, planned, take_back
-from tdev_core.codemod.engine.rules.accelerator.reported import UNGUARDED
+from tdev_core.codemod.engine.rules.accelerator.reported import IN_A_DICTIONARY, UNGUARDED
 from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.references import every_reference
 from tdev_core.codemod.engine.rules.strings import STRINGS
 
 
@@ -22,7 +23,11 @@ def beside_a_kept_device(file: File) -> None:
 
     What the function makes elsewhere meets that tensor, as in a collective.
     """
-    left = {start for (rule, start, _), f in file.findings.items() if f.message.endswith(UNGUARDED)}
+    left = {
+        start
+        for (rule, start, _), f in file.findings.items()
+        if f.message.endswith((UNGUARDED, IN_A_DICTIONARY))
+    }
     for node in file.tree.of(cst.SimpleString) if left and file.changes else ():
         if file.tree.span(node)[0] in left and _moves(file, node):
             if (home := enclosing_function(file, node)) is not None:
@@ -32,14 +37,22 @@ def beside_a_kept_device(file: File) -> None:
 
 
 def beside_a_kept_number(file: File) -> None:
-    """Take back the number of a device that is put behind a ``"cuda:"`` which stays, as in a key of a table."""
-    for sum_ in file.tree.of(cst.BinaryOperation) if file.changes else ():
-        if string_value(sum_.left) != "cuda:" or planned(file, file.tree.span(sum_.left)):
-            continue
-        used = {n.value for n in descendants(sum_.right) if isinstance(n, cst.Name)}
-        home = enclosing_function(file, sum_) or file.tree.module
-        line = line_of(file, sum_)
-        for assign in file.tree.of(cst.Assign):
+    """Take back the number of a device that goes on to what stays: ``"cuda:" + str(n)`` as a key, ``storage.cuda(n)``."""
+    if not file.changes:
+        return
+    kept: list[tuple[cst.BaseExpression, cst.CSTNode]] = []
+    for sum_ in file.tree.of(cst.BinaryOperation):
+        if string_value(sum_.left) == "cuda:" and not planned(file, file.tree.span(sum_.left)):
+            kept.append((sum_, sum_.right))
+    for call in file.tree.of(cst.Call):
+        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "cuda":
+            if call.args and not _changes(file, file.tree.span(call)):
+                kept += [(call, arg.value) for arg in call.args]
+    for whole, number in kept:
+        used = {n.value for n in descendants(number) if isinstance(n, cst.Name)}
+        home = enclosing_function(file, whole) or file.tree.module
+        line = line_of(file, whole)
+        for assign in file.tree.of(cst.Assign) if used else ():
             if (enclosing_function(file, assign) or file.tree.module) is not home:
                 continue
             if any(dotted(target.target) in used for target in assign.targets):
@@ -47,6 +60,30 @@ def beside_a_kept_number(file: File) -> None:
                 take_back(file, [file.tree.span(assign)], line, why)
 
 
+def _changes(file: File, span: Span) -> bool:
+    return any(span[0] <= change.start < span[1] for change in file.changes.values())
+
+
+def beside_a_kept_index(file: File) -> None:
+    """Take back the number and the count of devices in a function that goes on choosing among CUDA's."""
+    if not file.changes:
+        return
+    for found in every_reference(file):
+        if found.name not in _CHOOSE or planned(file, file.tree.span(found.node)):
+            continue
+        home = enclosing_function(file, found.node)
+        low, high = file.tree.span(home) if home is not None else (0, 0)
+        line = line_of(file, found.node)
+        for change in list(file.changes.values()):
+            if low <= change.start < high and _NUMBERS.search(
+                file.tree.source[change.start : change.end]
+            ):
+                why = f"stays CUDA's with {found.name} in line {line}"
+                take_back(file, [(change.start, change.end)], line, why)
+
+
+_CHOOSE = ("torch.cuda.set_device", "torch.cuda.device")
+_NUMBERS = re.compile(r"\b(?:device_count|current_device)\b")
 _NO_OTHER = re.compile(r"(torch\.cuda\.[\w.]+)(?:: (?:it has no|give torch)| goes, or may go, )")
 
 # Asked where there is no CUDA, these answer no, or nothing.
@@ -103,10 +140,23 @@ def _runs_with(file: File, node: cst.CSTNode) -> cst.CSTNode | None:
     return None
 
 
+# Keywords of what makes or moves a tensor.
+_OF_TENSORS = frozenset(
+    {"device", "dtype", "layout", "requires_grad", "pin_memory", "non_blocking", "memory_format"}
+)
+
+
 def _moves(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a device is that of a call: ``x.to(…)``, ``device=…``."""
+    """Tell whether a device is that of a call: ``x.to(…)``, ``device=…``; or of several, ``kwargs = {"device": …}``."""
     below = node
     for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.DictElement):
+            table = file.tree.parents[parent]
+            if not isinstance(file.tree.parents[table], cst.Assign) or below is parent.key:
+                return False
+            elements = getattr(table, "elements", ())
+            keys = {string_value(e.key) for e in elements if isinstance(e, cst.DictElement)}
+            return keys <= _OF_TENSORS
         if isinstance(parent, cst.Arg):
             call = file.tree.parents[parent]
             to = isinstance(call, cst.Call) and (dotted(call.func) or ".to").endswith(".to")

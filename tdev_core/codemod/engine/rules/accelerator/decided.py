@@ -43,6 +43,9 @@ def decides_about(file: File, node: cst.CSTNode, yes: bool = True) -> Iterator[S
             case cst.For() if below is parent.iter:
                 yield tree.span(parent)
                 return
+            case cst.Call() if below is not parent.func and _spawns(file, parent):
+                yield tree.span(parent)
+                return
             case cst.CompFor() if below is parent.iter:
                 yield tree.span(tree.parents[parent])
             case cst.Decorator():
@@ -96,6 +99,10 @@ def _decided_by(file: File, node: cst.CSTNode, name: str) -> Iterator[Span]:
         owner = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
         home = next(owner, home)
     used = re.compile(rf"(?<![.\w]){re.escape(name)}(?!\w)")
+    # Read from the text: a call of no concern to any rule is not in the tree.
+    for started in _SPAWNED.finditer(file.tree.source, *file.tree.span(home)):
+        if used.search(started.group()):
+            yield started.span()
     for choice in descendants(home):
         if isinstance(choice, cst.If) and (found := used.search(file.tree.text(choice.test))):
             before = file.tree.text(choice.test)[: found.start()]
@@ -104,3 +111,14 @@ def _decided_by(file: File, node: cst.CSTNode, name: str) -> Iterator[Span]:
             asks = choice.test if isinstance(choice, cst.IfExp) else choice.left
             if used.search(file.tree.text(asks)):
                 yield file.tree.span(choice)
+
+
+# What starts a process for each device, and what CUDA's mixed precision is turned on by.
+_SPAWNED = re.compile(
+    r"(?<![\w.])(?:[\w.]+\.)?(?:spawn|GradScaler|autocast)\((?:[^()]|\([^()]*\))*\)"
+)
+
+
+def _spawns(file: File, call: cst.Call) -> bool:
+    """Tell whether a call starts a process for each device: ``mp.spawn(worker, nprocs=count)``."""
+    return (dotted(call.func) or "").rpartition(".")[2] == "spawn"

@@ -216,6 +216,8 @@ def _arguments(file: File, node: cst.Call, call: Call, name: str) -> bool:
 
 
 def _rewritable(file: File, found: Reference) -> set[str]:
+    if not _from_cuda(file):
+        return set()
     return {
         b.target or ""
         for b in found.bindings
@@ -244,11 +246,12 @@ _SAYS_CUDA = re.compile(r"[\"']cuda\b|\)\.cuda\(|(?<!from torch)(?<!import torch
 
 
 def _from_imports(file: File) -> None:
+    together = _from_cuda(file)
     for node in file.tree.of(cst.ImportFrom):
         if node.module is None or node.relative or file.kept(node):
             continue
         name = dotted(node.module) or ""
-        if _same_names(file, node):
+        if together and _same_names(file, node):
             file.replace_node(ACCELERATOR, node.module, "torch.accelerator")
         elif (name + ".").startswith("torch.cuda."):
             file.find(GAP, node, f"names imported from {name}")
@@ -256,6 +259,17 @@ def _from_imports(file: File) -> None:
             for alias in node.names:
                 if dotted(alias.name) == "cuda":
                     file.find(GAP, node, "torch.cuda imported as a module")
+
+
+def _from_cuda(file: File) -> bool:
+    """Tell whether all that a file imports from torch.cuda has the same name in torch.accelerator, and is called so."""
+    nodes = [
+        n for n in file.tree.of(cst.ImportFrom) if n.module and dotted(n.module) == "torch.cuda"
+    ]
+    names = [
+        a.evaluated_alias or "" for n in nodes for a in n.names if isinstance(a, cst.ImportAlias)
+    ]
+    return all(_same_names(file, n) for n in nodes) and not any("cuda" in n.lower() for n in names)
 
 
 def _streams(file: File, leaves: bool) -> tuple[set[cst.CSTNode], bool]:

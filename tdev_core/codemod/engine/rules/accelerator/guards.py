@@ -8,6 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants, dotted, string_value
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator.elsewhere import why_elsewhere_fails
 from tdev_core.codemod.engine.rules.accelerator.questions import asks_for_type
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.guards import after_early_exit, availability_guards
@@ -89,11 +90,23 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
     guarded = availability_guards(file, node)
     if guarded is not None:
         return f"guards {guarded}"
+    if met := why_elsewhere_fails(file, node):
+        return met
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
         if isinstance(parent, (cst.If, cst.IfExp)):
             if below is not parent.test:
                 return None
+            if (named := _class_beside_others(file, parent)) != "":
+                return f"decides for {named}, beside which other accelerators have their own"
+            arg = file.tree.parents[parent]
+            if isinstance(arg, cst.Arg) and (why := _anothers_switch(file, arg)):
+                return why
+            named = (
+                "" if isinstance(parent, cst.If) else file.tree.text(file.tree.statement(parent))
+            )
+            if _LIGHTNINGS.search(named or file.tree.text(parent.body)):
+                return 'decides for "gpu", which is CUDA or MPS to Lightning: accelerator="auto" takes any'
             return _gap if _decides(file, parent) else None
         if isinstance(parent, cst.BooleanOperation):
             if _DATA_PARALLEL.search(file.tree.text(parent)):
@@ -107,11 +120,9 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
             return _assertion if below is parent.test and _SAYS_CUDA.search(said) else None
         elif isinstance(parent, cst.Raise):
             return _assertion if _is_gap(file, parent) else None
-        elif isinstance(parent, cst.Arg) and parent.keyword is not None:
-            if _OF_CUDA.search(parent.keyword.value) and not _of_torch(file, parent):
-                return (
-                    f"answers for {parent.keyword.value}, as a program that is not torch calls it"
-                )
+        elif isinstance(parent, cst.Arg):
+            if why := _anothers_switch(file, parent):
+                return why
         elif isinstance(parent, cst.Call) and below is not parent.func:
             if _TESTS.search(dotted(parent.func) or "") and _SAYS_CUDA.search(
                 file.tree.text(parent)
@@ -126,7 +137,27 @@ def why_asked_of_cuda(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
-_OF_CUDA = re.compile(r"(?:^|_)cuda(?:_|$)", re.IGNORECASE)
+_LIGHTNINGS = re.compile(r"accelerator[\"'\]]*\s*[=:]\s*[\"']gpu[\"']")
+_OF_CUDA = re.compile(r"(?:^|_)(?:cuda|gpu)(?:_|$)", re.IGNORECASE)
+
+
+_CLASS = re.compile(r"\b([A-Za-z]*?)(GPU|CUDA|Gpu|Cuda)([A-Z]?[a-z]*)\(")
+
+
+def _class_beside_others(file: File, choice: cst.If | cst.IfExp) -> str:
+    """Return the class of a backend that a choice makes where the file names those of others: ``DeviceGPU()``."""
+    for found in _CLASS.finditer(file.tree.text(choice.body)):
+        others = rf"\b{found[1]}(?:MPS|XPU|HPU|TPU|NPU|Mps|Xpu|Hpu|Tpu|Npu){found[3]}\b"
+        if re.search(others, file.tree.source):
+            return found.group()[:-1]
+    return ""
+
+
+def _anothers_switch(file: File, arg: cst.Arg) -> str:
+    """Why an answer stays that is handed to other code under CUDA's name: ``Kmeans(gpu=…)`` of faiss."""
+    if arg.keyword is None or not _OF_CUDA.search(arg.keyword.value) or _of_torch(file, arg):
+        return ""
+    return f"answers for {arg.keyword.value}, as a program that is not torch calls it"
 
 
 def _of_torch(file: File, arg: cst.Arg) -> bool:
@@ -196,6 +227,12 @@ def _is_gap(file: File, node: cst.CSTNode) -> bool:
             return is_gap_name(file, name) and name not in ADVICE and name != "torch.cuda.stream"
         own = (dotted(node.func) or "").rpartition(".")[2]
         return own != "cuda" and _NAMED.match(own) is not None
+    if isinstance(node, cst.Arg):
+        # A function of the file's own, handed on to what will call it.
+        own = node.value.value if isinstance(node.value, cst.Name) else ""
+        if _NAMED.match(own) is None:
+            return False
+        return re.search(rf"^[ \t]*def {own}\(", file.tree.source, re.MULTILINE) is not None
     if isinstance(node, cst.Raise):
         # Its message, not its code: that changes with what is looked at here.
         said = (n.value for n in descendants(node) if isinstance(n, (cst.SimpleString, _Text)))
@@ -249,7 +286,9 @@ def inside_a_gap(file: File, node: cst.CSTNode) -> bool:
 
 
 # An arm that only CUDA reaches, and a class that is CUDA's among those of other backends.
-_CUDAS_ARM = re.compile(r"(?<!not )(?<!\w)(?:\w+\.)*is_(?:torch_)?cuda_available\(")
+_CUDAS_ARM = re.compile(
+    r"(?<!not )(?<!\w)(?:\w+\.)*is_(?:torch_)?cuda_available\(|\A(?:self\.)?is_cuda\Z"
+)
 _CUDAS_CLASS = re.compile(r"^(?:CUDA|Cuda)|(?:CUDA|Cuda)(?:Accelerator|Platform|Backend|Device)")
 
 

@@ -28,16 +28,30 @@ _TAKERS = frozenset(
 def handed_out(file: File, references: Iterable[Reference], names: frozenset[str]) -> bool:
     """Tell whether one of these objects goes where it cannot be followed: to other code, an attribute, out."""
     for reference in references:
-        if reference.name not in names or reference.name == "torch.cuda.set_stream":
+        if reference.name not in names:
             continue
         node = reference.node
         parent = file.tree.parents[node]
+        if reference.name == "torch.cuda.set_stream":
+            if _takes_anothers(file, parent):
+                return True
+            continue
         if not isinstance(parent, cst.Call) or parent.func is not node:
             if not isinstance(parent, (cst.Annotation, cst.Param)):
                 return True  # handed on as a class or a function
         elif _leaves(file, parent):
             return True
     return False
+
+
+def _takes_anothers(file: File, call: cst.CSTNode) -> bool:
+    """Tell whether ``set_stream`` is given what this file does not show to be torch's: ``context.stream``."""
+    if not isinstance(call, cst.Call) or len(call.args) != 1:
+        return True
+    given = call.args[0].value
+    if isinstance(given, cst.Name):
+        return any(b.value is None for b in file.scopes.of(given).lookup(given.value))
+    return not isinstance(given, cst.Call) or file.resolver.torch_name(given.func) is None
 
 
 def _leaves(file: File, node: cst.CSTNode) -> bool:

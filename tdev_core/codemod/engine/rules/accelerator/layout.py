@@ -9,11 +9,13 @@ is and reported, with what must change together with it. Of two statements that 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import replace
 
 import libcst as cst
 
 from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.rules.accelerator.plans import take_back
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.accelerator.together import settle
 from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
@@ -41,10 +43,26 @@ def lay_out(file: File) -> None:
         for change in too_long:
             said = f"a line would be longer than {limit} columns; break it by hand"
             file.find_at(GAP, change.start, said)
+        half = [found for change in too_long if (found := _half(file, change)) is not None]
         places = [change.start for change in too_long]
         for key in [key for key in file.changes if key[0] in places]:
             del file.changes[key]
+        for span, line in half:
+            take_back(file, [span], line, f"stays CUDA's with line {line}, which cannot be broken")
         settle(file, set(places))
+
+
+_MOVES = re.compile(r"\bcuda\(|[\"']cuda")
+
+
+def _half(file: File, change: Change) -> tuple[tuple[int, int], int] | None:
+    """Return the function in which a move stays CUDA's, and its line: what it moves elsewhere would not meet it."""
+    # With the quote before it: of an f-string the name alone changes.
+    if _MOVES.search(file.tree.source, max(0, change.start - 1), change.end) is None:
+        return None
+    homes = [file.tree.span(home) for home in file.tree.of(cst.FunctionDef)]
+    inside = [span for span in homes if span[0] <= change.start < span[1]]
+    return (max(inside), file.tree.position(change.start)[0]) if inside else None
 
 
 def fit_lines(file: File) -> None:
@@ -275,8 +293,11 @@ class _Layout:
     def _written(self, span: tuple[int, int]) -> str:
         source, at = self.file.tree.source, span[0]
         pieces = []
-        for change in self.changes:
-            if span[0] <= change.start and change.end <= span[1]:
+        for index in range(bisect_left(self.changes, span[0], key=_begins), len(self.changes)):
+            change = self.changes[index]
+            if change.start > span[1]:
+                break
+            if change.end <= span[1]:
                 pieces += [source[at : change.start], change.text]
                 at = change.end
         return "".join([*pieces, source[at : span[1]]])
@@ -365,6 +386,10 @@ def _comment_apart(line: str) -> tuple[list[str], str]:
         return [], line
     indent = line[: len(line) - len(line.lstrip())]
     return [f"{indent}#{said}"], code.rstrip()
+
+
+def _begins(change: Change) -> int:
+    return change.start
 
 
 def _statements(module: cst.Module, file: File) -> list[cst.CSTNode]:

@@ -23,7 +23,7 @@ from tdev_core.codemod.engine.rules.torchscript import left_to_script
 def current_accelerator(file: File, node: cst.CSTNode) -> str | None:
     """``torch.accelerator.current_accelerator()`` as it is spelled at ``node``."""
     scope = file.scopes.of(node)
-    for name in ("torch", *file._torch_names()):
+    for name in ("torch", *file.torch_names):
         found = file.resolver.imported(scope, name)
         if found is None or found[0] != "torch":
             continue

@@ -14,7 +14,7 @@ _STREAMS = re.compile(r"[sS]tream|Event")
 
 
 def planned(file: File, at: Span) -> bool:
-    return any(start <= at[0] and at[1] <= end for start, end in file.changes)
+    return at in file.changes or any(a <= at[0] and at[1] <= b for a, b in file.changes)
 
 
 def line_of(file: File, node: cst.CSTNode) -> int:

@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules.accelerator.rules import GAP
 
+IN_A_DICTIONARY = "in a dictionary"
 UNGUARDED = "with nothing that says it is available"
 
 
@@ -75,7 +76,7 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
     elif isinstance(parent, cst.DictElement):
         key = string_value(parent.key) or ""
         if parent.value is node and (DEVICE.search(key) or string_value(node) is None):
-            file.find(GAP, node, f"{text} in a dictionary", "note")
+            file.find(GAP, node, f"{text} {IN_A_DICTIONARY}", "note")
     elif isinstance(parent, cst.Element):
         if _of_devices(file, parent):
             file.find(GAP, node, f"{text} in a list; other accelerators are not in it", "note")

@@ -35,7 +35,9 @@ ACCELERATOR = rule(
     - a question and what it decides about change together or not at all: an arm, what follows an
       early exit (`return`, `raise`, `sys.exit`, `pytest.skip`) or an `assert`, a loop over
       `range(torch.cuda.device_count())`, a decorated test, and what asks a variable or a function
-      that gives the answer. `torch.cuda.device_count()` is such a question.
+      that gives the answer. `torch.cuda.device_count()` is such a question. What a function of the
+      file does that an arm calls is part of the arm, and a private function, or one of a script or a
+      test, that is only called where CUDA itself is demanded stays with the demand.
     - `device.type == "cuda"`, and `x.is_cuda` of a tensor, become
       `torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type`
       where what they decide about changes as a whole; behind `torch.accelerator.is_available() and` without
@@ -48,7 +50,14 @@ ACCELERATOR = rule(
       does what comes to a name that raises elsewhere in any case: the block of `torch.cuda.get_device_properties(0)`,
       the body of `with torch.cuda.stream(s)`. A
       patched name changes where the file asks for it itself. A question whose arms print
-      a message that says CUDA stays as well.
+      a message that says CUDA stays as well, one that is kept or printed under such a name
+      (`("CUDA available", torch.cuda.is_available())`), and one that decides about settings of cuDNN alone.
+      So does what works on the CPU and would fail on some accelerator: the device of a tensor that a collective
+      takes (gloo knows the CPU and CUDA), and a test of float64, which MPS has not.
+    - a function that goes on naming CUDA's device (`target_device = "cuda:0"`, `init_device_mesh("cuda", …)`) stays,
+      and so does a file of tests in which one stays; the questions of one function are answered alike. So do a
+      question asked under a name that says CUDA where other files ask it, one that decides for Lightning's `"gpu"`,
+      and one beside words about cuDNN or a `torch.double` that MPS has not.
     - streams and events change where the file shows that they stay among torch's own: a local
       variable, a method of theirs, an argument of torch's. `comm.send(x,
       stream=torch.cuda.current_stream())`, an attribute and a return value may reach code that asks

@@ -7,6 +7,7 @@ goes by: a name, a decorator, the first line of a docstring, a comment, NVIDIA's
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import PurePath
@@ -16,22 +17,32 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import names_other
-from tdev_core.codemod.engine.rules.whole_files import LAUNCH, OF_KERNELS, speaks_of
+from tdev_core.codemod.engine.rules.whole_files import LAUNCH, NAMED_AFTER, speaks_of
+from tdev_core.ecosystem.package_table import packages
 
 # Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
-_MARKS = re.compile(r"cuda|nccl|nvidia|torch_gpu", re.IGNORECASE)
+_MARKS = re.compile(
+    r"cuda|nccl|nvidia|torch_gpu|rocm|hopper|blackwell|ampere|\bsm_?\d\d|flash_?attn|\bfa[34]\b|_fa[34]_|capability",
+    re.IGNORECASE,
+)
 _NAMED = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:cuda\w*availab|count))\w*cuda",
     re.IGNORECASE,
 )
 # Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.
-_VENDORS = f"cuda|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla|{OF_KERNELS}"
+_VENDORS = f"cuda|horovod|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla|{NAMED_AFTER}"
 _MODULE = re.compile(rf"(?:test_)?({_VENDORS})(?:_\w+)?\Z|\w+_({_VENDORS})\Z", re.IGNORECASE)
-_FOLDER = re.compile(rf"(?:{_VENDORS})\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"(?:{_VENDORS}|triton)\Z", re.IGNORECASE)
+_NEEDING = "|".join(
+    re.escape(known.name)
+    for known in packages().values()
+    if known.needs_cuda or known.name == "pynvml"
+)
 # Kernels that are compiled with CUDA, imported where the file is.
 _KERNELS = re.compile(
-    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|deep_ep|flash_attn\w*|sgl_kernel|aiter|nunchaku|"
-    r"tensorrt|tensorrt_llm|cupy|pynvml|apex|transformer_engine|mamba_ssm|causal_conv1d|cuda)\b"
+    rf"^(?:from|import)[ \t]+(?:{_NEEDING}|flash_attn\w+|aiter|nunchaku)\b"
+    r"|^(?:(?:try|if\b[^\n]*):[^\n]*\n(?:[ \t][^\n]*\n|\n)*?[ \t]+)?(?:from|import)[ \t]+"
+    r"(?:gemlite|mslk|fbgemm_gpu|awq)\b"
     r"|\b(?:load_inline|CUDAExtension)\(|\.cuh?[\"']",
     re.MULTILINE,
 )
@@ -42,16 +53,54 @@ _SAYS = re.compile(r"(?<![.\w:'\"`])(?:cuda|nvidia)(?![.\w:'\"`])", re.IGNORECAS
 _TOOLS = re.compile(
     r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
     r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
-    r"|\bis_nccl_available\(|\bCUDAGraph\(|\bcuda\.graph\(|\bget_device_capability\("
-    r"|\bbackend(?::[ \t]*str)?[ \t]*=[ \t]*[\"']nccl[\"']"
+    r"|\bis_nccl_available\(|\bCUDAGraph\(|\bcuda[._]graph\(|\bget_device_capability\("
+    r"|\bbackend(?:[\"']?:[ \t]*str)?[ \t]*=[ \t]*[\"']nccl[\"']"
     r"|(?<![A-Za-z])triton(?![A-Za-z])"
-    r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b"
+    r"|^[ \t]+(?:from|import)[ \t]+(?:gemlite|mslk|fbgemm_gpu|awq)\b"
+    r"|\bProfilerActivity\.CUDA\b|cuda_time_total\b"
+    r"|\bactivate_flash_attention_impl\("
+    r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b",
+    re.MULTILINE,
 )
-_NCCL = re.compile(r"==\s*(?:\w+\.)*Backend\.NCCL\b")
+# One of them stands in all that the pattern finds.
+_TOOL_WORDS = (
+    *(
+        "tensorrt",
+        "nvml",
+        "nvidia",
+        "cupy",
+        "cuda_visible_devices",
+        "torch_cuda_arch",
+        "nccl",
+        "cudagraph",
+    ),
+    *(
+        "cuda.graph",
+        "cuda_graph",
+        "get_device_capability",
+        "triton",
+        "gemlite",
+        "mslk",
+        "fbgemm_gpu",
+        "awq",
+        "profileractivity",
+    ),
+    *("cuda_time_total", "activate_flash_attention_impl", "only"),
+)
+_NCCL = re.compile(
+    r"==\s*(?:\w+\.)*Backend\.NCCL\b|(?<!not )\b(?:is|use)_nccl(?:_backend)?\b(?!\()"
+)
+# Asks for a release of torch by a name that it has, or for its build with CUDA: the arms are CUDA's.
+_HAS_NAME = re.compile(
+    r"\bhasattr\((?:\w+\.)+cuda,[^)]*\)|\bbackends\.cuda\.is_built\(\)|\btorch\.has_cuda\b"
+)
 # Beside MULTI_XPU, MULTI_NPU and the like.
 _SEVERAL = re.compile(r"==\s*(?:\w+\.)*DistributedType\.MULTI_GPU\b")
 # What only NVIDIA's devices have, asked for beside the question.
-_NVIDIAS = re.compile(r"gpu_?direct|nvlink|nvshmem|cudnn|cublas|mscclpp", re.IGNORECASE)
+_NVIDIAS = re.compile(
+    r"gpu_?direct|nvlink|nvshmem|cudnn|cublas|mscclpp|\bis_(?:MI\d+|sm_?\w+|hopper|blackwell|ampere|rocm)\w*\(",
+    re.IGNORECASE,
+)
 _NOT_CPU = re.compile(r"!=\s*[\"']cpu[\"']")
 _REQUIRES = re.compile(r"\b(\w+) (?:requires|needs) (?:a )?CUDA\b")
 _REQUIREMENT = re.compile(r"require_(?:\w+_)?gpus?\Z", re.IGNORECASE)
@@ -67,7 +116,7 @@ _GPU = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 def whole(file: File) -> Iterator[tuple[Span, str]]:
     """Yield the spans that stay CUDA's as they are, with what says so."""
-    places = [change.start for change in file.changes.values()]
+    places = sorted(change.start for change in file.changes.values())
     if not places:
         return
     path = PurePath(file.filename)
@@ -92,7 +141,7 @@ def whole(file: File) -> Iterator[tuple[Span, str]]:
     homes = file.tree.of(cst.FunctionDef, cst.ClassDef)
     for home in sorted(homes, key=lambda n: file.tree.span(n)[1] - file.tree.span(n)[0]):
         low, high = file.tree.span(home)
-        own = {at for at in places if low <= at < high}
+        own = set(places[bisect_left(places, low) : bisect_left(places, high)])
         if own and _is_cudas(file, home, own <= seen):
             yield (low, high), f"stays CUDA's with {home.name.value}"
             if isinstance(home, cst.FunctionDef) and _MOVES.search(home.name.value):
@@ -125,16 +174,40 @@ def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: boo
     doc = _DOC.search(text)
     if doc is not None and _SAYS.search(doc[1] or text[doc.end() :].lstrip().partition("\n")[0]):
         return True
+    if _HOROVOD.search(text):
+        return True  # which knows CUDA's devices and the CPU
     if not isinstance(home, cst.FunctionDef):
-        return _OF_GRAPHS.search(home.name.value) is not None
+        # How many processes a class starts belongs to the backend that it starts them with.
+        return _OF_GRAPHS.search(home.name.value) is not None or _STARTS.search(text) is not None
     return (
         _has_sibling(file, home.name.value)
         or not only_nested
-        and bool(_TOOLS.search(text) or LAUNCH.search(text))
+        and bool(_works_with_tools(file, home) or LAUNCH.search(text) or _starts_nccl(text))
     )
 
 
+def _works_with_tools(file: File, home: cst.FunctionDef) -> bool:
+    low, high = file.tree.span(home)
+    return any(low <= at < high for at in _tools_in(file.tree.source))
+
+
+@lru_cache(maxsize=4)
+def _tools_in(source: str) -> list[int]:
+    """Return where a file names what only NVIDIA's devices have: read once, whatever number of functions it has."""
+    lower = source.lower()
+    if not any(word in lower for word in _TOOL_WORDS):
+        return []
+    return [found.start() for found in _TOOLS.finditer(source)]
+
+
+def _starts_nccl(text: str) -> bool:
+    """Tell whether a function starts NCCL by a name that it chooses or takes by default."""
+    return "init_process_group(" in text and re.search(r"[\"']nccl[\"']", text) is not None
+
+
 _MOVES = re.compile(r"_to_(?:cuda|gpu)\Z")
+_HOROVOD = re.compile(r"\bhvd\.|\bhorovod\b", re.IGNORECASE)
+_STARTS = re.compile(r"[\"']backend[\"']\s*:\s*[\"']nccl[\"']")
 # A class that records CUDA graphs, and runs them.
 _OF_GRAPHS = re.compile(r"(?:CUDA|Cuda)_?Graph")
 
@@ -181,6 +254,8 @@ def _beside(file: File, choice: cst.If) -> str:
     while isinstance(link, cst.If):
         if names_other(file, link.test):
             return "stays CUDA's beside arms for other accelerators"
+        if found := _HAS_NAME.search(file.tree.text(link.test)):
+            return f"stays CUDA's with {found.group()}"
         if _NCCL.search(file.tree.text(link.test)):
             return "stays CUDA's with the question for NCCL"
         if found := _SEVERAL.search(file.tree.text(link.test)):

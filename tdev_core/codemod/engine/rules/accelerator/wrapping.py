@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"""[rRbBfFuU]{0,2}(?:"{3}.*?"{3}|'{3}.*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
@@ -18,6 +19,7 @@ _TOKEN = re.compile(
 _HEAD = re.compile(
     r"(?:return|yield|if|elif|while|assert)\s+|\w[\w.\[\], ]*?(?::\s*[^=]+?)?\s*=\s*(?!=)"
 )
+_ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
 
 
@@ -49,6 +51,7 @@ def _flush(text: str) -> str:
     return f"if 0: pass\n{text}" if text.startswith(("elif ", "else:")) else text
 
 
+@lru_cache(maxsize=64)
 def _parsed(text: str) -> str | None:
     try:
         return ast.dump(ast.parse(text))
@@ -107,6 +110,9 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         joined = "," not in rest and rest & (_OPERATORS | {"if", "and", "or"})
         if "lambda" not in rest and (several or joined):
             yield [(0, text[: head.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]
+    # Never in an annotation: the default behind it is what has become long.
+    if inside and (annotated := _ANNOTATED.match(text)) is not None:
+        flat = [(at, word) for at, word in flat if at >= annotated.end()]
     opened = [at for at, word in flat if word in ("(", "[", "{")]
     closed = [at for at, word in flat if word in (")", "]", "}")]
     for start, end in reversed(list(zip(opened, closed, strict=False))):

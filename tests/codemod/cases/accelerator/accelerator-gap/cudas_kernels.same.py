@@ -1,5 +1,5 @@
 import torch
-from flashinfer import decode
+from nunchaku import decode
 
 
 def run(x):

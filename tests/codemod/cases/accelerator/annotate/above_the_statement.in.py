@@ -1,5 +1,5 @@
 import torch
-import pynvml
+import py3nvml
 
 
 def f(x):

@@ -2,13 +2,13 @@ import torch
 import triton
 import triton.language as tl
 from numba import cuda
-import pynvml
+import py3nvml
 
 x = torch.ones(1)
 
 
 def raw():
     import cupy as cp
-    from apex import amp
+    import transformer_engine as amp
 
     return cp, amp

@@ -5,6 +5,3 @@ def f(backend, name, items, device):
     b = "cuda" in name
     c = device == "cuda:0"
     d = device.type in ("cuda", "cpu")
-    match device.type:
-        case "cuda":
-            return torch.ones(1)

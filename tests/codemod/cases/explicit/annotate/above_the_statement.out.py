@@ -1,6 +1,6 @@
 import torch
-# tdev: cuda-only-import: pynvml (NVIDIA's management library) exists for CUDA only
-import pynvml
+# tdev: cuda-only-import: py3nvml (NVIDIA's management library) exists for CUDA only; use torch.cuda's functions of the same meaning
+import py3nvml
 
 
 def f(x):

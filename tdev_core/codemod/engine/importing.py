@@ -1,0 +1,136 @@
+"""Follows the imports of a tree's modules to those that cannot be imported without CUDA.
+
+Only what stands at the margin counts: an import inside ``try``, ``if`` or a function can be done without. Importing
+``pkg.a.b`` imports ``pkg`` and ``pkg.a`` first.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections import deque
+from collections.abc import Iterator
+
+from tdev_core.ecosystem.package_table import of_module, packages, stand_ins
+
+_IMPORT = re.compile(
+    rb"(?:^|\n)(?:from[ \t]+([.\w]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n;#]*)|import[ \t]+([^\n;#]+))"
+)
+_NAME = re.compile(rb"[\w.]+(?:[ \t]+as[ \t]+\w+)?")
+_NEEDED = frozenset(
+    known.name
+    for known in packages().values()
+    if known.needs_cuda and known.name not in stand_ins()
+)
+_MAY_NEED = re.compile(
+    rf"(?:^|\n)(?:from|import)[ \t]+(?:{'|'.join(map(re.escape, sorted(_NEEDED)))})\b".encode()
+)
+
+
+_EXTENSION = re.compile(rb"\w_(?:ext|cuda)\Z")
+_MAY_TAKE_EXTENSION = re.compile(rb"\nfrom[ \t][^\n]*\bimport\b[^\n]*\w_(?:ext|cuda)\b")
+
+
+def may_need(raw: bytes) -> bool:
+    """Tell whether a module may be one that cannot be imported without CUDA."""
+    if (b"_ext" in raw or b"_cuda" in raw) and _MAY_TAKE_EXTENSION.search(raw):
+        return True
+    return needed(raw) != ""
+
+
+def needed(raw: bytes) -> str:
+    """Return the package for CUDA without which a module cannot be imported; empty where there is none."""
+    if _MAY_NEED.search(raw) is None:
+        return ""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            body = ast.parse(raw).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ""
+    for node in body:
+        named: list[str] = []
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            named = [node.module or ""]
+        for name in named:
+            known = of_module(name)
+            if known is not None and known.name in _NEEDED:
+                return known.name
+    return ""
+
+
+class Importing:
+    """The modules of a tree by their dotted names, and what each imports at its margin.
+
+    ``compiled`` are those that compile extensions: what takes one from them needs it.
+    """
+
+    def __init__(self, compiled: frozenset[str]) -> None:
+        self._compiled = compiled
+        self._imports: dict[str, tuple[bytes, bool]] = {}
+        self._needs: dict[str, str] = {}
+
+    def see(self, name: str, is_package: bool, raw: bytes) -> None:
+        """Take a module into account; ``name`` is what an absolute import calls it."""
+        self._imports[name] = raw, is_package
+        if package := needed(raw):
+            self._needs[name] = package
+
+    def reaching(self) -> dict[str, str]:
+        """Return the modules that cannot be imported because of another, and through which, in words."""
+        importers: dict[str, list[str]] = {}
+        for name, (raw, is_package) in self._imports.items():
+            for imported in self._of(name, raw, is_package):
+                importers.setdefault(imported, []).append(name)
+            for imported in _imported(name, raw, is_package) if self._compiled else ():
+                base, _, last = imported.rpartition(".")
+                if base in self._compiled and _EXTENSION.search(last.encode()):
+                    self._needs.setdefault(name, last)
+        through: dict[str, str] = {}
+        waiting = deque((name, package) for name, package in sorted(self._needs.items()))
+        while waiting:
+            name, package = waiting.popleft()
+            for importer in importers.get(name, ()):
+                if importer not in through and importer not in self._needs:
+                    through[importer] = f"{name}, which it imports, needs {package}"
+                    waiting.append((importer, package))
+        return through
+
+    def _of(self, name: str, raw: bytes, is_package: bool) -> set[str]:
+        found = {
+            self._known(part) for each in _imported(name, raw, is_package) for part in _chain(each)
+        }
+        found |= {part for part in _chain(name) if part in self._imports}
+        return found - {name, ""}
+
+    def _known(self, name: str) -> str:
+        return name if name in self._imports else ""
+
+
+def _chain(name: str) -> Iterator[str]:
+    """Yield a dotted name and the packages around it."""
+    while name:
+        yield name
+        name = name.rpartition(".")[0]
+
+
+def _imported(name: str, raw: bytes, is_package: bool) -> Iterator[str]:
+    """Yield the dotted names that a module imports at its margin."""
+    here = name.split(".") if is_package else name.split(".")[:-1]
+    for found in _IMPORT.finditer(raw):
+        if found[3] is not None:
+            for part in _NAME.findall(found[3]):
+                yield part.split()[0].decode("ascii", "ignore")
+            continue
+        module = found[1].decode("ascii", "ignore")
+        dots = len(module) - len(module.lstrip("."))
+        if dots > len(here) + 1:
+            continue
+        base = ".".join([*here[: len(here) - dots + 1], module.lstrip(".")] if dots else [module])
+        base = base.strip(".")
+        yield base
+        for part in _NAME.findall(re.sub(rb"#[^\n]*", b"", found[2])):
+            yield f"{base}.{part.split()[0].decode('ascii', 'ignore')}"

@@ -1,0 +1,104 @@
+"""Points imports of packages that have a stand-in to it, in the tdev styles."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import dotted
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.ecosystem.package_table import stand_ins
+
+STAND_IN = rule(
+    "stand-in",
+    "Packages that have a stand-in",
+    "note",
+    """
+    `from flash_attn import flash_attn_func` becomes `from tdev.standins.flash_attn import flash_attn_func`: the package itself
+    where it is installed, on every device, and where it is not and there is no CUDA, functions of torch that mean the same.
+    `import xformers.ops as xops` becomes `import tdev.standins.xformers.ops as xops`, and `import pynvml` becomes
+    `from tdev.standins import pynvml`. [Packages for CUDA, one by one](../packages/index.md) tells which have one, and what
+    each lacks: it says so when it is asked for.
+
+    An import that the program can do without stays as it is, in a `try` or under an `if`: there the program takes its own
+    way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
+    are reported by the rule `cuda-only-import`, as all of them are with `--target accelerator`.
+    """,
+)
+
+
+def know_answered(file: File) -> None:
+    """Have the other rules know which packages are answered for: all of a file's imports of them become the stand-in's."""
+    if file.options.program or file.options.style == "accelerator":
+        return
+    answered: dict[str, bool] = {}
+    for node in (*file.tree.of(cst.ImportFrom), *file.tree.of(cst.Import)):
+        for name in _packages(node):
+            answered[name] = answered.get(name, True) and is_answered(file, node)
+    names = frozenset(name for name, every in answered.items() if every)
+    if names:
+        file.options = replace(file.options, answered=names)
+
+
+def _packages(node: cst.Import | cst.ImportFrom) -> list[str]:
+    """Return the packages with a stand-in that an import names."""
+    if isinstance(node, cst.ImportFrom):
+        modules = [] if node.relative or node.module is None else [dotted(node.module) or ""]
+    else:
+        modules = [dotted(alias.name) or "" for alias in node.names]
+    tops = (module.partition(".")[0] for module in modules)
+    return [top for top in tops if top in stand_ins()]
+
+
+def stand_in_imports(file: File) -> None:
+    """Point the imports to ``tdev.standins``, except in a program that is started: there the import asks by itself."""
+    if file.options.program or file.options.style == "accelerator":
+        return
+    for node in file.tree.of(cst.ImportFrom):
+        if is_answered(file, node) and node.module is not None:
+            _point(file, node, node.module, f"tdev.standins.{dotted(node.module)}")
+    for single in file.tree.of(cst.Import):
+        if is_answered(file, single):
+            alias = single.names[0]
+            name = dotted(alias.name) or ""
+            if alias.asname is None:
+                _say(file, single, name)
+                file.replace_node(STAND_IN, single, f"from tdev.standins import {name}")
+            else:
+                _point(file, single, alias.name, f"tdev.standins.{name}")
+
+
+def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
+    """Tell whether an import becomes the stand-in's, or is already its own business."""
+    if file.options.program or file.options.style == "accelerator" or file.kept(node):
+        return False
+    if isinstance(node, cst.ImportFrom):
+        if node.relative or node.module is None or isinstance(node.names, cst.ImportStar):
+            return False
+        name, whole = dotted(node.module) or "", True
+    else:
+        name = dotted(node.names[0].name) or ""
+        whole = len(node.names) == 1 and (node.names[0].asname is not None or "." not in name)
+    if name.partition(".")[0] not in stand_ins() or not whole:
+        return False
+    return not any(
+        isinstance(p, (cst.Try, cst.TryStar, cst.If, cst.With)) for p in file.tree.ancestors(node)
+    )
+
+
+def _point(file: File, node: cst.CSTNode, place: cst.CSTNode, text: str) -> None:
+    _say(file, node, text.removeprefix("tdev.standins."))
+    file.replace_node(STAND_IN, place, text)
+
+
+def _say(file: File, node: cst.CSTNode, module: str) -> None:
+    known = stand_ins()[module.partition(".")[0]]
+    file.find(
+        STAND_IN,
+        node,
+        f"{known.name} ({known.what}) is answered by tdev.standins where it is not installed; it lacks {known.lacks}".replace(
+            "`", ""
+        ),
+    )

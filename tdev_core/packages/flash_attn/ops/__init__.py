@@ -1,0 +1,7 @@
+"""Stand in for ``flash_attn.ops``."""
+
+from __future__ import annotations
+
+from tdev_core.packages.lacking import attributes_of
+
+__getattr__ = attributes_of(__name__)

@@ -1,0 +1,17 @@
+import tdev as torch
+
+
+def could_use_op(input):
+    if not torch.backends.cudnn.enabled:
+        return False
+
+    if input.device.type != "cuda":
+        return False
+
+    return True
+
+
+def move(input):
+    if not torch.is_accelerator(input.device.type):
+        return input
+    return input.cpu()

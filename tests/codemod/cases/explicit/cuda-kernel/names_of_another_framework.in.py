@@ -1,0 +1,7 @@
+import torch
+
+
+def features(video):
+    device = "/gpu:0" if torch.cuda.is_available() else "/cpu:0"
+    torch.cuda.synchronize()
+    return extract(video, device=device)

@@ -1,0 +1,8 @@
+import tdev
+import torch
+
+
+def features(video):
+    device = "/gpu:0" if torch.cuda.is_available() else "/cpu:0"
+    tdev.cuda.synchronize()
+    return extract(video, device=device)

@@ -1,0 +1,11 @@
+import tdev
+import torch
+
+
+def check_tensorrt(minimum):
+    cuda_version = torch.version.cuda.split(".")[0]
+    require(f"tensorrt-cu{cuda_version}>={minimum}")
+
+
+def other():
+    return tdev.version.cuda.split(".")[0]

@@ -1,0 +1,222 @@
+"""What a monitor sees of a program that trains; that it leaves nothing behind; and what a report makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tdev_core import errors
+from tdev_core.errors import UnsupportedError
+from tdev_core.measure import monitoring
+from tdev_core.measure.monitoring import PHASES, Monitor
+from tdev_core.metrics import journal
+from tests import forkserver
+
+
+def python(code: str, **settings: str) -> Any:
+    done = forkserver.python("-c", code, env=forkserver.environment(**settings))
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def train(steps: int = 3) -> None:
+    model = torch.nn.Linear(4, 4)
+    first, second = (torch.optim.SGD(model.parameters(), 0.1) for _ in range(2))
+    for _ in range(steps):
+        first.zero_grad()
+        model(torch.ones(2, 4)).sum().backward()
+        first.step()
+        second.step()
+
+
+def test_steps_are_those_of_the_first_optimizer() -> None:
+    with Monitor() as monitor:
+        train(3)
+    found = monitor.summary()
+    assert found.steps == 3 and len(found.timeline) == 3
+    assert all(found.seconds[phase] > 0 for phase in PHASES)
+    assert "3 steps were watched" in str(found)
+
+
+def test_a_monitor_leaves_nothing_behind() -> None:
+    def state() -> list[Any]:
+        return [dict(vars(torch.Tensor)), list(errors._listeners), journal._watcher]
+
+    before = state()
+    with Monitor() as monitor:
+        assert state() != before and monitoring.running() is monitor
+        with pytest.raises(RuntimeError, match="watches this process already"):
+            Monitor().start()
+        train(1)
+    assert state() == before and monitoring.running() is None
+    train(1)
+    assert monitor.summary().steps == 1, "nothing is seen any more"
+
+
+def test_errors_are_events_with_their_number_and_line() -> None:
+    with pytest.raises(UnsupportedError), Monitor() as monitor:
+        raise UnsupportedError("no such thing", "TDEV101")
+    (found,) = monitor.summary().errors
+    assert (found["kind"], found["code"], found["message"]) == (
+        "UnsupportedError",
+        "TDEV101",
+        "no such thing",
+    )
+    assert found["site"].startswith(__file__) and found["count"] == 1
+    assert "python -m tdev explain TDEV101" in str(monitor.summary())
+    with pytest.raises(KeyError), Monitor() as monitor:
+        {}["gone"]
+    (found,) = monitor.summary().errors
+    assert found["kind"] == "KeyError" and found["site"].startswith(__file__)
+
+
+def test_a_trace_of_torchs_profiler_has_the_phases(tmp_path: Path) -> None:
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        with Monitor() as monitor, monitor.span("fallback", "aten::svd"):
+            train(2)
+    path = tmp_path / "trace.json"
+    profile.export_chrome_trace(str(path))
+    names = {one.get("name") for one in json.loads(path.read_text())["traceEvents"]}
+    assert {"tdev::forward", "tdev::backward", "tdev::step", "tdev::fallback aten::svd"} <= names
+
+
+PROGRAM = """
+import tdev as torch
+model = torch.nn.Linear(64, 4).cuda()
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+for step in range(5):
+    x = torch.randn(8, 64).to("cuda")
+    optimizer.zero_grad()
+    loss = model(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    last = loss.item()
+x.cpu()
+try:
+    torch.cuda.current_blas_handle()
+except NotImplementedError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("backend", ["sim", "mlx"])
+def test_what_moves_and_waits_has_its_line_and_its_bytes(backend: str, tmp_path: Path) -> None:
+    if backend == "mlx":
+        pytest.importorskip("mlx", reason="MLX is not installed; where it is, this runs")
+    script = tmp_path / "train.py"
+    script.write_text(PROGRAM)
+    env = forkserver.environment(
+        TDEV_REPORT="json", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND=backend
+    )
+    done = forkserver.python(str(script), env=env)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("*.json")
+    found = json.loads(path.read_text())
+    assert found["version"] == 1 and found["calls"]["torch.Tensor.to"] == 5
+    seen = found["watched"]
+    assert seen["steps"] == 5 and set(seen["memory"]) == set(PHASES)
+    assert seen["memory"]["step"] >= 64 * 4 * 4
+    assert seen["waits"][f"{script}:11 item"]["count"] == 5
+    assert seen["copies"][f"{script}:6 to the device"] == {
+        "count": 5, "bytes": 5 * 8 * 64 * 4, "seconds": seen["copies"][f"{script}:6 to the device"]["seconds"],
+    }  # fmt: skip
+    assert seen["copies"][f"{script}:12 to the host"]["bytes"] == 8 * 64 * 4
+    assert all(step["to_device"] == 8 * 64 * 4 for step in seen["timeline"][1:])
+    assert [error["code"] for error in seen["errors"]] == ["TDEV101"]
+
+
+def test_time_of_fallbacks_is_seen_on_mlx(tmp_path: Path) -> None:
+    pytest.importorskip("mlx", reason="MLX is not installed; where it is, this runs")
+    code = "import tdev as torch\ntorch.linalg.svdvals(torch.ones(3, 3, device='cuda'))\nprint(torch.report())"
+    out = python(code, TDEV_REPORT="1", TDEV_BACKEND="mlx").stdout
+    assert re.search(r"fell back to the CPU:\n\s+aten::_linalg_svd\S*\s+1\s+\d+\.\d{3} s", out), out
+
+
+class Reader(HTMLParser):
+    """Reads a page: what it asks for from elsewhere, and whether all that is opened is closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.asked: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.asked += [
+            f"{name}={value}" for name, value in attrs if name in ("src", "href", "xlink:href")
+        ]
+        if tag in ("script", "link", "img", "iframe"):
+            self.asked.append(tag)
+        if tag not in ("meta", "rect", "polyline"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in ("meta", "rect", "polyline"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_a_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
+    code = PROGRAM.replace(
+        "torch.cuda.current_blas_handle()",
+        'raise torch.UnsupportedError("<script>alert(1)</script>")',
+    )
+    done = python(code, TDEV_REPORT="html", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND="sim")
+    (path,) = tmp_path.glob("*.html")
+    assert str(path) in done.stderr
+    reader = Reader()
+    reader.feed(path.read_text(encoding="utf-8"))
+    assert reader.asked == [] and reader.open == []
+    assert "<script>alert(1)</script>" in reader.text, "as text, and nothing else"
+    for head in (
+        "Timeline",
+        "Memory over steps",
+        "Waited for the device",
+        "Copies",
+        "Errors and warnings",
+        "Calls",
+    ):
+        assert head in reader.text
+    assert path.read_text(encoding="utf-8").count("<rect") == 5 * len(PHASES)
+
+
+def test_an_empty_report_is_a_page_too(tmp_path: Path) -> None:
+    python("import tdev", TDEV_REPORT="html", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND="cpu")
+    (path,) = tmp_path.glob("*.html")
+    assert "No routed function was called." in path.read_text(encoding="utf-8")
+
+
+def test_callbacks_are_of_frameworks_that_there_are() -> None:
+    with pytest.raises(ValueError, match="'keras': no such framework"):
+        monitoring.callback("keras")
+
+
+def test_compiling_is_timed() -> None:
+    code = """
+import torch, tdev
+from tdev_core.measure.monitoring import Monitor
+with Monitor() as monitor:
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+found = monitor.summary()
+assert found.compiled.count == 1 and found.compiled.seconds > 0, found.compiled
+assert found.breaks == []
+def breaks(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * 2
+torch.compile(breaks, backend="eager")(torch.ones(2))
+(one,) = monitor.summary().breaks
+assert one["site"] == "program.py:11" and one["why"] and one["count"] == 1, one
+assert "program.py:11  1 × " in str(monitor.summary())
+"""
+    python(
+        f"exec(compile({code!r}, 'program.py', 'exec'))", TDEV_BACKEND="cpu"
+    )  # a line of a file: dynamo looks for its source

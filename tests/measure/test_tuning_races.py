@@ -1,0 +1,197 @@
+"""Which of two ways is said to be faster, and what a search makes of many: on steps whose seconds are made up."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tdev_core.measure.tuning.racing import Failed, Race, Sample, Way, race, races
+from tdev_core.measure.tuning.searching import Outcome, search
+
+
+class Made:
+    """A program whose settings have the effects that are given, on a machine that is as noisy and as unsteady as asked."""
+
+    def __init__(
+        self,
+        effects: Mapping[str, float],
+        noise: float = 0.02,
+        seed: int = 0,
+        losses: Mapping[str, float] | None = None,
+    ) -> None:
+        self.effects, self.noise, self.losses = effects, noise, losses or {}
+        self.random = random.Random(seed)
+        self.taken = 0
+
+    def steps(self, wanted: Mapping[str, str], count: int) -> list[Sample]:
+        found = []
+        for _ in range(count):
+            self.taken += 1
+            seconds = 0.02 * (
+                2 + math.sin(self.taken / 200)
+            )  # the machine grows slow, and quick again
+            for name, value in wanted.items():
+                effect = self.effects[f"{name}={value}"]
+                if effect == 0:
+                    raise Failed("it cannot")
+                seconds *= effect
+            found.append(Sample(seconds * self.random.lognormvariate(0, self.noise), 1.0))
+        return found
+
+    def anew(self, wanted: Mapping[str, str], count: int) -> Sequence[float]:
+        harm = sum(self.losses.get(f"{name}={value}", 0.0) for name, value in wanted.items())
+        return [2.0 - step / 100 + harm for step in range(count)]
+
+
+def raced(effect: float, noise: float = 0.02, seed: int = 0) -> Race:
+    made = Made({"a=1": effect}, noise, seed)
+    return race(lambda n: made.steps({}, n), lambda n: made.steps({"a": "1"}, n))
+
+
+@pytest.mark.parametrize(
+    ("effect", "verdict"),
+    [(0.5, "helps"), (0.93, "helps"), (1.0, "equal"), (1.07, "hurts"), (2.0, "hurts")],
+)
+def test_a_verdict_is_right_on_a_noisy_machine(effect: float, verdict: str) -> None:
+    verdicts = [raced(effect, noise=0.04, seed=seed).verdict for seed in range(50)]
+    wrong = {"helps": "hurts", "hurts": "helps", "equal": "helps"}[verdict]
+    assert verdicts.count(verdict) >= 40 and verdicts.count(wrong) <= 1, verdicts
+
+
+def test_what_makes_no_difference_is_seldom_said_to_help_however_noisy() -> None:
+    for noise in (0.0, 0.02, 0.1, 0.3):
+        verdicts = [raced(1.0, noise, seed).verdict for seed in range(100)]
+        assert verdicts.count("helps") <= 4, (noise, verdicts.count("helps"))
+
+
+def test_what_is_clear_takes_fewer_blocks() -> None:
+    assert len(raced(0.5).ratios) < len(raced(0.97, noise=0.1).ratios)
+
+
+def test_a_race_reads_no_more_from_its_ratios_than_they_hold() -> None:
+    assert Race([0.9, 1.1]).verdict == "equal"
+    assert math.isnan(Race().ratio) and Race().verdict == "equal"
+    found = Race([1.0 + share / 100 for share in range(25)])
+    low, high = found.interval
+    assert low < found.ratio < high and low > min(found.ratios) and high < max(found.ratios)
+
+
+def test_what_fails_is_a_failure_and_what_fails_as_it_is_an_error() -> None:
+    assert raced(0.0).verdict == "fails" and raced(0.0).failure == "it cannot"
+    made = Made({"a=1": 0.0})
+    with pytest.raises(Failed):
+        race(lambda n: made.steps({"a": "1"}, n), lambda n: made.steps({}, n))
+
+
+def test_several_ways_share_the_blocks_of_the_first() -> None:
+    effects = {"a=1": 0.5, "a=2": 1.0, "a=3": 1.1, "a=4": 0.0}
+    made = Made(effects)
+    taken: Counter[str] = Counter()
+
+    def way(value: str) -> Way:
+        def steps(count: int) -> list[Sample]:
+            taken[value] += count
+            return made.steps({"a": value} if value else {}, count)
+
+        return steps
+
+    found = races(way(""), {value: way(value) for value in ("1", "2", "3", "4")})
+    verdicts = [one.verdict for one in found.values()]
+    assert verdicts == ["helps", "equal", "hurts", "fails"] and found["4"].failure == "it cannot"
+    assert len(found["1"].ratios) < len(found["2"].ratios), "what is decided waits for nobody"
+    assert taken[""] < taken["1"] + taken["2"]
+
+
+def test_what_has_not_helped_so_far_is_given_up() -> None:
+    hopeless = [len(raced(1.02, noise=0.05, seed=seed).ratios) for seed in range(30)]
+    promising = [len(raced(0.97, noise=0.05, seed=seed).ratios) for seed in range(30)]
+    assert statistics.median(hopeless) <= 9 < statistics.median(promising)
+
+
+def test_what_saves_five_in_a_hundred_is_seldom_given_up() -> None:
+    verdicts = [raced(0.95, noise=0.03, seed=seed).verdict for seed in range(100)]
+    assert verdicts.count("helps") >= 85, verdicts.count("helps")
+
+
+def test_a_loss_that_is_none_is_a_failure() -> None:
+    made = Made({})
+    found = race(
+        lambda n: made.steps({}, n),
+        lambda n: [Sample(one.seconds / 2, math.inf) for one in made.steps({}, n)],
+    )
+    assert found.verdict == "fails" and "not a number" in found.failure
+
+
+OFFERS = {
+    "optimizer": ("fused", "foreach"),
+    "threads": ("4", "2"),
+    "autocast": ("bfloat16",),
+    "compile": ("inductor",),
+}
+EFFECTS = {
+    "optimizer=fused": 0.7, "optimizer=foreach": 0.8, "threads=4": 1.3, "threads=2": 1.0,
+    "autocast=bfloat16": 0.6, "compile=inductor": 0.0,
+}  # fmt: skip
+
+
+def found_in(made: Made, **more: float) -> Outcome:
+    return search(made, OFFERS, **more)
+
+
+def test_what_helps_is_joined_and_all_is_told() -> None:
+    found = found_in(Made(EFFECTS))
+    assert found.settings == {"autocast": "bfloat16", "optimizer": "fused"}
+    assert found.together is not None and found.together.ratio == pytest.approx(0.42, rel=0.05)
+    verdicts = {
+        f"{one.name}={one.value}": one.race.verdict for one in found.trials if not one.beside
+    }
+    assert verdicts == {
+        "optimizer=fused": "helps", "optimizer=foreach": "helps", "threads=4": "hurts",
+        "threads=2": "equal", "autocast=bfloat16": "helps", "compile=inductor": "fails",
+    }  # fmt: skip
+
+
+def test_of_values_that_are_equally_fast_the_first_is_taken() -> None:
+    same = {**EFFECTS, "optimizer=foreach": 0.7}
+    answers = {found_in(Made(same, seed=seed)).settings["optimizer"] for seed in range(10)}
+    assert answers == {"fused"}
+
+
+class Quarrels(Made):
+    """Two settings of which each helps alone, and none beside the other."""
+
+    def steps(self, wanted: Mapping[str, str], count: int) -> list[Sample]:
+        found = super().steps(wanted, count)
+        both = {"autocast", "optimizer"} <= set(wanted)
+        return [Sample(one.seconds * 2, one.loss) for one in found] if both else found
+
+
+def test_what_helps_alone_and_not_beside_the_others_is_left() -> None:
+    assert found_in(Quarrels(EFFECTS)).settings == {"autocast": "bfloat16"}
+
+
+def test_where_nothing_helps_nothing_is_found() -> None:
+    found = found_in(Made(dict.fromkeys(EFFECTS, 1.0)))
+    assert found.settings == {} and found.together is None and found.losses == []
+
+
+def test_what_harms_the_loss_is_given_up() -> None:
+    found = found_in(Made(EFFECTS, losses={"autocast=bfloat16": 0.5}))
+    assert found.settings == {"optimizer": "fused"} and found.dropped == ["autocast = bfloat16"]
+    assert [one.agree for one in found.losses] == [False, True]
+
+
+def test_a_loss_that_becomes_infinite_is_harm() -> None:
+    found = found_in(Made(EFFECTS, losses={"autocast=bfloat16": math.inf}))
+    assert found.settings == {"optimizer": "fused"}
+
+
+def test_what_there_is_no_time_for_is_said() -> None:
+    times = iter(range(1000))
+    found = search(Made(EFFECTS), OFFERS, seconds=12, now=lambda: next(times))
+    assert found.skipped and not {one.name for one in found.trials} >= set(OFFERS)
