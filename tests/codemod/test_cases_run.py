@@ -36,6 +36,15 @@ DIFFERS = {
     "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
     "explicit/annotate/above_the_statement": "under `tdev run` a stand-in answers for pynvml; migrated, the file imports the package itself",
+    **dict.fromkeys(
+        (
+            "explicit/other-arms/boolean",
+            "explicit/other-arms/chain",
+            "explicit/other-arms/else_if",
+            "explicit/other-arms/nested_ternary",
+        ),
+        "migrated, a choice beside other accelerators stays; a program that was started to run gets its device",
+    ),
 }
 # Built with CUDA, torch has a version: the explicit style leaves `torch.version.cuda is None` to torch, which was asked
 # how it was built; under alias and `tdev run` the word is tdev's.

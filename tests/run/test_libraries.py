@@ -66,6 +66,37 @@ print("RESULT", device, losses)
 """
 
 
+# As transformers asks: each question imports torch for itself, and stands beside those for other accelerators.
+QUESTIONS = """\
+def is_cuda_available():
+    import torch
+
+    return torch.cuda.is_available()
+
+
+def is_xpu_available():
+    import torch
+
+    return torch.xpu.is_available()
+
+
+def bf16():
+    import torch
+
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported()
+    return bool(torch.backends.mps.is_available())
+
+
+def device():
+    if is_cuda_available():
+        return "cuda"
+    elif is_xpu_available():
+        return "xpu"
+    return "cpu"
+"""
+
+
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     """A program's folder, beside which two libraries are installed."""
@@ -105,6 +136,21 @@ def test_a_library_that_is_named_sees_the_accelerator(program: Path, backend: st
     where, losses = result(done)
     assert where == f"{backend}:0" and "Warning" not in done.stderr
     assert reference[0] == "cpu" and losses == pytest.approx(reference[1], rel=1e-5)
+
+
+def test_questions_beside_other_accelerators_have_the_answer_that_the_program_has(
+    program: Path,
+) -> None:
+    library = program.parent / "lib" / "site-packages" / "questions"
+    library.mkdir()
+    (library / "__init__.py").write_text(QUESTIONS)
+    (program / "main.py").write_text(
+        "import torch\nimport questions\n"
+        "print(torch.cuda.is_available(), questions.is_cuda_available(), questions.bf16(), questions.device())\n"
+    )
+    for backend, said in (("sim", "True True True cuda"), ("cpu", "False False False cpu")):
+        done = start(program, backend, "--library", "questions")
+        assert done.stdout.split() == said.split(), done.stderr
 
 
 @pytest.mark.parametrize("move", ["", ".cuda()"])

@@ -147,8 +147,11 @@ def every_reference(file: File) -> list[Reference]:
 def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CSTNode, str]:
     """Return the questions whether there is CUDA that stay, because they choose beside other accelerators.
 
-    With one of them, all that its function asks.
+    With one of them, all that its function asks. In a program that was started to run, none: what it asks
+    is answered for the device that it runs on, by whichever name and import it asks.
     """
+    if file.options.program:
+        return {}
     asked = [f for f in found if f.name in _ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
