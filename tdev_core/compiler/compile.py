@@ -153,7 +153,10 @@ def _without_inductor() -> str:
 
 
 def _cpp_compiler() -> str | None:
-    """Return the compiler that Inductor would run: ``CXX``, else the system's usual one."""
+    """Return the compiler that Inductor would run: ``CXX``, which it takes for one word, else the system's usual one.
+
+    Source: ``torch/_inductor/config.py``, ``cpp.cxx``, and ``cpp_compiler_search`` beside it.
+    """
     usual = "clang++" if sys.platform == "darwin" else "g++"
     command = os.environ.get("CXX") or ("cl" if sys.platform == "win32" else usual)
-    return shutil.which(command.split()[0])
+    return shutil.which(command)

@@ -29,6 +29,7 @@ def on(monkeypatch):
             if hasattr(module, "accelerator"):
                 monkeypatch.setattr(module, "accelerator", lambda: fake)
         monkeypatch.setattr(memory, "device_index", lambda spec: 0)
+        fake.type = backend.value
         fake.allocated.return_value = 100
         fake.peak.return_value = 150
         fake.counted.return_value = Counted(Tally(100, 150), Tally(2, 3), ooms=4)
@@ -135,6 +136,20 @@ def test_mlx_counts_its_cache_as_reserved(on, monkeypatch):
         memory._reserved_mark.cache_clear()
         memory._fractions.clear()
         allocator._cache_limit = None
+
+
+def test_a_mark_reads_the_device_that_it_was_made_for(on):
+    fake = on(Backend.SIM)
+    memory._reserved_mark.cache_clear()
+    try:
+        mark = memory._reserved_mark(0)
+        on(Backend.MPS).allocated.return_value = 1
+        fake.allocated.return_value = 700
+        with mock.patch.object(torch.mps, "driver_allocated_memory", autospec=True) as driver:
+            assert mark.peak() == 700
+        driver.assert_not_called()
+    finally:
+        memory._reserved_mark.cache_clear()
 
 
 def test_the_real_mlx_has_these_functions():

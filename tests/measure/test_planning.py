@@ -225,6 +225,11 @@ def test_a_program_of_no_steps_is_planned_to_its_end(tmp_path: Path) -> None:
             "dist.recv_object_list([None], src=1)",
             "the program needs an object that another sends",
         ),
+        (
+            "import torch.distributed as dist\ndist.init_process_group('nccl')\n"
+            "dist.broadcast_object_list([None], group_src=1)",
+            "the program needs an object that another sends",
+        ),
     ],
 )
 def test_what_cannot_be_planned_says_why(source: str, said: str, tmp_path: Path) -> None:
@@ -266,6 +271,16 @@ def test_a_plan_needs_the_simulated_devices() -> None:
         plan(print, 2)
     with pytest.raises(ValueError, match="no such plan"):
         plan(print, 2, rank=2)
+
+
+def test_an_object_of_this_rank_is_handed_on(tmp_path: Path) -> None:
+    source = (
+        "import torch.distributed as dist\ndist.init_process_group('nccl')\nsent = [{'lr': 0.1}]\n"
+        "dist.broadcast_object_list(sent, src=0)\nassert sent == [{'lr': 0.1}]\n"
+        "everybodys = [None, None]\ndist.all_gather_object(everybodys, 'mine')\nassert everybodys[0] == 'mine'\n"
+    )
+    status, _, err = planned(tmp_path, source, "--world", "2")
+    assert status == 0, err
 
 
 @pytest.mark.parametrize(

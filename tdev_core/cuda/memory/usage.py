@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from tdev_core.accelerator import accelerator
+from tdev_core.accelerator import Accelerator, accelerator
 from tdev_core.accelerators.cpu import heap
 from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
 from tdev_core.backend import Backend, current
@@ -84,17 +84,24 @@ def _reserved(index: int) -> int:
             return reserved_mark().now()
         case Backend.MPS:
             return torch.mps.driver_allocated_memory()
-        case Backend.MLX:
-            import mlx.core as mx  # optional: asked for on its own backend only
+        case Backend.MLX | Backend.SIM | Backend.CUDA:
+            return _held(accelerator(), index)
 
-            return accelerator().allocated(index) + int(mx.get_cache_memory())
-        case Backend.SIM | Backend.CUDA:
-            return accelerator().allocated(index)
+
+def _held(device: Accelerator, index: int) -> int:
+    """Return what a device's allocator has: MLX keeps what was freed."""
+    held = device.allocated(index)
+    if device.type == "mlx":
+        import mlx.core as mx  # optional: asked for on its own backend only
+
+        held += int(mx.get_cache_memory())
+    return held
 
 
 @cache
 def _reserved_mark(index: int) -> Watermark:
-    return Watermark(lambda: _reserved(index))
+    device = accelerator()  # the mark is of this one, whatever the backend is when it is read
+    return Watermark(lambda: _held(device, index))
 
 
 def peak_reserved(device: Any = None) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import pickle
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -67,12 +67,10 @@ def alone(world: int, rank: int) -> Iterator[None]:
             "fake": [*backend.backend_capability["fake"], "sim"],
         }
         stack.enter_context(mock.patch.object(backend, "backend_capability", served))
-        with relying_on(
-            "torch.distributed.distributed_c10d._tensor_to_object",
-            "Objects of other ranks are torch's own error",
-        ):
-            read = _reading(distributed_c10d._tensor_to_object)
-            stack.enter_context(mock.patch.object(distributed_c10d, "_tensor_to_object", read))
+        for name in ("recv_object_list", "broadcast_object_list", "scatter_object_list"):
+            answer = _of_this_rank(getattr(distributed_c10d, name))
+            for module in (distributed_c10d, torch.distributed):
+                stack.enter_context(mock.patch.object(module, name, answer))
         # Numbers that nobody draws need no state in common.
         stack.enter_context(mock.patch.object(sharded_draws, "take_state_of_first_rank"))
         with relying_on(
@@ -88,18 +86,24 @@ def alone(world: int, rank: int) -> Iterator[None]:
         yield
 
 
-def _reading(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what reads an object that has come from another rank: of those that are not there, none has."""
+def _of_this_rank(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ``plain``, which hands objects on, for those that this rank sends: of the others' there is none."""
+    signature = inspect.signature(plain)
 
     @functools.wraps(plain)
-    def read(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return plain(*args, **kwargs)
-        except (EOFError, pickle.UnpicklingError) as error:
+    def handed_on(*args: Any, **named: Any) -> Any:
+        given = signature.bind(*args, **named).arguments
+        source = given.get("src")
+        if given.get("group_src") is not None:
+            group = given.get("group") or torch.distributed.group.WORLD
+            source = torch.distributed.get_global_rank(group, given["group_src"])
+        receives = plain.__name__ == "recv_object_list"
+        if receives or (source or 0) != torch.distributed.get_rank():
             raise UnsupportedError(
                 "a plan runs one rank, and the program needs an object that another sends. Instead: plan a program in which "
                 "ranks know without being told, or a rank that sends only (--rank).",
                 "TDEV105",
-            ) from error
+            )
+        return plain(*args, **named)
 
-    return read
+    return handed_on
