@@ -68,9 +68,9 @@ def alone(world: int, rank: int) -> Iterator[None]:
         }
         stack.enter_context(mock.patch.object(backend, "backend_capability", served))
         for name in ("recv_object_list", "broadcast_object_list", "scatter_object_list"):
-            answer = _of_this_rank(getattr(distributed_c10d, name))
+            own = _of_this_rank(getattr(distributed_c10d, name))
             for module in (distributed_c10d, torch.distributed):
-                stack.enter_context(mock.patch.object(module, name, answer))
+                stack.enter_context(mock.patch.object(module, name, own))
         # Numbers that nobody draws need no state in common.
         stack.enter_context(mock.patch.object(sharded_draws, "take_state_of_first_rank"))
         with relying_on(
@@ -95,8 +95,8 @@ def _of_this_rank(plain: Callable[..., Any]) -> Callable[..., Any]:
         given = signature.bind(*args, **named).arguments
         source = given.get("src")
         if given.get("group_src") is not None:
-            group = given.get("group") or torch.distributed.group.WORLD
-            source = torch.distributed.get_global_rank(group, given["group_src"])
+            group: Any = given.get("group") or torch.distributed.group.WORLD
+            source = distributed_c10d.get_global_rank(group, given["group_src"])
         receives = plain.__name__ == "recv_object_list"
         if receives or (source or 0) != torch.distributed.get_rank():
             raise UnsupportedError(
