@@ -21,7 +21,6 @@ import contextlib
 import functools
 import gc
 import importlib
-import importlib.util
 import json
 import os
 import runpy
@@ -35,7 +34,7 @@ import threading
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 from typing import IO, NoReturn
 
@@ -384,6 +383,15 @@ def _become(fds: list[int]) -> list[str]:
     return list(arguments)
 
 
+def _site_customized() -> None:
+    """Import the ``sitecustomize`` of this program's path. A system's Python, as Debian's, has one of its own loaded."""
+    found = PathFinder.find_spec("sitecustomize")
+    loaded = sys.modules.get("sitecustomize")
+    if found is not None and (loaded is None or loaded.__file__ != found.origin):
+        sys.modules.pop("sitecustomize", None)
+        importlib.import_module("sitecustomize")
+
+
 def _execute(arguments: list[str]) -> NoReturn:
     """Run the program as ``__main__``, tell what it raises as the interpreter tells it, and end."""
     main = types.ModuleType("__main__")
@@ -405,8 +413,7 @@ def _execute(arguments: list[str]) -> NoReturn:
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = [first, *given, *sys.path[1:]]
     importlib.invalidate_caches()
-    if "sitecustomize" not in sys.modules and importlib.util.find_spec("sitecustomize"):
-        importlib.import_module("sitecustomize")
+    _site_customized()
     status = 0
     try:
         if kind == "-m":

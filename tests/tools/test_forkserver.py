@@ -7,11 +7,12 @@ import re
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 
 import pytest
 
-from tests.forkserver import environment, python, start
+from tests.forkserver import _site_customized, environment, python, start
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere nothing is forked")
 HAS_TORCH = "import sys; print('torch' in sys.modules)"
@@ -132,6 +133,19 @@ def test_what_is_read_at_the_start_needs_an_interpreter(
     arguments: tuple[str, ...], settings: dict[str, str]
 ) -> None:
     assert python(*arguments, env=environment(**settings)).stdout == "False\n"
+
+
+def test_the_path_of_a_program_customizes_it_though_the_systems_python_is_customized(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("mine = True\n")
+    systems = types.ModuleType("sitecustomize")
+    systems.__file__ = "/etc/python3/sitecustomize.py"
+    monkeypatch.setitem(sys.modules, "sitecustomize", systems)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for _ in range(2):
+        _site_customized()
+        assert sys.modules["sitecustomize"].mine
 
 
 def test_no_program_builds_kernels_behind_itself_unless_asked() -> None:
