@@ -186,6 +186,7 @@ LISTED: dict[str, tuple[str, str]] = {
     "packages/interpreter/bfloat16.py": (
         "Triton's interpreter, no part of torch: how it names roundings and atomics, and reaches memory", "._interpreter ._ir"
     ),
+    "packages/interpreter/float8.py": ("Triton's interpreter: how it names roundings", "._ir"),
 }  # fmt: skip
 """Each further use: the file, why it does without a public name and what guards it, the parts."""
 

@@ -23,13 +23,30 @@ PROGRAM = Path(__file__).with_name("triton_program.py")
 TRUE = [
     *(f"bfloat16 {name}" for name in ("add", "sub", "mul", "max", "where", "abs", "scalar", "casts")),
     "bfloat16_casts", "bfloat16_rounds_as_torch", "bfloat16_reductions", "bfloat16_dot", "bfloat16_atomics", "matmul_with_autotune",
-    "softmax_with_heuristics", "dropout_with_a_seed", "libdevice_functions", "module",
+    "bfloat16_padding_is_nan", "float8_rounds_as_torch", "float8_dot", "tensor_descriptors", "blocks_have_no_truth_of_their_own",
+    "a_function_for_the_grid_is_given_the_arguments_themselves", "softmax_with_heuristics", "dropout_with_a_seed", "libdevice_functions", "module",
 ]  # fmt: skip
 SAID = {
     "libdevice without meaning": "UnsupportedError.*libdevice.cyl_bessel_i0 has no meaning",
     "out of bounds": "kernel doubled reads outside its arguments: 4 of 16 elements",
-    "a grid of fractions": r"kernel doubled: its grid is \(1.0, 1, 1\); whole numbers",
-    "a grid of four": "kernel doubled: .*three dimensions at most",
+    "compared and changed out of bounds": "kernel odd changes outside its arguments: 1 of 1 elements",
+    "a grid of fractions": r"kernel doubled: its grid is \(1.0,\); whole numbers",
+    "a grid of four": r"kernel doubled: its grid is \(1, 1, 1, 1\); a tuple of one to three numbers",
+    "a negative grid": r"kernel doubled: its grid is \(-1,\); whole numbers that are not negative",
+    "an empty grid": r"kernel doubled: its grid is \(\); a tuple of one to three",
+    "a number for a grid": "kernel doubled: its grid is 1; a tuple",
+    "a function that gives fractions": r"kernel doubled: its grid is \(1.0,\); whole numbers",
+    "a function that gives four": r"kernel doubled: its grid is \(1, 1, 1, 1\); a tuple",
+    "a function that gives a number": "kernel doubled: its grid is 1; a tuple",
+    "a large grid": r"kernel doubled: its grid is \(1, 65536\); CUDA starts at most",
+    "an unknown option": "kernel doubled has no parameter num_wraps",
+    "an argument that is lacking": "TypeError: Triton kernel doubled: missing a required argument: 'x'",
+    "no grid": "kernel doubled was called without a grid",
+    "complex numbers": "kernel doubled: torch.complex64 is nothing that a kernel takes",
+    "no memory": "kernel doubled: a tensor of shape \\(16,\\) has no memory to point to: it is on meta",
+    "sums of float8": "fp8e5 is stored .*convert it first",
+    "a chain of comparisons": "Triton has no a < b < c",
+    "a block under if": r"a block of shape \(8,\) is neither true nor false",
     "mixed pointers": "kernel binary: its pointers are on cpu and sim:0",
 }
 

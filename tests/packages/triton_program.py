@@ -13,6 +13,7 @@ import torch
 import triton
 import triton.language as tl
 from triton.language.extra import libdevice
+from triton.runtime.interpreter import InterpreterBuilder
 
 DEVICE = os.environ["KERNELS_ON"]
 CASES: dict[str, Callable[[], Any]] = {}
@@ -199,6 +200,149 @@ def bfloat16_atomics() -> bool:
     return same(out, meant) and count.item() == 16
 
 
+@triton.jit
+def padded(x, o, R: tl.constexpr, B: tl.constexpr, POINTER: tl.constexpr):
+    if POINTER:
+        block = tl.make_block_ptr(x, (R,), (1,), (0,), (B,), (0,))
+        a = tl.load(block, boundary_check=(0,), padding_option="nan")
+    else:
+        a = tl.make_tensor_descriptor(x, [R], [1], [B], padding_option="nan").load([0])
+    tl.store(o + tl.arange(0, B), a)
+
+
+@case
+def bfloat16_padding_is_nan() -> bool:
+    good = True
+    for pointer in (False, *[True] * hasattr(InterpreterBuilder, "create_tensor_pointer_load")):
+        out = torch.zeros(16, dtype=torch.bfloat16, device=DEVICE)
+        padded[(1,)](torch.ones(15, dtype=torch.bfloat16, device=DEVICE), out, 15, 16, pointer)
+        good = good and bool((out[:15] == 1).all()) and bool(out[15].isnan())
+    return good
+
+
+@triton.jit
+def descriptors(x, o, R, C, B: tl.constexpr):
+    """Blocks of two dimensions by descriptors, cut off at the tensor's end."""
+    source = tl.make_tensor_descriptor(x, [R, C], [C, 1], [B, B])
+    target = tl.make_tensor_descriptor(o, [R, C], [C, 1], [B, B])
+    at = [tl.program_id(0) * B, tl.program_id(1) * B]
+    target.store(at, source.load(at) * 2)
+
+
+@case
+def tensor_descriptors() -> bool:
+    x = numbers(6, 12, dtype=torch.float32)
+    out = torch.zeros_like(x)
+    descriptors[(2, 3)](x, out, 6, 12, 4)
+    return same(out, x * 2)
+
+
+@triton.jit
+def eighths(x, high, low, back, N: tl.constexpr, RTZ: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    a = tl.load(x + i)
+    if RTZ:
+        tl.store(low + i, a.to(tl.float8e5, fp_downcast_rounding="rtz"))
+    else:
+        tl.store(high + i, a.to(tl.float8e4nv))
+        tl.store(low + i, a.to(tl.float8e5))
+        tl.store(back + i, tl.load(high + i).to(tl.float32))
+
+
+@case
+def float8_rounds_as_torch() -> bool:
+    """All 16-bit floats and what is near a tie; what is too large becomes the largest, and NaN stays."""
+    bits = torch.arange(-(1 << 15), 1 << 15, dtype=torch.int32)
+    half = bits.to(torch.int16).view(torch.float16).float()
+    near = torch.cat([half, half * (1 + 2**-20), half * (1 - 2**-20)])
+    good = True
+    for x in (near, near.half(), near.double() * (1 + 2**-40)):
+        high, low = (
+            torch.empty(len(x), dtype=d, device=DEVICE)
+            for d in (torch.float8_e4m3fn, torch.float8_e5m2)
+        )
+        back = torch.empty(len(x), device=DEVICE)
+        eighths[(len(x) // 4096,)](x.to(DEVICE), high, low, back, 4096, False)
+        for found in (high, low):
+            finite = x.double().clamp(-torch.finfo(found.dtype).max, torch.finfo(found.dtype).max)
+            spread = torch.arange(256, dtype=torch.uint8).view(found.dtype).double()
+            spread = spread[spread.isfinite()].unique()
+            above = torch.searchsorted(spread, finite.nan_to_num(0.0)).clamp(1, len(spread) - 1)
+            down, up = spread[above - 1], spread[above]
+            gap = (finite - down) - (up - finite)
+            even = (torch.arange(len(spread)) - len(spread) // 2) % 2 == 0
+            meant = torch.where(
+                gap < 0, down, torch.where(gap > 0, up, torch.where(even[above], up, down))
+            )
+            meant = torch.where(finite.isnan(), finite, meant)
+            good = good and torch.equal(
+                found.cpu().double().nan_to_num(7777), meant.nan_to_num(7777)
+            )
+        good = good and torch.equal(back.nan_to_num(7777), high.float().nan_to_num(7777))
+    low = torch.empty(len(near), dtype=torch.float8_e5m2, device=DEVICE)
+    eighths[(len(near) // 4096,)](near.to(DEVICE), low, low, low, 4096, True)
+    cut = (near.half().view(torch.int16) >> 8).to(torch.uint8).view(torch.float8_e5m2)
+    exact = near == near.half()
+    kept = near.isfinite() & exact
+    return good and torch.equal(low.cpu().float()[kept], cut.float()[kept])
+
+
+@triton.jit
+def multiplied(a, b, o, N: tl.constexpr):
+    row, column = tl.arange(0, N)[:, None] * N, tl.arange(0, N)[None, :]
+    tl.store(o + row + column, tl.dot(tl.load(a + row + column), tl.load(b + row + column)))
+
+
+@case
+def float8_dot() -> bool:
+    a, b = (numbers(16, 16, seed=s, dtype=torch.float32).to(torch.float8_e4m3fn) for s in (1, 2))
+    out = torch.empty(16, 16, device=DEVICE)
+    multiplied[(1,)](a, b, out, 16)
+    torch.testing.assert_close(out.cpu(), a.cpu().float() @ b.cpu().float())
+    return True
+
+
+@triton.jit
+def conditions(x, o, n, m, flag, N: tl.constexpr, ON: tl.constexpr):
+    i = tl.arange(0, N)
+    inside = (i >= n) and (i < m)
+    ends = not ((i >= n) or ON and (i >= m))
+    a = tl.load(x + i)
+    if flag and n < m:
+        a = a + 1
+    tl.store(o + i, tl.where(inside, a, tl.where(ends, 0.0, ~tl.full((N,), 0, tl.uint8))))
+
+
+@case
+def blocks_have_no_truth_of_their_own() -> bool:
+    x = numbers(8, dtype=torch.float32)
+    out = torch.empty_like(x)
+    good = True
+    for flag in (False, True):
+        for on in (False, True):
+            conditions[[1]](x, out, 2, 5, flag, 8, on)
+            meant = torch.full((8,), 255.0)
+            meant[:2], meant[2:5] = 0.0, x.cpu()[2:5] + flag
+            good = good and torch.equal(out.cpu(), meant)
+    return good
+
+
+@triton.jit
+def filled(x, o, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(o + i, tl.load(x + i))
+
+
+@case
+def a_function_for_the_grid_is_given_the_arguments_themselves() -> bool:
+    x = numbers(4, 8, dtype=torch.float32)
+    out = torch.empty_like(x)
+    filled[lambda meta: (meta["x"].shape[0], meta["o"].is_contiguous().__index__())](x, out, N=8)
+    nothing = torch.zeros_like(x)
+    filled[(0,)](x, nothing, 8)
+    return same(out, x) and not bool(nothing.any())
+
+
 @triton.autotune([triton.Config({"B": 16}), triton.Config({"B": 32})], key=["K"])
 @triton.jit
 def matmul(a, b, c, M, N, K, B: tl.constexpr):
@@ -307,6 +451,21 @@ def doubled(x, N: tl.constexpr):
     tl.store(x + i, tl.load(x + i) * 2)
 
 
+@triton.jit
+def odd(x, n, N: tl.constexpr, KIND: tl.constexpr):
+    i = tl.arange(0, N)
+    a = tl.load(x + i)
+    if KIND == "float8":
+        tl.store(x + i, a + a)
+    elif KIND == "chain":
+        tl.store(x + i, a, mask=0 < i < n)
+    elif KIND == "block":
+        if i < n:
+            tl.store(x + i, a)
+    else:
+        tl.atomic_cas(x + N, 0, 1)
+
+
 def refused(call: Callable[[], Any]) -> str:
     try:
         call()
@@ -315,13 +474,37 @@ def refused(call: Callable[[], Any]) -> str:
     return "nothing was raised"
 
 
+def doubles(grid: Any, x: Any = None, **options: Any) -> Callable[[], str]:
+    return lambda: refused(lambda: doubled[grid](numbers(16) if x is None else x, N=16, **options))
+
+
+def oddly(kind: str, dtype: torch.dtype = torch.float32) -> Callable[[], str]:
+    return lambda: refused(lambda: odd[(1,)](torch.zeros(8, device=DEVICE).to(dtype), 4, 8, kind))
+
+
 CASES |= {
     "libdevice without meaning": lambda: refused(
         lambda: lacking[(1,)](numbers(1, dtype=torch.float32))
     ),
     "out of bounds": lambda: refused(lambda: doubled[(1,)](numbers(12), 16)),
-    "a grid of fractions": lambda: refused(lambda: doubled[(16 / 16,)](numbers(16), 16)),
-    "a grid of four": lambda: refused(lambda: doubled[(1, 1, 1, 1)](numbers(16), 16)),
+    "compared and changed out of bounds": oddly("cas", torch.int32),
+    "a grid of fractions": doubles((16 / 16,)),
+    "a grid of four": doubles((1, 1, 1, 1)),
+    "a negative grid": doubles((-1,)),
+    "an empty grid": doubles(()),
+    "a number for a grid": doubles(1),
+    "a function that gives fractions": doubles(lambda meta: (16 / meta["N"],)),
+    "a function that gives four": doubles(lambda meta: (1, 1, 1, 1)),
+    "a function that gives a number": doubles(lambda meta: 1),
+    "a large grid": doubles((1, 65536)),
+    "an unknown option": doubles((1,), num_wraps=4),
+    "an argument that is lacking": lambda: refused(lambda: doubled[(1,)](N=16)),
+    "no grid": lambda: refused(lambda: doubled(numbers(16), 16)),
+    "complex numbers": doubles((1,), torch.zeros(16, dtype=torch.complex64, device=DEVICE)),
+    "no memory": doubles((1,), torch.zeros(16, device="meta")),
+    "sums of float8": oddly("float8", torch.float8_e5m2),
+    "a chain of comparisons": oddly("chain"),
+    "a block under if": oddly("block"),
     "mixed pointers": lambda: refused(
         lambda: binary[(1,)](
             numbers(16), torch.ones(16, dtype=torch.bfloat16), numbers(16), "add", 16

@@ -53,6 +53,9 @@ def mend(interpreter: ModuleType) -> None:
     builder.cast_impl = _cast(builder.cast_impl, interpreter)
     builder.create_fp_to_fp = _converting(builder.create_fp_to_fp, interpreter)
     builder.create_atomic_rmw = _atomic(builder.create_atomic_rmw, interpreter)
+    for name in ("create_tensor_pointer_load", "create_descriptor_load"):
+        if hasattr(builder, name):  # Triton 3.9 has no block pointers of the builder's own
+            setattr(builder, name, _padding(getattr(builder, name), interpreter))
     shared = interpreter.ReduceScanOpInterface
     shared.to_tensor = _packing(shared.to_tensor, interpreter)
     for owner, names in (
@@ -197,6 +200,22 @@ def _atomic(function: Any, interpreter: ModuleType) -> Any:
         return interpreter.TensorHandle(before, val.dtype.scalar)
 
     return create_atomic_rmw
+
+
+def _padding(function: Any, interpreter: ModuleType) -> Any:
+    """Pad with NaN, which was 0: no integer is it."""
+
+    @functools.wraps(function)
+    def load(self: Any, block: Any, places: Any, *options: Any) -> Any:
+        found = function(self, block, places, *options)
+        padding = block.padding if hasattr(block, "padding") else options[0]
+        if padding == interpreter._ir.PADDING_OPTION.PAD_NAN and _is_narrow(found, interpreter):
+            _, mask = block.materialize_pointers(places)
+            kept = mask.data if isinstance(mask, interpreter.TensorHandle) else mask
+            found.data[~kept] = narrow(float("nan"))
+        return found
+
+    return load
 
 
 def _packing(function: Any, interpreter: ModuleType) -> Any:

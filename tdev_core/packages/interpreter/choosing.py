@@ -9,7 +9,7 @@ from types import ModuleType
 
 from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
-from tdev_core.packages.interpreter import bfloat16, launches, libdevice
+from tdev_core.packages.interpreter import bfloat16, float8, launches, libdevice, truth
 
 __all__ = ["begin", "is_chosen", "simulate_numba"]
 
@@ -46,7 +46,12 @@ def begin(rewritten: bool = False) -> None:
             "TDEV_TRITON=interpret has to be known before triton is imported. Import tdev before triton."
         )
     when_imported(["triton.knobs"], _switch)
-    when_imported(["triton.runtime.interpreter"], bfloat16.mend)
+    for room in (
+        float8,
+        bfloat16,
+        truth,
+    ):  # bfloat16 last of both floats: it widens what float8 converts
+        when_imported(["triton.runtime.interpreter"], room.mend)
     when_imported(["triton.runtime.interpreter"], launches.mend)
     when_imported(["triton.runtime.autotuner"], launches.mend_autotuner)
     when_imported(["triton.language.extra.libdevice"], libdevice.mend)

@@ -6,7 +6,11 @@ Kernels that make addresses of integers reach what their arguments do not show; 
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import functools
+import inspect
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -30,11 +34,12 @@ def mend(interpreter: ModuleType) -> None:
     executor.__call__ = _started(executor.__call__)
     executor._init_args_hst = _copied(executor._init_args_hst)
     vars(interpreter)["_implicit_cvt"] = _passed(vars(interpreter)["_implicit_cvt"], interpreter)
-    builder.set_grid_dim = _grid(builder.set_grid_dim)
+    interpreter.InterpretedFunction.__call__ = _called(interpreter.InterpretedFunction.__call__)
     builder.create_int_to_ptr = _of_integers(builder.create_int_to_ptr)
     builder.create_masked_load = _accessing(builder.create_masked_load, "reads")
     builder.create_masked_store = _accessing(builder.create_masked_store, "writes")
     builder.create_atomic_rmw = _accessing(builder.create_atomic_rmw, "changes", pointer=1, mask=3)
+    builder.create_atomic_cas = _accessing(builder.create_atomic_cas, "changes", mask=None)
 
 
 def mend_autotuner(autotuner: ModuleType) -> None:
@@ -78,15 +83,13 @@ def _started(function: Any) -> Any:
             stacklevel=4,
         )
         name = self.fn.__name__
-        if not callable(self.grid) and len(self.grid) > 3:
-            raise ValueError(
-                f"Triton kernel {name}: its grid is {self.grid}; it has three dimensions at most"
-            )
+        start = copy.copy(self)
+        start.grid = _grid(self, args, kwargs)
         outer = vars(_running).copy()
         _running.kernel, _running.spans, _running.made = name, [], False
         begun = time.perf_counter()
         try:
-            return function(self, *args, **kwargs)
+            return function(start, *args, **kwargs)
         finally:
             vars(_running).clear()
             vars(_running).update(outer)
@@ -100,7 +103,14 @@ def _started(function: Any) -> Any:
 def _copied(function: Any) -> Any:
     @functools.wraps(function)
     def _init_args_hst(self: Any, args: Any, kwargs: Any) -> Any:
-        devices = {str(tensor.device) for tensor in _tensors((*args, *kwargs.values()))}
+        tensors = list(_tensors((*args, *kwargs.values())))
+        for tensor in tensors:
+            if tensor.is_meta or tensor.layout is not _strided():
+                raise ValueError(
+                    f"Triton kernel {self.fn.__name__}: a tensor of shape {tuple(tensor.shape)} has no memory to point to: it is on "
+                    f"{tensor.device} and {tensor.layout}"
+                )
+        devices = {str(tensor.device) for tensor in tensors}
         if len(devices) > 1:
             raise ValueError(
                 f"Triton kernel {self.fn.__name__}: its pointers are on {' and '.join(sorted(devices))}. A GPU cannot access the "
@@ -115,7 +125,7 @@ def _copied(function: Any) -> Any:
 
 
 def _passed(function: Any, interpreter: ModuleType) -> Any:
-    """Pass a float as the float32 that a kernel gets on a GPU, which has its methods."""
+    """Pass a float as the float32 that a kernel gets on a GPU, which has its methods, and a bool as one bit."""
     import numpy as np
 
     tl = interpreter.tl
@@ -126,9 +136,22 @@ def _passed(function: Any, interpreter: ModuleType) -> Any:
             return tl.tensor(
                 interpreter.TensorHandle(np.array([arg], np.float32), tl.float32), tl.float32
             )
-        return function(arg)
+        if isinstance(arg, bool):
+            return tl.tensor(interpreter.TensorHandle(np.array([arg]), tl.int1), tl.int1)
+        try:
+            return function(arg)
+        except (KeyError, ValueError) as error:
+            raise TypeError(
+                f"Triton kernel {_running.kernel}: {getattr(arg, 'dtype', arg)} is nothing that a kernel takes"
+            ) from error
 
     return _implicit_cvt
+
+
+def _strided() -> Any:
+    import torch
+
+    return torch.strided
 
 
 def _tensors(values: Any) -> Iterator[Any]:
@@ -142,19 +165,64 @@ def _tensors(values: Any) -> Iterator[Any]:
             yield from _tensors((value.base,))
 
 
-def _grid(function: Any) -> Any:
-    @functools.wraps(function)
-    def set_grid_dim(self: Any, *sizes: Any) -> Any:
-        if any(
-            isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 0 for n in sizes
-        ):
+def _grid(executor: Any, args: Any, kwargs: dict[str, Any]) -> tuple[int, ...]:
+    """Return the numbers of programs; a function for them is given the arguments as they are, as on a GPU."""
+    name = executor.fn.__name__
+    parameters = inspect.signature(executor.fn)
+    known = {key: value for key, value in kwargs.items() if key in parameters.parameters}
+    unknown = sorted(kwargs.keys() - known.keys() - _options())
+    if unknown:
+        raise KeyError(
+            f"Triton kernel {name} has no parameter {', '.join(unknown)}, and no backend such an option"
+        )
+    try:
+        bound = parameters.bind(*args, **known)
+    except TypeError as error:
+        raise TypeError(f"Triton kernel {name}: {error}") from None
+    bound.apply_defaults()
+    grid = executor.grid(bound.arguments) if callable(executor.grid) else executor.grid
+    if not isinstance(grid, (tuple, list)) or not 1 <= len(grid) <= 3:
+        raise ValueError(
+            f"Triton kernel {name}: its grid is {grid!r}; a tuple of one to three numbers is needed: three dimensions at most"
+        )
+    if any(isinstance(n, bool) or not hasattr(n, "__index__") or n.__index__() < 0 for n in grid):
+        raise ValueError(
+            f"Triton kernel {name}: its grid is {tuple(grid)}; whole numbers that are not negative are needed (triton.cdiv divides "
+            "and rounds up)"
+        )
+    sizes = tuple(n.__index__() for n in grid)
+    for size, most in zip(sizes, (2**31 - 1, 65535, 65535), strict=False):
+        if size > most:
             raise ValueError(
-                f"Triton kernel {_running.kernel}: its grid is {sizes}; whole numbers that are not negative are needed "
-                "(triton.cdiv divides and rounds up)"
+                f"Triton kernel {name}: its grid is {sizes}; CUDA starts at most 2147483647 programs in the first dimension, and "
+                "65535 in the second and the third"
             )
-        return function(self, *(n.__index__() for n in sizes))
+    return sizes
 
-    return set_grid_dim
+
+@functools.lru_cache(maxsize=1)
+def _options() -> frozenset[str]:
+    """Return what a launch may say beside the kernel's parameters: the options of all of Triton's backends."""
+    from triton.backends import backends
+
+    found = {"grid", "warmup", "debug", "stream"}
+    for backend in backends.values():
+        for value in vars(sys.modules[backend.compiler.__module__]).values():
+            if dataclasses.is_dataclass(value):
+                found |= {field.name for field in dataclasses.fields(value)}
+    return frozenset(found)
+
+
+def _called(function: Any) -> Any:
+    @functools.wraps(function)
+    def __call__(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not hasattr(_running, "kernel"):
+            raise RuntimeError(
+                f"Triton kernel {self.fn.__name__} was called without a grid: {self.fn.__name__}[grid](…) starts it"
+            )
+        return function(self, *args, **kwargs)
+
+    return __call__
 
 
 def _of_integers(function: Any) -> Any:
@@ -166,21 +234,21 @@ def _of_integers(function: Any) -> Any:
     return create_int_to_ptr
 
 
-def _accessing(function: Any, does: str, pointer: int = 0, mask: int = 0) -> Any:
+def _accessing(function: Any, does: str, pointer: int = 0, mask: int | None = 0) -> Any:
     """Check the addresses of a load or store before it is made.
 
     Args:
         pointer: where the pointers are among the arguments.
-        mask: where the mask is; 0 is by the operator: the second argument of a load, the third of a store.
+        mask: where the mask is; 0 is by the operator: the second argument of a load, the third of a store. None: there is none.
     """
-    place = mask or (1 if does == "reads" else 2)
+    place = (1 if does == "reads" else 2) if mask == 0 else mask
 
     @functools.wraps(function)
-    def accessing(self: Any, *args: Any) -> Any:
+    def accessing(self: Any, *args: Any, **kwargs: Any) -> Any:
         spans = getattr(_running, "spans", None)
         if spans is not None and not _running.made:
-            _check(args[pointer], args[place], spans, does)
-        return function(self, *args)
+            _check(args[pointer], None if place is None else args[place], spans, does)
+        return function(self, *args, **kwargs)
 
     return accessing
 
@@ -188,7 +256,9 @@ def _accessing(function: Any, does: str, pointer: int = 0, mask: int = 0) -> Any
 def _check(pointers: Any, mask: Any, spans: list[tuple[int, int]], does: str) -> None:
     import numpy as np
 
-    addresses = pointers.data[np.broadcast_to(mask.data, pointers.data.shape)]
+    addresses = pointers.data
+    if mask is not None:
+        addresses = addresses[np.broadcast_to(mask.data, addresses.shape)]
     if not addresses.size:
         return
     size = max(pointers.get_element_ty().primitive_bitwidth // 8, 1)
