@@ -17,6 +17,7 @@ from typing import Any
 from tdev_core import settings
 from tdev_core.ecosystem.package_table import of_module, stand_ins
 from tdev_core.errors import DeviceWarning, outside, warn_once
+from tdev_core.packages.calls import watch
 from tdev_core.packages.lacking import AbsentPackage, LackingImport, words
 
 __all__ = [
@@ -130,6 +131,7 @@ def load(module: str, name: str = "") -> ModuleType:
         if not error.name or not f"{inside}.".startswith(f"{error.name}."):
             raise
         raise LackingImport(words(f"{module}.{name}" if name else module), module) from None
+    watch(found)
     warn_once(
         f"{package} is not installed: tdev's stand-in answers for it, with torch's own functions. "
         "TDEV_STANDINS=0 turns that off",

@@ -9,6 +9,7 @@ import torch
 import torch.nn.functional as F
 
 from tdev_core.packages.lacking import attributes_of, refuse, version_of
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["causal_conv1d_fn", "causal_conv1d_update"]
 
@@ -39,18 +40,19 @@ def causal_conv1d_fn(
         RuntimeError: shapes that do not fit.
         NotImplementedError: another activation.
     """
-    _check("causal_conv1d_fn", x, weight, bias, activation)
-    before = weight.size(1) - 1
-    if x.dim() != 3:
-        _fail("causal_conv1d_fn", f"x has shape {tuple(x.shape)}, where (B, C, L) is needed")
+    _check("causal_conv1d_fn", activation)
+    before = weight.size(-1) - 1
+    state = f"B C {before}"
+    fitting(
+        "causal_conv1d.causal_conv1d_fn", x=(x, "B C L"), weight=(weight, "C W"), bias=(bias, "C"), seq_idx=(seq_idx, "int B L"),
+        initial_states=(initial_states, state), final_states_out=(final_states_out, state),
+    )  # fmt: skip
     if seq_idx is not None and (initial_states is not None or return_final_states):
         refuse("causal_conv1d.causal_conv1d_fn", "takes seq_idx or states, not both")
     if seq_idx is not None and seq_idx.numel() and int(seq_idx.min()) < 0:
         refuse("causal_conv1d.causal_conv1d_fn", "has no padding (negative seq_idx)")
     if initial_states is None:
         initial_states = x.new_zeros((*x.shape[:2], before))
-    elif initial_states.shape != (*x.shape[:2], before):
-        _fail("causal_conv1d_fn", f"initial_states has shape {tuple(initial_states.shape)}")
     whole = torch.cat((initial_states.to(x.dtype), x), dim=-1)
     out = _activated(_convolved(whole, weight, bias, seq_idx), activation).to(x.dtype)
     if not return_final_states:
@@ -78,13 +80,19 @@ def causal_conv1d_update(
         RuntimeError: shapes that do not fit.
         UnsupportedError: ``cache_seqlens``, with which the state is a ring.
     """
-    _check("causal_conv1d_update", x, weight, bias, activation)
+    name = "causal_conv1d.causal_conv1d_update"
+    _check("causal_conv1d_update", activation)
     if cache_seqlens is not None:
         refuse("causal_conv1d.causal_conv1d_update", "has no ring buffer (cache_seqlens)")
     steps = x.unsqueeze(-1) if x.dim() == 2 else x
+    fitting(
+        name, x=(x, "B C" if x.dim() == 2 else "B C L"), weight=(weight, "C W"), bias=(bias, "C"),
+        conv_state=(conv_state, "B C N" if conv_state_indices is None else "entries C N"),
+        conv_state_indices=(conv_state_indices, "int B"),
+    )  # fmt: skip
     before, held = weight.size(1) - 1, conv_state.size(-1)
-    if held < before or conv_state.size(1) != weight.size(0):
-        _fail("causal_conv1d_update", f"conv_state has shape {tuple(conv_state.shape)}")
+    if held < before:
+        raise RuntimeError(f"{name}: conv_state holds {held} inputs; {before} at least are needed")
     state = conv_state if conv_state_indices is None else conv_state[conv_state_indices.long()]
     whole = torch.cat((state.to(x.dtype), steps), dim=-1)
     with torch.no_grad():
@@ -119,22 +127,8 @@ def _activated(x: torch.Tensor, activation: str | None) -> torch.Tensor:
     return x if activation is None else F.silu(x)
 
 
-def _check(
-    name: str,
-    x: torch.Tensor,
-    weight: torch.Tensor,
-    bias: torch.Tensor | None,
-    activation: str | None,
-) -> None:
+def _check(name: str, activation: str | None) -> None:
     if activation not in (None, "silu", "swish"):
         raise NotImplementedError(
             f"causal_conv1d.{name}: activation is {activation!r}; None, 'silu' and 'swish' are known"
         )
-    if weight.dim() != 2 or x.dim() not in (2, 3) or x.size(1) != weight.size(0):
-        _fail(name, f"x {tuple(x.shape)} does not fit weight {tuple(weight.shape)}, (C, W)")
-    if bias is not None and bias.shape != weight.shape[:1]:
-        _fail(name, f"bias has shape {tuple(bias.shape)}; ({weight.size(0)},) is needed")
-
-
-def _fail(name: str, why: str) -> None:
-    raise RuntimeError(f"causal_conv1d.{name}: {why}")

@@ -12,6 +12,7 @@ __all__ = [
     "AbsentPackage",
     "LackingImport",
     "LackingName",
+    "LackingParameter",
     "attributes_of",
     "refuse",
     "version_of",
@@ -23,6 +24,13 @@ _ROOM = __name__.rpartition(".")[0] + "."
 
 class LackingName(UnsupportedError, AttributeError):
     """A stand-in was asked for a name that it does not have; ``hasattr`` is False."""
+
+
+class LackingParameter(UnsupportedError, TypeError):
+    """A function of a stand-in was given a parameter that the release it is like does not have."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, "TDEV103")
 
 
 class LackingImport(UnsupportedError, ImportError):

@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 
 from tdev_core.packages.lacking import refuse
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["DropoutAddNorm", "norm_of_sum"]
 
@@ -43,6 +44,10 @@ def norm_of_sum(
         residual_in_fp32: whether the sum is float32 where there is no residual, whose dtype it has otherwise.
         rms: whether it is an RMS norm.
     """
+    fitting(
+        "flash_attn (or mamba_ssm), the norm of a sum", x=(x, "… C"), weight=(weight, "C"), bias=(bias, "C"), residual=(residual, "… C"),
+        rowscale=(rowscale, "…"), layerscale=(layerscale, "C"),
+    )  # fmt: skip
     total = x.to(torch.promote_types(x.dtype, torch.float32))
     if rowscale is not None:
         total = total * rowscale.to(total.dtype).unsqueeze(-1)

@@ -118,6 +118,10 @@ def test_mixed_norms_have_the_weights_dtype(kind: Any) -> None:
 def test_what_is_lacking_is_told() -> None:
     with pytest.raises(UnsupportedError, match="apex.optimizers.FusedAdam has no capturable step"):
         optimizers.FusedAdam(parameters(), capturable=True)
+    weight = torch.nn.Embedding(3, 2, sparse=True)
+    weight(torch.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match="apex.optimizers.FusedAdam takes dense real gradients"):
+        optimizers.FusedAdam(weight.parameters()).step()
     with pytest.raises(RuntimeError, match="AMSGrad"):
         optimizers.FusedLAMB(parameters(), amsgrad=True)
     with pytest.raises(UnsupportedError, match="apex.optimizers.FusedSGD is not in the stand-in"):

@@ -131,6 +131,15 @@ def test_larc(clip: bool) -> None:
     assert optimizer.param_groups[0]["weight_decay"] == 0.01
 
 
+def test_larc_steps_nowhere_at_a_rate_of_zero() -> None:
+    """As a schedule that warms up begins."""
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer: Any = parallel.LARC(torch.optim.SGD([weight], lr=0.0))
+    (weight**2).sum().backward()
+    optimizer.step()
+    assert torch.equal(weight.detach(), torch.ones(3))
+
+
 def test_what_cannot_be() -> None:
     layer = torch.nn.Linear(1, 1)
     with pytest.raises(ValueError, match="shared_param is gone"):

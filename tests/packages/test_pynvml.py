@@ -40,8 +40,24 @@ def test_what_is_not_known_is_refused() -> None:
         _ = pynvml.nvmlDeviceGetUtilizationRates(handle).memory
     with pytest.raises(UnsupportedError, match="what a driver reserves"):
         pynvml.nvmlDeviceGetMemoryInfo(handle, version=2)
-    with pytest.raises(UnsupportedError, match="pynvml.nvmlDeviceGetFanSpeed is not in"):
-        _ = pynvml.nvmlDeviceGetFanSpeed
+    with pytest.raises(
+        UnsupportedError, match="pynvml.nvmlDeviceGetClockInfo is known of no"
+    ) as told:
+        pynvml.nvmlDeviceGetClockInfo(handle, pynvml.NVML_CLOCK_SM)
+    assert isinstance(told.value, pynvml.NVMLError_NotSupported)
+    assert told.value.value == pynvml.NVML_ERROR_NOT_SUPPORTED
+    with pytest.raises(AttributeError, match="pynvml.nvmlEventSetCreate is not in"):
+        _ = pynvml.nvmlEventSetCreate
+
+
+def test_each_error_has_its_number() -> None:
+    kinds = [
+        x for x in vars(pynvml).values() if isinstance(x, type) and x.__name__ in pynvml.__all__
+    ]
+    assert len(kinds) == 11
+    for kind in kinds:
+        assert kind().value == kind.number and issubclass(kind, pynvml.NVMLError)
+    assert str(pynvml.NVMLError(7)) == "NVML Error with code 7"
 
 
 def test_devices_that_there_are_not_are_nvmls_errors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -262,9 +262,11 @@ def test_swiglu(packed: bool, bias: bool) -> None:
         for name in (["w12", "w3"] if packed else ["w1", "w2", "w3"])
         for part in (["weight", "bias"] if bias else ["weight"])
     )
-    with pytest.raises(ValueError, match="w1, w2 and w3 have shapes"):
+    with pytest.raises(
+        ValueError, match=r"w2 has shape \(3, 5\); \(hidden, in\) is needed, hidden = 7"
+    ):
         ops.swiglu(x, w1, None, w2[:3], None, layer.w3.weight, None)
-    with pytest.raises(ValueError, match=r"b1 has shape \(2,\); \(7,\) is needed"):
+    with pytest.raises(ValueError, match=r"b1 has shape \(2,\); \(hidden,\) is needed, hidden = 7"):
         ops.swiglu(x, w1, torch.ones(2).double(), w2, None, layer.w3.weight, None)
 
 

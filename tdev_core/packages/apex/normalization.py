@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 
 from tdev_core.packages.lacking import attributes_of
+from tdev_core.packages.shapes import fitting
 
 __all__ = [
     "FusedLayerNorm",
@@ -91,6 +92,7 @@ def fused_layer_norm_affine(
     memory_efficient: bool = False,
 ) -> torch.Tensor:
     """:func:`torch.nn.functional.layer_norm`."""
+    _check("fused_layer_norm_affine", normalized_shape, input, weight=weight, bias=bias)
     return F.layer_norm(input, _sizes(normalized_shape), weight, bias, eps)
 
 
@@ -98,6 +100,7 @@ def fused_layer_norm(
     input: torch.Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> torch.Tensor:
     """:func:`torch.nn.functional.layer_norm` without weight and bias."""
+    _check("fused_layer_norm", normalized_shape, input)
     return F.layer_norm(input, _sizes(normalized_shape), eps=eps)
 
 
@@ -109,6 +112,7 @@ def fused_rms_norm_affine(
     memory_efficient: bool = False,
 ) -> torch.Tensor:
     """:func:`torch.nn.functional.rms_norm`."""
+    _check("fused_rms_norm_affine", normalized_shape, input, weight=weight)
     return F.rms_norm(input, _sizes(normalized_shape), weight, eps)
 
 
@@ -116,8 +120,15 @@ def fused_rms_norm(
     input: torch.Tensor, normalized_shape: Shape, eps: float = 1e-6, memory_efficient: bool = False
 ) -> torch.Tensor:
     """:func:`torch.nn.functional.rms_norm` without weight."""
+    _check("fused_rms_norm", normalized_shape, input)
     return F.rms_norm(input, _sizes(normalized_shape), eps=eps)
 
 
 def _sizes(shape: Shape) -> list[int]:
     return [shape] if isinstance(shape, int) else list(shape)
+
+
+def _check(function: str, shape: Shape, input: torch.Tensor, **parameters: torch.Tensor) -> None:
+    sizes = " ".join(map(str, _sizes(shape)))
+    known = {name: (tensor, sizes) for name, tensor in parameters.items()}
+    fitting(f"apex.normalization.{function}", input=(input, f"… {sizes}"), **known)

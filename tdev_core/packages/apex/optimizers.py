@@ -39,6 +39,10 @@ class _Fused(torch.optim.Optimizer):
         self, group: dict[str, Any], parameter: torch.Tensor, gradient: torch.Tensor, share: float
     ) -> torch.Tensor:
         """Take ``gradient`` into the moments, and return the update that they make, without decay."""
+        if gradient.layout is not torch.strided or not gradient.is_floating_point():
+            raise RuntimeError(
+                f"apex.optimizers.{type(self).__name__} takes dense real gradients; one is {gradient.dtype}, {gradient.layout}"
+            )
         one, two = map(float, group["betas"])
         eps, step = float(group["eps"]), int(group["step"])
         state = self.state[parameter]

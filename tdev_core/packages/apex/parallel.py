@@ -280,5 +280,5 @@ class LARC:
             return
         own = self.trust_coefficient * lengths[0] / (lengths[1] + lengths[0] * decay + self.eps)
         if self.clip:
-            own = min(own / rate, 1.0)
+            own = min(own / rate, 1.0) if rate else 1.0
         gradient.add_(parameter, alpha=decay).mul_(own)

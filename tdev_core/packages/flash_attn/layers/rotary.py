@@ -8,6 +8,7 @@ from typing import NoReturn
 import torch
 
 from tdev_core.packages.lacking import attributes_of, refuse
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["RotaryEmbedding", "apply_rotary_emb", "apply_rotary_emb_func"]
 
@@ -38,13 +39,16 @@ def apply_rotary_emb(
     Raises:
         RuntimeError: shapes that do not fit, or positions beyond those of ``cos``.
     """
-    half = cos.size(-1)
-    if cos.shape != sin.shape or cos.dim() != 2 or 2 * half > x.size(-1):
-        _fail(f"cos {tuple(cos.shape)} and sin {tuple(sin.shape)} do not fit x {tuple(x.shape)}")
-    if x.dim() != (4 if cu_seqlens is None else 3):
-        _fail(
-            f"x has shape {tuple(x.shape)}; (B, S, H, D) is needed, (total, H, D) with cu_seqlens"
-        )
+    offsets = seqlen_offsets if isinstance(seqlen_offsets, torch.Tensor) else None
+    sequences = "B" if cu_seqlens is None else str(cu_seqlens.numel() - 1)
+    sizes = fitting(
+        "flash_attn.layers.rotary.apply_rotary_emb", x=(x, "B S H D" if cu_seqlens is None else "total H D"),
+        cos=(cos, "positions half"), sin=(sin, "positions half"), seqlen_offsets=(offsets, f"int {sequences}"),
+        cu_seqlens=(cu_seqlens, "int bounds"),
+    )  # fmt: skip
+    half = sizes["half"]
+    if 2 * half > sizes["D"]:
+        _fail(f"cos has {half} angles, which turn {2 * half} channels; x has {sizes['D']}")
     places = _places(x, seqlen_offsets, cu_seqlens)
     if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < cos.size(0):
         _fail(f"position {int(places.max())} is asked for, cos and sin have {cos.size(0)}")

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tdev_core.packages.lacking import attributes_of, refuse
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["CrossEntropyLoss"]
 
@@ -55,6 +56,10 @@ class CrossEntropyLoss(torch.nn.Module):
         self, input: torch.Tensor, target: torch.Tensor, precomputed_lse: torch.Tensor | None = None
     ) -> Any:
         """Return the loss; with ``return_z_loss`` also the part of it that ``lse_square_scale`` makes."""
+        fitting(
+            "flash_attn.losses.cross_entropy.CrossEntropyLoss", input=(input, "N C"), target=(target, "int N"),
+            precomputed_lse=(precomputed_lse, "N"),
+        )  # fmt: skip
         logits = input.to(torch.promote_types(input.dtype, torch.float32)) * self.logit_scale
         losses = F.cross_entropy(
             logits, target, ignore_index=self.ignore_index, reduction="none",

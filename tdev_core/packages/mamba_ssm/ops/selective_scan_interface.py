@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 from tdev_core.packages.causal_conv1d import causal_conv1d_fn
 from tdev_core.packages.lacking import attributes_of, refuse
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["mamba_inner_fn", "mamba_inner_ref", "selective_scan_fn", "selective_scan_ref"]
 
@@ -52,7 +53,18 @@ def selective_scan_fn(
     """
     if A.is_complex():
         refuse("mamba_ssm.ops.selective_scan_interface.selective_scan_fn", "has no complex A")
-    _check(u, delta, A, B, C, D, z)
+    matrices = {2: "dim N", 3: "batch N length"}
+    name = "mamba_ssm.selective_scan_fn"
+    sizes_of = fitting(
+        name, u=(u, "batch dim length"), delta=(delta, "batch dim length"), A=(A, "dim N"),
+        B=(B, matrices.get(B.dim(), "batch groups N length")), C=(C, matrices.get(C.dim(), "batch channels N length")),
+        D=(D, "dim"), z=(z, "batch dim length"), delta_bias=(delta_bias, "dim"), cu_seqlens=(cu_seqlens, "int sequences"),
+    )  # fmt: skip
+    for groups in ("groups", "channels"):
+        if groups in sizes_of and sizes_of["dim"] % max(sizes_of[groups], 1):
+            raise RuntimeError(
+                f"{name}: {sizes_of['dim']} channels make no {sizes_of[groups]} groups of one size"
+            )
     precision = torch.promote_types(u.dtype, torch.float32)
     steps, sizes, rates = (t.to(precision) for t in (u, delta, A))
     if delta_bias is not None:
@@ -143,26 +155,3 @@ def _along(matrix: torch.Tensor, u: torch.Tensor) -> torch.Tensor:
     if matrix.dim() == 3:
         return matrix.unsqueeze(1)
     return matrix.repeat_interleave(u.size(1) // matrix.size(1), dim=1)
-
-
-def _check(
-    u: torch.Tensor, delta: torch.Tensor, A: torch.Tensor, B: torch.Tensor, C: torch.Tensor,
-    D: torch.Tensor | None, z: torch.Tensor | None,
-) -> None:  # fmt: skip
-    batch, dim, length = u.shape if u.dim() == 3 else (0, 0, 0)
-    fits = u.dim() == 3 and delta.shape == u.shape and A.dim() == 2 and A.size(0) == dim
-    for matrix in (B, C):
-        if matrix.dim() == 2:
-            fits = fits and matrix.shape == A.shape
-        elif matrix.dim() == 3:
-            fits = fits and matrix.shape == (batch, A.size(1), length)
-        else:
-            fits = fits and matrix.dim() == 4 and not dim % max(matrix.size(1), 1)
-            fits = fits and matrix.shape[2:] == (A.size(1), length) and matrix.size(0) == batch
-    fits = fits and (z is None or z.shape == u.shape) and (D is None or D.shape == (dim,))
-    if not fits:
-        tensors = {"u": u, "delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z}
-        shapes = ", ".join(f"{n} {tuple(t.shape)}" for n, t in tensors.items() if t is not None)
-        raise RuntimeError(
-            f"mamba_ssm.selective_scan_fn: the shapes do not fit each other: {shapes}"
-        )

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from tdev_core.packages.lacking import attributes_of
+from tdev_core.packages.shapes import fitting
 from tdev_core.packages.xformers.ops import fmha
 from tdev_core.packages.xformers.ops.fmha import (
     AttentionBias,
@@ -78,6 +79,13 @@ def index_select_cat(
     sources: Sequence[torch.Tensor], indices: Sequence[torch.Tensor]
 ) -> torch.Tensor:
     """Return the rows of each source (S, D) that its indices name, all in one dimension."""
+    for source, index in zip(sources, indices, strict=True):
+        fitting(
+            "xformers.ops.index_select_cat",
+            ValueError,
+            source=(source, "S D"),
+            index=(index, "int N"),
+        )
     rows = [source[index.long()].flatten() for source, index in zip(sources, indices, strict=True)]
     return torch.cat(rows)
 
@@ -97,5 +105,9 @@ def scaled_index_add(
         source: shape (N, M, D).
         scaling: shape (D,); 1 where it is None.
     """
+    fitting(
+        "xformers.ops.scaled_index_add", ValueError, input=(input, "B M D"), index=(index, "int N"), source=(source, "N M D"),
+        scaling=(scaling, "D"),
+    )  # fmt: skip
     added = source if scaling is None else source * scaling
     return input.index_add_(0, index, added.to(input.dtype), alpha=alpha)

@@ -7,6 +7,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from tdev_core.packages.lacking import attributes_of
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["SwiGLU", "swiglu"]
 
@@ -37,14 +38,10 @@ def swiglu(
     Raises:
         ValueError: shapes that do not fit.
     """
-    if w1.dim() != 2 or w1.shape != w2.shape or w3.dim() != 2 or w3.size(1) != w1.size(0):
-        shapes = ", ".join(str(tuple(w.shape)) for w in (w1, w2, w3))
-        raise ValueError(f"xformers.ops.swiglu: w1, w2 and w3 have shapes {shapes}")
-    for name, bias, weight in (("b1", b1, w1), ("b2", b2, w2), ("b3", b3, w3)):
-        if bias is not None and bias.shape != weight.shape[:1]:
-            raise ValueError(
-                f"xformers.ops.swiglu: {name} has shape {tuple(bias.shape)}; ({weight.size(0)},) is needed"
-            )
+    fitting(
+        "xformers.ops.swiglu", ValueError, x=(x, "… in"), w1=(w1, "hidden in"), b1=(b1, "hidden"), w2=(w2, "hidden in"), b2=(b2, "hidden"),
+        w3=(w3, "out hidden"), b3=(b3, "out"),
+    )  # fmt: skip
     return F.linear(F.silu(F.linear(x, w1, b1)) * F.linear(x, w2, b2), w3, b3)
 
 

@@ -148,12 +148,16 @@ def _check(
         _fail(f"{shapes} do not fit each other; xformers broadcasts no heads")
     if not query.device == key.device == value.device:
         _fail(f"query, key and value are on {query.device}, {key.device} and {value.device}")
-    if not query.dtype == key.dtype == value.dtype:
+    if not query.dtype == key.dtype == value.dtype or not query.is_floating_point():
         _fail(f"query, key and value are {query.dtype}, {key.dtype} and {value.dtype}")
     if not 0.0 <= p <= 1.0:
         _fail(f"p is {p}, which is no probability")
     dense = bias._bias if isinstance(bias, LowerTriangularMaskWithTensorBias) else bias
     if isinstance(dense, torch.Tensor):
+        if not dense.is_floating_point():
+            _fail(
+                f"the bias is {dense.dtype}; it is added to the scores: 0 where a key is seen, -inf where not"
+            )
         wanted = (query.size(0), *query.shape[2:-1], query.size(1), key.size(1))
         if tuple(dense.shape) != wanted:
             _fail(f"the bias has shape {tuple(dense.shape)}; {wanted} is needed")
