@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, NoReturn, TypeVar
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "TdevError",
     "UnsupportedError",
     "exit_with",
+    "heed_interrupts",
+    "hush_interrupts",
     "is_of_torch",
     "listen",
     "no_memory",
@@ -202,3 +204,25 @@ def exit_with(error: TdevError) -> NoReturn:
         raise error
     print(f"tdev: {error}", file=sys.stderr)
     raise SystemExit(2) from None
+
+
+def hush_interrupts() -> None:
+    """Have Ctrl-C end the process without a traceback, by the signal all the same, as shells expect.
+
+    For commands of ours while they start. An exception hook that somebody has set is left alone.
+    """
+    if sys.excepthook is sys.__excepthook__:
+        sys.excepthook = _without_interrupts
+
+
+def heed_interrupts() -> None:
+    """Undo :func:`hush_interrupts`: from here on it is another's program that is interrupted."""
+    if sys.excepthook is _without_interrupts:
+        sys.excepthook = sys.__excepthook__
+
+
+def _without_interrupts(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)

@@ -84,8 +84,6 @@ def _run(options: argparse.Namespace, say: Callable[[argparse.Namespace, Audit],
     except (TdevError, UsageError) as error:
         print(f"tdev: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
     for path, why in audit.failed:
         print(f"{path}: {why}", file=sys.stderr)
     return 2 if audit.failed else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.commands.saying import say
 
 USAGE = """usage: python -m tdev COMMAND …
@@ -29,14 +30,27 @@ commands:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line ``argv`` (without the program's name, default this process's); return its exit status."""
+    """Run the command line ``argv`` (without the program's name, default this process's); return its exit status.
+
+    On Ctrl-C and on SIGTERM a command removes what it was about to write, says that it was stopped, and returns 130 or
+    143. A program that ``run`` has started is asked neither way: it gets both signals as from Python.
+    """
     argv = sys.argv[1:] if argv is None else argv
     command = argv[0] if argv else ""
-    match command:
-        case "run":
-            from tdev_core.run import main as run
+    if command == "run":
+        from tdev_core.run import main as run
 
-            return run(argv[1:])
+        return run(argv[1:])
+    try:
+        with terminations():
+            return _run(command, argv)
+    except KeyboardInterrupt as error:
+        print(f"tdev {command}: stopped", file=sys.stderr)
+        return 143 if isinstance(error, Terminated) else 130
+
+
+def _run(command: str, argv: list[str]) -> int:
+    match command:
         case "codemod":
             from tdev_core.codemod.cli import main as codemod
 

@@ -51,9 +51,6 @@ def main(argv: Sequence[str]) -> int:
     except ConfigError as error:
         print(f"tdev diff: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("tdev diff: stopped", file=sys.stderr)
-        return 130
     say(str(found))
     return 0 if found.agree else 1
 

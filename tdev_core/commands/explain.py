@@ -27,17 +27,23 @@ def main(argv: Sequence[str]) -> int:
     if not argv:
         say("\n".join(f"{one.number}  {one.kind:<17} {one.title}" for one in CODES.values()))
         return 0
-    asked = [word if word.startswith("TDEV") else f"TDEV{word}" for word in map(str.upper, argv)]
-    unknown = [number for number in asked if number not in CODES]
+    asked = [_number(word) for word in argv]
+    unknown = [word for word, number in zip(argv, asked, strict=True) if number not in CODES]
     if unknown:
         print(
-            f"tdev explain: no such number: {', '.join(unknown)}\n\n{USAGE}",
+            f"tdev explain: {', '.join(unknown)}: no error and no warning has this number. Numbers are TDEV101 to "
+            f"{max(CODES)}; python -m tdev explain lists them.\n",
             end="",
             file=sys.stderr,
         )
         return 2
     say("\n\n".join(_page(CODES[number]) for number in asked))
     return 0
+
+
+def _number(word: str) -> str:
+    word = word.strip("[],.;:").upper()  # as it is copied from the end of a message
+    return word if word.startswith("TDEV") else f"TDEV{word}"
 
 
 def _page(code: Code) -> str:

@@ -54,11 +54,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{words[0]}: no such file")
     if not 0 <= given.rank < given.world:
         parser.error(f"--rank {given.rank}: there are the ranks 0 to {given.world - 1}")
-    try:
-        plan = _planned(given, words)
-    except KeyboardInterrupt:
-        print("tdev plan: stopped", file=sys.stderr)
-        return 130
+    plan = _planned(given, words)
     if plan is None:
         return 2
     if given.json:

@@ -32,8 +32,6 @@ def main(argv: list[str]) -> int:
     except (TdevError, caches.Refused) as error:
         print(f"tdev site: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        return 130
     return 0
 
 

@@ -68,9 +68,6 @@ def main(argv: Sequence[str]) -> int:
     except (Refused, ConfigError) as error:
         print(f"tdev tune: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("tdev tune: stopped; nothing was written", file=sys.stderr)
-        return 130
 
 
 def _usage() -> str:

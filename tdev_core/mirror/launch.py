@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-from tdev_core.errors import ConfigError, exit_with
+from tdev_core.errors import ConfigError, exit_with, hush_interrupts
 
-__all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
+__all__ = ["after_torch", "before_torch", "begin", "codemod_only", "install_shims"]
 
 
 # Commands of ``python -m tdev`` that read source text or tables, or that look after torch themselves.
@@ -26,20 +26,31 @@ def codemod_only() -> bool:
     """Tell whether this process was started for a tool that does without torch: ``python -m tdev.codemod``,
     ``python -m tdev codemod``, ``matrix``, ``doctor`` or ``version``, and ``tdev codemod`` as a command.
     """
+    return _command() in _TORCHLESS
+
+
+def _command() -> str | None:
+    """Return the command of ``python -m tdev`` that this process was started for, None where it is another program's."""
     arguments = iter(sys.orig_argv[1:])
     for argument in arguments:
         if os.path.basename(argument) in ("tdev", "tdev.exe"):
-            return next(arguments, "") in _TORCHLESS
+            return next(arguments, "")
         if argument == "-m":
             module = next(arguments, "")
             if module in ("tdev", "tdev.__main__"):
-                return next(arguments, "") in _TORCHLESS
-            return module.split(".")[:2] == ["tdev", "codemod"]
+                return next(arguments, "")
+            return "codemod" if module.split(".")[:2] == ["tdev", "codemod"] else None
         if argument in ("-W", "-X", "--check-hash-based-pycs"):
             next(arguments, None)  # the option's value
         elif not argument.startswith("-") or argument == "-c":
             break  # a script, or a command: what follows is its own
-    return False
+    return None
+
+
+def begin() -> None:
+    """Prepare a command of ``python -m tdev`` for Ctrl-C while torch and the rest are imported."""
+    if _command() is not None:
+        hush_interrupts()
 
 
 OLDEST = (2, 11)

@@ -12,7 +12,7 @@ from textwrap import fill
 from types import ModuleType
 
 from tdev_core.ecosystem.libraries import DEVICE_CHOOSERS
-from tdev_core.errors import ConfigError
+from tdev_core.errors import ConfigError, heed_interrupts
 from tdev_core.run import failing, mainmodule, state
 from tdev_core.run.roots import NoSuchLibrary, configured_libraries, of_program
 
@@ -173,6 +173,7 @@ def _execute(found: mainmodule.Main) -> int:
     # multiprocessing took the other one when it was imported, to find what children send back.
     sys.modules["__main__"] = sys.modules["__mp_main__"] = module
     module.__dict__["__builtins__"] = __import__("builtins")
+    heed_interrupts()
     try:
         found.execute(module.__dict__)
     except Exception as error:

@@ -213,9 +213,6 @@ def main(argv: list[str]) -> int:
     except (BuildError, caches.Refused) as error:
         print(f"tdev: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("tdev: stopped; nothing has been built", file=sys.stderr)
-        return 130
     print(f"built in {time.monotonic() - began:.0f} s: {path}")
     if not settings.flag("TDEV_NATIVE"):
         print("TDEV_NATIVE=0 is set: they are not used until it is unset.")
