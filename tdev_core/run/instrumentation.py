@@ -22,8 +22,12 @@ from tdev_core.run.placing import import_into
 
 __all__ = ["instrument", "may_need_it"]
 
-_WORTH_A_LOOK = re.compile(rb"dev[^\n]*\.type\b|dev(?:ice)?_?type\b|\bstr\([^\n]*dev")
+_WORTH_A_LOOK = re.compile(
+    rb"dev[^\n]*\.type\b|dev(?:ice)?_?type\b|\bstr\([^\n]*dev"
+    rb"|(?<!for )\b(?:\w+\.)*dev(?:ice)?['\"\]]*(?: not)? in\b"
+)
 _TYPE_NAME = re.compile(r"dev(?:ice)?_?type\Z")
+_DEVICE_NAME = re.compile(r"dev(?:ice)?\Z")
 _COMPARISONS = "_tdev_comparisons"
 _ASKED: dict[type[ast.cmpop], tuple[str, bool]] = {
     ast.Eq: ("equal", False),
@@ -105,7 +109,7 @@ def _compared(node: ast.Compare, verdict: bool) -> ast.expr:
     name, negated = _ASKED[type(node.ops[0])]
     left, right = node.left, node.comparators[0]
     if name == "contained":
-        if not verdict or not _is_type(left):
+        if not verdict or not (_is_type(left) or _is_listed(left, right)):
             return node
     elif isinstance(left, ast.Constant) or isinstance(right, ast.Constant):
         return node
@@ -167,6 +171,14 @@ def _is_type(node: ast.expr) -> bool:
         made = isinstance(node.func, ast.Name) and node.func.id == "str" and len(node.args) == 1
         return made and "dev" in _last_name(node.args[0])
     return _TYPE_NAME.search(_last_name(node)) is not None
+
+
+def _is_listed(node: ast.expr, several: ast.expr) -> bool:
+    """Tell whether a text that is called a device is looked for among texts that name CUDA: ``device in ["cuda", "cpu"]``."""
+    named = isinstance(several, (ast.Set, ast.List, ast.Tuple)) and "cuda" in (
+        one.value for one in several.elts if isinstance(one, ast.Constant)
+    )
+    return named and _DEVICE_NAME.search(_last_name(node)) is not None
 
 
 def _last_name(node: ast.expr) -> str:

@@ -10,7 +10,7 @@ import pytest
 
 from tdev_core.backend import Backend
 from tdev_core.run import comparisons
-from tdev_core.run.instrumentation import instrument
+from tdev_core.run.instrumentation import instrument, may_need_it
 
 
 @pytest.fixture(params=["sim", "mlx", "mps", "cuda", "cpu"])
@@ -118,6 +118,28 @@ def test_a_list_is_asked_where_the_answer_is_a_verdict(here: str) -> None:
         asked("assert x.device.type not in kinds", x=x, kinds=(here,))
     with pytest.raises(AssertionError):
         asked("assert x.device.type in kinds", x=Thing("meta"), kinds=("cuda", "xpu"))
+
+
+def test_a_text_that_is_a_device_is_looked_for_among_types(here: str) -> None:
+    """As torchsummary asks of its parameter, which programs give ``device.type``."""
+    stands = here in ("cuda", "sim", "mlx")
+    refused = (
+        "try:\n    if device not in ('cuda', 'cpu'):\n        raise ValueError\n    result = True\n"
+        "except ValueError:\n    result = False"
+    )
+    assert asked(refused, device=here) is (stands or here == "cpu")
+    assert asked(refused, device="tpu") is False
+    if stands:
+        asked(
+            "assert device.lower() == 'x' or cfg['device'] in ['cuda', 'cpu']",
+            device="",
+            cfg={"device": here},
+        )
+    for text in ("assert device in kinds", "assert device in ['tpu']", "fast = device in ['cuda']"):
+        assert not instrument(ast.parse(text))
+    for source in (b"assert self.device in ['cuda']", b"if cfg['device'] not in ('cuda',): raise"):
+        assert may_need_it(source)
+    assert not may_need_it(b"for device in ['cuda', 'cpu']: pass")
 
 
 def test_a_table_by_device_type_gives_cudas_row(here: str) -> None:
