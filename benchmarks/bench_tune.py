@@ -1,7 +1,7 @@
 """What ``tdev.tune.search`` finds, against every combination of the same settings: how good, how quick, how often the same.
 
-Three models (convolutions, a transformer, a recurrent network), each on ``cpu`` and on ``mlx``, in processor time on one thread: other programs on the
-machine do not inflate that. Each combination is raced against the program's own way by the same rules as the search's own races;
+Six models (convolutions, a transformer, a recurrent network, a table's, patches, an autoencoder), each on ``cpu`` and on ``mlx``, in
+processor time on one thread: other programs on the machine do not inflate that. Each combination is raced against the program's own way by the same rules as the search's own races;
 the best and the search's are then raced against each other. A program of its own: ``python -m benchmarks.bench_tune [MODEL …]``
 takes minutes for each. ``--again N`` repeats the searches and counts the commonest winners.
 """
@@ -64,12 +64,56 @@ def sequences(torch: Any) -> Callable[[], Any]:
     return _stepping(torch, Last().cuda(), x, y)
 
 
-def _stepping(torch: Any, model: Any, x: Any, y: Any) -> Callable[[], Any]:
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
+def tables(torch: Any) -> Callable[[], Any]:
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Linear(40, 256), nn.ReLU(), nn.Dropout(0.1), nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 5),
+    ).cuda()  # fmt: skip
+    x, y = torch.randn(256, 40).cuda(), torch.randint(0, 5, (256,)).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2, momentum=0.9)
+    return _stepping(torch, model, x, y, optimizer)
+
+
+def patches(torch: Any) -> Callable[[], Any]:
+    nn = torch.nn
+
+    class Patches(nn.Module):  # type: ignore[misc,name-defined]  # of the torch that the caller has chosen
+        def __init__(self) -> None:
+            super().__init__()
+            self.cut, self.head = nn.Conv2d(3, 48, 4, 4), nn.Linear(48, 10)
+            layer = nn.TransformerEncoderLayer(48, 3, 96, dropout=0.0, batch_first=True)
+            self.blocks = nn.TransformerEncoder(layer, 3, enable_nested_tensor=False)
+
+        def forward(self, x: Any) -> Any:
+            return self.head(self.blocks(self.cut(x).flatten(2).transpose(1, 2)).mean(1))
+
+    x, y = torch.randn(8, 3, 24, 24).cuda(), torch.randint(0, 10, (8,)).cuda()
+    model = Patches().cuda()
+    return _stepping(torch, model, x, y, torch.optim.Adam(model.parameters(), lr=1e-3))
+
+
+def autoencoder(torch: Any) -> Callable[[], Any]:
+    nn = torch.nn
+    model = nn.Sequential(
+        nn.Conv2d(1, 16, 3, stride=2, padding=1), nn.GroupNorm(4, 16), nn.SiLU(),
+        nn.Conv2d(16, 32, 3, stride=2, padding=1), nn.GroupNorm(4, 32), nn.SiLU(),
+        nn.ConvTranspose2d(32, 16, 4, stride=2, padding=1), nn.SiLU(),
+        nn.ConvTranspose2d(16, 1, 4, stride=2, padding=1),
+    ).cuda()  # fmt: skip
+    x = torch.rand(8, 1, 28, 28).cuda()
+    optimizer = torch.optim.RMSprop(model.parameters(), lr=1e-3)
+    return _stepping(torch, model, x, x, optimizer, torch.nn.functional.mse_loss)
+
+
+def _stepping(
+    torch: Any, model: Any, x: Any, y: Any, optimizer: Any = None, criterion: Any = None
+) -> Callable[[], Any]:
+    optimizer = optimizer or torch.optim.AdamW(model.parameters(), lr=1e-3)
+    criterion = criterion or torch.nn.functional.cross_entropy
 
     def step() -> Any:
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss = criterion(model(x), y)
         loss.backward()
         optimizer.step()
         return loss
@@ -77,7 +121,7 @@ def _stepping(torch: Any, model: Any, x: Any, y: Any) -> Callable[[], Any]:
     return step
 
 
-MODELS = {"images": images, "words": words, "sequences": sequences}
+MODELS = {one.__name__: one for one in (images, words, sequences, tables, patches, autoencoder)}
 
 
 def _ways(name: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
@@ -92,7 +136,7 @@ def _ways(name: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
 
 def compare(name: str) -> dict[str, Any]:
     """Search, then race every combination against the program's own way."""
-    from tdev_core.measure.tuning.racing import race
+    from tdev_core.measure.tuning.racing import races
     from tdev_core.measure.tuning.searching import search
 
     ways, offers = _ways(name)
@@ -100,16 +144,21 @@ def compare(name: str) -> dict[str, Any]:
     found = search(ways, offers)
     searched = time.process_time() - begun
     begun = time.process_time()
+
+    def race(first: Any, other: Any) -> Any:
+        two = {"first": partial(ways.steps, first), "other": partial(ways.steps, other)}
+        return races(two, [("first", "other")]).race("first", "other")
+
     raced: list[tuple[float, dict[str, str]]] = []
     for values in itertools.product(*([None, *each] for each in offers.values())):
         wanted = {n: v for n, v in zip(offers, values, strict=True) if v is not None}
         if wanted:
-            one = race(partial(ways.steps, {}), partial(ways.steps, wanted))
+            one = race({}, wanted)
             if not one.failure:
                 raced.append((one.ratio, wanted))
     forced = time.process_time() - begun
     best = min(raced, key=lambda one: one[0])
-    final = race(lambda n: ways.steps(best[1], n), lambda n: ways.steps(found.settings, n))
+    final = race(best[1], found.settings)
     ways.close()
     return {
         "combinations": len(raced) + 1, "searched": searched, "forced": forced,

@@ -36,7 +36,9 @@ Settings: {settings}
 
 Exit status: 0 measured (also where nothing helps), 2 it could not be.
 """
-_WORDS = {"helps": "helps", "hurts": "hurts", "equal": "no difference", "fails": "fails"}
+_WORDS = {
+    "helps": "helps", "hurts": "hurts", "equal": "no difference", "behind": "behind", "fails": "fails",
+}  # fmt: skip
 
 
 class Refused(Exception):
@@ -286,11 +288,12 @@ def _tell(program: str, device: str, found: Any, request: Request) -> None:
 def _races(found: Any) -> list[str]:
     """Return a line for each race, those of a verdict together: what helped, what hurt, what made no difference."""
     rows: list[tuple[str, str, str]] = []
-    for verdict in ("helps", "hurts", "equal", "fails"):
+    for verdict in ("helps", "hurts", "equal", "behind", "fails"):
         for one in found.trials:
-            if one.race.verdict != verdict:
-                continue
             what = f"{one.name} = {one.value}"
+            beaten = what in found.behind and not one.beside
+            if ("behind" if beaten else one.race.verdict) != verdict:
+                continue
             if one.beside:
                 what += f" (against {', '.join(f'{name} = {value}' for name, value in one.beside.items())})"
             low, high = one.race.interval
@@ -299,8 +302,13 @@ def _races(found: Any) -> list[str]:
                 if verdict == "fails"
                 else "no time was left for it"
                 if not one.race.ratios
+                else f"{one.race.ratio:.2f} ×, {found.behind[what]} is faster"
+                if beaten
                 else f"{one.race.ratio:.2f} ×  ({low:.2f} to {high:.2f}, {len(one.race.ratios)} blocks)"
             )
             rows.append((_WORDS[verdict], what, numbers))
+    for what, like in found.same.items():
+        with_ = f"with {like}" if like else "as it is"
+        rows.append(("same", what, f"not raced: a step is made of the same {with_}"))
     width = max((len(what) for _, what, _ in rows), default=0)
     return [f"  {verdict:<13}  {what:<{width}}  {numbers}" for verdict, what, numbers in rows]

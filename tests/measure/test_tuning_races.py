@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from tdev_core.measure.tuning.racing import Failed, Race, Sample, Way, race, races
+from tdev_core.measure.tuning.racing import Failed, Race, Sample, Way, races
 from tdev_core.measure.tuning.searching import Outcome, search
 
 
@@ -26,6 +26,7 @@ class Made:
     ) -> None:
         self.effects, self.noise, self.losses = effects, noise, losses or {}
         self.random = random.Random(seed)
+        self.same: dict[str, str] = {}
         self.taken = 0
 
     def steps(self, wanted: Mapping[str, str], count: int) -> list[Sample]:
@@ -43,6 +44,9 @@ class Made:
             found.append(Sample(seconds * self.random.lognormvariate(0, self.noise), 1.0))
         return found
 
+    def made_of(self, wanted: Mapping[str, str]) -> str:
+        return self.same.get(str(wanted), str(wanted))
+
     def anew(self, wanted: Mapping[str, str], count: int) -> Sequence[float]:
         harm = sum(self.losses.get(f"{name}={value}", 0.0) for name, value in wanted.items())
         return [2.0 - step / 100 + harm for step in range(count)]
@@ -53,9 +57,13 @@ def raced(effect: float, noise: float = 0.02, seed: int = 0) -> Race:
     return race(lambda n: made.steps({}, n), lambda n: made.steps({"a": "1"}, n))
 
 
+def race(first: Way, other: Way) -> Race:
+    return races({"first": first, "other": other}, [("first", "other")]).race("first", "other")
+
+
 @pytest.mark.parametrize(
     ("effect", "verdict"),
-    [(0.5, "helps"), (0.93, "helps"), (1.0, "equal"), (1.07, "hurts"), (2.0, "hurts")],
+    [(0.5, "helps"), (0.93, "helps"), (1.0, "equal"), (1.2, "hurts"), (2.0, "hurts")],
 )
 def test_a_verdict_is_right_on_a_noisy_machine(effect: float, verdict: str) -> None:
     verdicts = [raced(effect, noise=0.04, seed=seed).verdict for seed in range(50)]
@@ -67,6 +75,17 @@ def test_what_makes_no_difference_is_seldom_said_to_help_however_noisy() -> None
     for noise in (0.0, 0.02, 0.1, 0.3):
         verdicts = [raced(1.0, noise, seed).verdict for seed in range(100)]
         assert verdicts.count("helps") <= 4, (noise, verdicts.count("helps"))
+
+
+def test_a_quiet_machine_is_believed_sooner_than_a_noisy_one() -> None:
+    for effect in (0.9, 1.0):
+        quiet = [len(raced(effect, noise=0.01, seed=seed).ratios) for seed in range(20)]
+        noisy = [len(raced(effect, noise=0.08, seed=seed).ratios) for seed in range(20)]
+        assert statistics.median(quiet) <= 5 < statistics.median(noisy), (effect, quiet, noisy)
+
+
+def test_what_costs_a_little_is_never_said_to_help() -> None:
+    assert "helps" not in {raced(1.07, noise=0.04, seed=seed).verdict for seed in range(50)}
 
 
 def test_what_is_clear_takes_fewer_blocks() -> None:
@@ -89,8 +108,8 @@ def test_what_fails_is_a_failure_and_what_fails_as_it_is_an_error() -> None:
 
 
 def test_several_ways_share_the_blocks_of_the_first() -> None:
-    effects = {"a=1": 0.5, "a=2": 1.0, "a=3": 1.1, "a=4": 0.0}
-    made = Made(effects)
+    effects = {"a=1": 0.5, "a=2": 0.96, "a=3": 1.1, "a=4": 0.0}
+    made = Made(effects, noise=0.04)
     taken: Counter[str] = Counter()
 
     def way(value: str) -> Way:
@@ -100,10 +119,17 @@ def test_several_ways_share_the_blocks_of_the_first() -> None:
 
         return steps
 
-    found = races(way(""), {value: way(value) for value in ("1", "2", "3", "4")})
+    values = ("1", "2", "3", "4")
+    heat = races({value: way(value) for value in ("", *values)}, [("", value) for value in values])
+    found = {value: heat.race("", value) for value in values}
     verdicts = [one.verdict for one in found.values()]
-    assert verdicts == ["helps", "equal", "hurts", "fails"] and found["4"].failure == "it cannot"
+    assert (
+        verdicts[0] == "helps"
+        and verdicts[2:] == ["hurts", "fails"]
+        and found["4"].failure == "it cannot"
+    )
     assert len(found["1"].ratios) < len(found["2"].ratios), "what is decided waits for nobody"
+    assert heat.race("2", "1").verdict == "helps", "ways that took turns can be compared"
     assert taken[""] < taken["1"] + taken["2"]
 
 
@@ -162,6 +188,47 @@ def test_of_values_that_are_equally_fast_the_first_is_taken() -> None:
     assert answers == {"fused"}
 
 
+def test_what_leaves_a_step_the_same_is_not_raced_and_said_to_be() -> None:
+    made = Made(EFFECTS)
+    made.same = {
+        "{'optimizer': 'fused'}": "{}",
+        "{'autocast': 'bfloat16'}": "{'optimizer': 'foreach'}",
+    }
+    found = found_in(made)
+    assert found.same == {
+        "optimizer = fused": "", "autocast = bfloat16": "optimizer = foreach",
+    }  # fmt: skip
+    assert {(one.name, one.value) for one in found.trials}.isdisjoint(
+        {("optimizer", "fused"), ("autocast", "bfloat16")}
+    )
+    assert found.settings == {"optimizer": "foreach"}
+
+
+def test_threads_are_raced_whatever_a_step_is_made_of() -> None:
+    made = Made(EFFECTS)
+    made.same = {"{'threads': '4'}": "{}", "{'threads': '2'}": "{}"}
+    assert found_in(made).same == {}
+
+
+def test_a_value_that_is_behind_another_one_is_raced_no_further() -> None:
+    effects = {**EFFECTS, "optimizer=fused": 0.7, "optimizer=foreach": 0.96}
+    found = [found_in(Made(effects, noise=0.05, seed=seed)) for seed in range(10)]
+    assert all(one.settings["optimizer"] == "fused" for one in found)
+    behind = [one for one in found if one.behind == {"optimizer = foreach": "optimizer = fused"}]
+    assert len(behind) >= 5
+    alone = [len(raced(0.96, 0.05, seed).ratios) for seed in range(10)]
+    together = [
+        len(each.race.ratios) for one in behind for each in one.trials if each.value == "foreach"
+    ]
+    assert statistics.median(together) < statistics.median(alone)
+
+
+def test_a_single_winner_is_not_raced_twice() -> None:
+    found = found_in(Made({**dict.fromkeys(EFFECTS, 1.0), "optimizer=fused": 0.8}))
+    (trial,) = (one for one in found.trials if one.race.verdict == "helps")
+    assert found.settings == {"optimizer": "fused"} and found.together is trial.race
+
+
 class Quarrels(Made):
     """Two settings of which each helps alone, and none beside the other."""
 
@@ -193,5 +260,7 @@ def test_a_loss_that_becomes_infinite_is_harm() -> None:
 
 def test_what_there_is_no_time_for_is_said() -> None:
     times = iter(range(1000))
-    found = search(Made(EFFECTS), OFFERS, seconds=12, now=lambda: next(times))
-    assert found.skipped and not {one.name for one in found.trials} >= set(OFFERS)
+    made = Made({**EFFECTS, "workers=1": 0.5, "workers=2": 0.5})
+    offers = {**OFFERS, "workers": ("1", "2")}
+    found = search(made, offers, seconds=8, now=lambda: next(times))
+    assert found.skipped and not {one.name for one in found.trials} >= set(offers)

@@ -42,6 +42,7 @@ class Choice:
         values: gives the values that this device and this program have, besides the program's own way.
         put: sets a value between two steps, and returns what undoes it; None: it is a setting of the process.
         coarse: how much it may change the numbers, to be given up first where the loss suffers; 0: rounding at most.
+        shows: whether all that it changes shows in a step's :class:`.fingerprint.Fingerprint`.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Choice:
     values: Callable[[Subject], tuple[str, ...]]
     put: Callable[[Subject, str], Undo] | None = None
     coarse: int = 0
+    shows: bool = False
 
 
 def quota() -> int:
@@ -360,16 +362,16 @@ def _metal(subject: Subject) -> tuple[str, ...]:
 CHOICES: dict[str, Choice] = {
     one.name: one
     for one in (
-        Choice("optimizer", "how the optimizer goes through its parameters", _optimizers, _put_optimizer),
-        Choice("channels_last", "memory format of the models' weights", _formats, _put_format),
-        Choice("set_to_none", "what zero_grad leaves in place of gradients", _emptied, _put_emptied),
+        Choice("optimizer", "how the optimizer goes through its parameters", _optimizers, _put_optimizer, shows=True),
+        Choice("channels_last", "memory format of the models' weights", _formats, _put_format, shows=True),
+        Choice("set_to_none", "what zero_grad leaves in place of gradients", _emptied, _put_emptied, shows=True),
         Choice("threads", "torch's threads within one operator", _threads, _put_threads),
-        Choice("non_blocking", "copies to the device that the host does not wait for", _late, _put_late),
+        Choice("non_blocking", "copies to the device that the host does not wait for", _late, _put_late, shows=True),
         Choice("native_kernels", "the kernels of device mlx in C++", _native, _put_native),
-        Choice("attention", "kernel of scaled_dot_product_attention", _kernels, _put_kernel, coarse=1),
+        Choice("attention", "kernel of scaled_dot_product_attention", _kernels, _put_kernel, coarse=1, shows=True),
         Choice("compile", "torch.compile of the models, by this backend", _compilers, _put_compile, coarse=1),
-        Choice("matmul_precision", "torch.set_float32_matmul_precision", _precisions, _put_precision, coarse=2),
-        Choice("autocast", "autocast around the models", _autocasts, _put_autocast, coarse=3),
+        Choice("matmul_precision", "torch.set_float32_matmul_precision", _precisions, _put_precision, coarse=2, shows=True),
+        Choice("autocast", "autocast around the models", _autocasts, _put_autocast, coarse=3, shows=True),
         Choice("workers", "worker processes of each DataLoader", _workers),
         Choice("pin_memory", "pinned batches of each DataLoader", _pinned),
         Choice(

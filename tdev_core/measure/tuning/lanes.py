@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tdev_core.measure.tuning import choices
+from tdev_core.measure.tuning.fingerprint import Bits, Fingerprint
 from tdev_core.measure.tuning.racing import Failed, Sample
 from tdev_core.measure.tuning.stepping import (
     LEARNING,
@@ -61,6 +62,10 @@ class Session(ABC):
     @abstractmethod
     def step(self, wanted: Wanted) -> Sample:
         """Take a step with these settings; raises :class:`Ended`, or :class:`Failed`."""
+
+    @abstractmethod
+    def made_of(self, wanted: Wanted) -> str:
+        """Take a step with these settings, and return its fingerprint; raises what :meth:`step` does."""
 
     @abstractmethod
     def close(self) -> None:
@@ -117,6 +122,15 @@ class Lanes:
                 self.close(fixed)
                 raise
         return found
+
+    def made_of(self, wanted: Wanted) -> str:
+        """Take a step with these settings, and return its fingerprint; empty where it cannot be taken so."""
+        fixed, live = self._apart(wanted)
+        try:
+            return self._session(fixed).made_of(live)
+        except (Ended, Failed):
+            self.close(fixed)
+            return ""
 
     def anew(self, wanted: Wanted, count: int) -> list[float]:
         """Return the losses of the first steps of the program, started anew, with these settings.
@@ -242,12 +256,19 @@ class _Process(Session):
         self.offers = {name: tuple(values) for name, values in about["offers"].items()}
 
     def step(self, wanted: Wanted) -> Sample:
+        found = self._stepped(wanted, False)
+        return Sample(found["seconds"], math.nan if found["loss"] is None else found["loss"])
+
+    def made_of(self, wanted: Wanted) -> str:
+        found: str = self._stepped(wanted, True)["made_of"]
+        return found
+
+    def _stepped(self, wanted: Wanted, look: bool) -> Any:
         try:
-            print(json.dumps({"put": dict(wanted)}), file=self._asks, flush=True)
+            print(json.dumps({"put": dict(wanted), "look": look}), file=self._asks, flush=True)
         except OSError:
             raise self._ended() from None
-        found = self._heard()
-        return Sample(found["seconds"], math.nan if found["loss"] is None else found["loss"])
+        return self._heard()
 
     def close(self) -> None:
         for file in (self._asks, self._answers):
@@ -316,6 +337,7 @@ class _Function(Session):
         fixed: Wanted,
     ) -> None:
         self._clock = clock
+        self._bits: Bits = {}
         self._subject = Subject()
         self._subject.loading = choices.loading(fixed)
         seeded()
@@ -337,6 +359,13 @@ class _Function(Session):
             return one_step(self._subject, self._step, wanted, self._clock)
         except Exception as error:  # whatever a setting makes of the program's step
             raise Failed(f"{type(error).__name__}: {error}") from error
+
+    def made_of(self, wanted: Wanted) -> str:
+        choices.put(self._subject, wanted)
+        seen = Fingerprint(self._bits)
+        with seen:
+            self.step(wanted)
+        return seen.text()
 
     def rest(self) -> None:
         choices.put(self._subject, {})

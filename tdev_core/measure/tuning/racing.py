@@ -1,8 +1,8 @@
-"""Compares ways to take a step with one of them, by turns, until it is told which is faster or that neither is.
+"""Compares ways to take a step with one another, by turns, until it is told which is faster or that neither is.
 
 What always holds: a verdict is of ratios of neighbouring blocks of steps, so that a machine that grows slow slows both
-sides; it is of their median and of an interval that holds it in 98 of 100 cases whatever the distribution (order
-statistics: Conover, Practical Nonparametric Statistics, 3.2); and what the interval leaves open is no difference.
+sides; it weighs how far they scatter, so that a noisy machine takes more blocks, and in the end leaves open what it cannot
+tell; and what is left open is no difference.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["GAIN", "Failed", "Race", "Sample", "Way", "race", "races"]
+__all__ = ["WORTH", "Failed", "Heat", "Race", "Sample", "Way", "races"]
 
-GAIN = 0.02
-"""Shares of a step below this are no difference."""
-_CLEAR = 0.10
-"""Where every ratio is this far off, fewer of them are enough."""
+WORTH = 0.05
+"""The share of a step that has to be found where it is saved; shares below half of it are no difference."""
+_HELPS, _HOPELESS = math.log(200), math.log(10)
+"""How many times likelier one of two has to be, saving :data:`WORTH` and saving nothing, for a race to end: a setting that is
+used by mistake is worse than one that is missed, and of ten settings that are tried nine do not help."""
+_FEWEST, _MOST, _LAST = 4, 21, 41
+"""Blocks without which nothing is said; with which a race is given up; and with which one that seems to help is."""
+_FINEST = 0.005
+"""Ratios are not taken to scatter less: clocks and interrupts are coarse."""
 _CONFIDENCE = 0.98
-_FEWEST, _CLEARLY, _MOST = 7, 5, 21
-_HOPELESS = 9
-"""Blocks after which what has not helped is given up: what saves 5 % comes so far in one of thirty races, at 5 % of noise."""
-_LAST = 41
-"""Blocks after which also what seems to help is given up, where it cannot be told from chance."""
+_SURELY = statistics.NormalDist().inv_cdf(_CONFIDENCE)
 _BLOCK = 0.03
-"""Seconds that a block takes at least, in up to :data:`_LONGEST` steps: clocks and interrupts are coarse."""
+"""Seconds that a block takes at least, in up to :data:`_LONGEST` steps."""
 _LONGEST = 8
 
 
@@ -41,7 +42,7 @@ class Sample:
     loss: float = math.nan
 
 
-@dataclass
+@dataclass(frozen=True)
 class Race:
     """One way to take a step against another.
 
@@ -49,19 +50,14 @@ class Race:
         ratios: seconds of the other way in units of the first, block by block.
         failure: why the other way cannot be taken; else empty.
         seconds: median seconds of a step, of the first way and of the other.
+        spread: the standard deviation of the ratios' logarithms, as all races that were run by turns have it; None: as these
+            ratios have it.
     """
 
-    ratios: list[float] = field(default_factory=list)
+    ratios: Sequence[float] = ()
     failure: str = ""
     seconds: tuple[float, float] = (math.nan, math.nan)
-    _blocks: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
-
-    def add(self, mine: float, theirs: float) -> None:
-        """Count a block of each way: median seconds of a step."""
-        self._blocks[0].append(mine)
-        self._blocks[1].append(theirs)
-        self.ratios.append(theirs / mine)
-        self.seconds = statistics.median(self._blocks[0]), statistics.median(self._blocks[1])
+    spread: float | None = None
 
     @property
     def ratio(self) -> float:
@@ -70,7 +66,10 @@ class Race:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The ratios between which the true median lies, with :data:`_CONFIDENCE`."""
+        """The ratios between which the true median lies, with :data:`_CONFIDENCE`; all of them where they are too few.
+
+        Whatever the distribution, by order statistics: Conover, Practical Nonparametric Statistics, 3.2.
+        """
         ordered = sorted(self.ratios)
         if not ordered:
             return math.nan, math.nan
@@ -80,35 +79,65 @@ class Race:
     @property
     def verdict(self) -> str:
         """``helps``, ``hurts``, ``equal`` or ``fails``."""
-        low, high = self.interval
         if self.failure:
             return "fails"
-        if self.ratio <= 1 - GAIN and high < 1:
+        if self._evidence(1) >= _HELPS:
             return "helps"
-        return "hurts" if self.ratio >= 1 + GAIN and low > 1 else "equal"
+        return "hurts" if self._evidence(-1) >= _HOPELESS else "equal"
 
     @property
     def decided(self) -> bool:
-        """Whether further blocks would tell nothing that matters."""
-        count = len(self.ratios)
-        low, high = self.interval
-        promising = self.ratio <= 1 - GAIN and high >= 1
-        if self.failure or count >= (_LAST if promising else _MOST):
+        """Whether further blocks would tell nothing that matters: how much is lost, or less than :data:`WORTH` saved, does not."""
+        evidence, count = self._evidence(1), len(self.ratios)
+        if self.failure or count >= (_LAST if evidence > 0 else _MOST):
             return True
-        if count < _CLEARLY:
-            return False
-        if max(self.ratios) < 1 - _CLEAR or min(self.ratios) > 1 + _CLEAR:
-            return True
-        harmless = (
-            self.ratio < 1 + 2 * GAIN or low > 1
-        )  # else it is worth a few more to say that it hurts
-        if count >= _HOPELESS and self.ratio >= 1 - GAIN / 2 and harmless:
-            return True
-        return count >= _FEWEST and (high < 1 - GAIN or (low > 1 - GAIN and harmless))
+        return count >= _FEWEST and (
+            evidence <= -_HOPELESS or evidence >= _HELPS or self._surely_less()
+        )
+
+    def _surely_less(self) -> bool:
+        """Tell whether :data:`WORTH` is surely not saved, though something may be."""
+        logs, spread = self._logs()
+        error = _SURELY * spread / math.sqrt(len(logs))
+        return _middle(logs) - error > math.log(1 - WORTH)
+
+    def _logs(self) -> tuple[list[float], float]:
+        """Return the ratios' logarithms, and how far they scatter."""
+        logs = [math.log(one) for one in self.ratios]
+        return logs, _spread([logs]) if self.spread is None else self.spread
+
+    def _evidence(self, sign: int) -> float:
+        """Return the logarithm of how many times likelier these ratios are where :data:`WORTH` is saved than where nothing is.
+
+        Of the likeliest ways to save that or more, and nothing or less, with noise that is normal but for outliers
+        (a generalized likelihood ratio). ``sign`` -1 has it of what is lost.
+        """
+        if len(self.ratios) < _FEWEST:
+            return 0.0
+        logs, spread = self._logs()
+        middle = sign * _middle(logs)
+        off_nothing = min(middle, 0.0)
+        off_worth = max(middle - math.log(1 - WORTH), 0.0)
+        return len(logs) / 2 * math.log((spread**2 + off_nothing**2) / (spread**2 + off_worth**2))
 
 
-Way = Callable[[int], Sequence[Sample]]
-"""Takes so many steps, and returns what each took; raises :class:`Failed` where it cannot."""
+def _middle(values: Sequence[float]) -> float:
+    """Return the median of the means of all pairs (Hodges and Lehmann's): of few values it tells more than their median."""
+    means = [(a + b) / 2 for at, a in enumerate(values) for b in values[at:]]
+    return statistics.median(means)
+
+
+def _spread(several: Sequence[Sequence[float]]) -> float:
+    """Return the standard deviation about each one's middle, from the median deviation: outliers do not count."""
+    off = []
+    for values in several:
+        if len(values) > 1:
+            middle, share = _middle(values), math.sqrt(len(values) / (len(values) - 1))
+            off += [abs(one - middle) * share for one in values]
+    if not off:
+        return math.inf
+    # The median of few deviations comes out too small.
+    return max(_FINEST, 1.4826 * statistics.median(off) * (1 + 1.2 / len(off)))
 
 
 def _skipped(count: int) -> int:
@@ -121,60 +150,99 @@ def _skipped(count: int) -> int:
     return 0
 
 
-def race(
-    first: Way,
-    other: Way,
-    told: Callable[[Race], None] = lambda _: None,
-    in_time: Callable[[], bool] = lambda: True,
-) -> Race:
-    """Take steps both ways by turns until the race is decided; see :func:`races`."""
-    return races(first, {"": other}, lambda _, found: told(found), in_time)[""]
+Way = Callable[[int], Sequence[Sample]]
+"""Takes so many steps, and returns what each took; raises :class:`Failed` where it cannot."""
+
+
+@dataclass
+class Heat:
+    """Ways that took turns, any two of which can be compared.
+
+    Attributes:
+        blocks: for each way and turn in which it had one, the median seconds of a step.
+        failures: why a way cannot be taken.
+        decided: races that were, as they were then: what others are still run for changes nothing of them.
+    """
+
+    blocks: dict[str, dict[int, float]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    decided: dict[tuple[str, str], Race] = field(default_factory=dict)
+    _spread: float = math.inf
+
+    def race(self, first: str, other: str) -> Race:
+        """Return how one of the ways did against another, by the turns that both had."""
+        if (first, other) in self.decided:
+            return self.decided[first, other]
+        mine, theirs = self.blocks[first], self.blocks[other]
+        turns = [turn for turn in mine if turn in theirs]
+        pairs = [(mine[turn], theirs[turn]) for turn in turns]
+        seconds = math.nan, math.nan
+        if pairs:
+            seconds = statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+        failure = self.failures.get(other, "") or self.failures.get(first, "")
+        return Race([b / a for a, b in pairs], failure, seconds, self._spread)
+
+    def weigh(self, pairs: Sequence[tuple[str, str]]) -> None:
+        """See how far the ratios of these pairs scatter."""
+        ratios = [self.race(*pair).ratios for pair in pairs]
+        self._spread = _spread([[math.log(one) for one in each] for each in ratios])
 
 
 def races(
-    first: Way,
-    others: Mapping[str, Way],
+    ways: Mapping[str, Way],
+    pairs: Sequence[tuple[str, str]],
     told: Callable[[str, Race], None] = lambda *_: None,
     in_time: Callable[[], bool] = lambda: True,
-) -> dict[str, Race]:
-    """Take steps one way and several others by turns, until each of them is decided against the first.
+    settled: Callable[[Heat, str], bool] = lambda *_: False,
+) -> Heat:
+    """Take steps several ways by turns, until each pair of them is decided.
 
     Args:
-        first: takes so many steps the first way, and returns what each took.
-        others: the same, the other ways, by their names; raises :class:`Failed` where that cannot be done, which is the race's
-            failure. They are few: what is compared has to be measured within a short time.
-        told: hears of each race after each of its blocks.
+        ways: by their names, what takes so many steps that way and returns what each took; raises :class:`Failed` where
+            that cannot be done, which is a failure of the way's races, or, of the first of them, of this call. They are
+            few: what is compared has to be measured within a short time.
+        pairs: which of them to compare, the first with the other.
+        told: hears of the race of each pair after each of its blocks, by the name of the other.
         in_time: tells whether there is time left.
+        settled: tells after each turn whether nobody needs to know how a way does, decided or not.
     """
-    found = {name: Race() for name in others}
-    first(2)
-    for name, other in others.items():
+    found = Heat({name: {} for name in ways})
+    counts: dict[str, int] = {}
+    first = next(iter(ways))
+    for name, way in ways.items():
         try:
-            other(3)  # what is compiled, converted or allocated once belongs to no block
+            # What is compiled, converted or allocated once belongs to no block.
+            usual = statistics.median(one.seconds for one in way(3)[1:])
         except Failed as error:
-            found[name].failure = str(error)
-    usual = statistics.median(one.seconds for one in first(3))
-    count = min(_LONGEST, max(1, math.ceil(_BLOCK / max(usual, 1e-9))))
+            if name == first:
+                raise
+            found.failures[name] = str(error)
+        else:
+            # Of a way that takes long a block has fewer steps: it is the sooner known to be slow.
+            counts[name] = min(_LONGEST, max(1, math.ceil(_BLOCK / max(usual, 1e-9))))
+    waiting = [pair for pair in pairs if not found.race(*pair).decided]
     turn = 0
-    while (left := [name for name in others if not found[name].decided]) and in_time():
+    while waiting and in_time():
+        taken = [name for name in ways if any(name in pair for pair in waiting)]
         # Now forwards and now backwards: what one leaves in the caches is the next one's.
-        order: list[str | None] = [None, *left]
-        blocks: dict[str | None, float] = {}
-        for who in order if turn % 2 == 0 else order[::-1]:
+        for name in taken if turn % 2 == 0 else taken[::-1]:
             try:
-                samples = (first if who is None else others[who])(count + 1)[1:]
+                samples = ways[name](counts[name] + 1)[1:]
             except Failed as error:
-                if who is None:
+                if name == first:
                     raise
-                found[who].failure = str(error)
+                found.failures[name] = str(error)
                 continue
             # The step after a change is the change's, and left out.
-            blocks[who] = statistics.median(one.seconds for one in samples)
-            if who is not None and any(math.isinf(one.loss) for one in samples):
-                found[who].failure = "the loss is infinite or not a number"
-        for name in left:
-            if not found[name].failure:
-                found[name].add(blocks[None], blocks[name])
-                told(name, found[name])
+            found.blocks[name][turn] = statistics.median(one.seconds for one in samples)
+            if name != first and any(math.isinf(one.loss) for one in samples):
+                found.failures[name] = "the loss is infinite or not a number"
+        found.weigh(pairs)
+        for pair in waiting:
+            told(pair[1], found.race(*pair))
+        found.decided |= {pair: race for pair in waiting if (race := found.race(*pair)).decided}
+        waiting = [
+            pair for pair in waiting if pair not in found.decided and not settled(found, pair[1])
+        ]
         turn += 1
     return found

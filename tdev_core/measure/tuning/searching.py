@@ -2,7 +2,7 @@
 
 What always holds: what is kept was faster in a race of its own, and faster again on top of what was kept before it; the
 whole was raced against the program's own way; and its losses, from the program's start, are those of the program's own way
-but for what is allowed.
+but for what is allowed. What leaves a step made of the same operators is not raced.
 """
 
 from __future__ import annotations
@@ -13,23 +13,28 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import Protocol
 
 from tdev_core.measure.tuning.choices import CHOICES
-from tdev_core.measure.tuning.racing import Race, Sample, race, races
+from tdev_core.measure.tuning.racing import Heat, Race, Sample, races
 
 __all__ = ["Losses", "Outcome", "Progress", "Trial", "search"]
 
 _ALLOWED = 0.02
 """Relative difference of the mean loss that is no harm."""
-_LOOKED_AT = 30
-"""Steps from the start whose losses are compared, the second half of them."""
+_LOOKED_AT = {False: 8, True: 30}
+"""Steps from the start whose losses are compared, the second half of them; by whether numbers may change by more than
+rounding. What should only round and does more shows at once."""
 
 
 class Steps(Protocol):
     """Takes steps: see :class:`.lanes.Lanes`."""
 
     def steps(self, wanted: Mapping[str, str], count: int) -> Sequence[Sample]: ...
+
+    def made_of(self, wanted: Mapping[str, str]) -> str: ...
 
     def anew(self, wanted: Mapping[str, str], count: int) -> Sequence[float]: ...
 
@@ -66,6 +71,8 @@ class Outcome:
 
     Attributes:
         trials: every race, in their order.
+        same: what was not raced, with what it is the same as: the value of another setting, or empty for the program's own way.
+        behind: values that were raced no further, since another value of the same setting helps more: that one.
         settings: what to use; empty where nothing helps.
         together: the settings against the program's own way; None where there are none.
         losses: the comparisons of losses, the last one that of ``settings``.
@@ -75,6 +82,8 @@ class Outcome:
     """
 
     trials: list[Trial] = field(default_factory=list)
+    same: dict[str, str] = field(default_factory=dict)
+    behind: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     together: Race | None = None
     losses: list[Losses] = field(default_factory=list)
@@ -109,93 +118,172 @@ def search(
         told: hears of each race as it goes on.
         now: the clock of ``seconds``.
     """
-    begun = now()
-    outcome = Outcome()
-    singles = [(name, value) for name, values in offers.items() for value in values]
-    done = 0
-
-    def in_time(share: float = 1.0) -> bool:
-        return now() - begun < seconds * share
-
-    def tried(several: Sequence[tuple[str, str]], beside: Mapping[str, str]) -> list[Race]:
-        against = ", ".join(f"{one} = {other}" for one, other in beside.items())
-        against = f" against {against}" if against else ""
-        names = [f"{name} = {value}{against}" for name, value in several]
-        told(", ".join(names), done, total, None)
-        ways = (partial(lanes.steps, {**beside, name: value}) for name, value in several)
-        found = races(
-            partial(lanes.steps, beside),
-            dict(zip(names, ways, strict=True)),
-            lambda what, race: told(what, done, total, race),
-            in_time,
-        )
-        for (name, value), one in zip(several, found.values(), strict=True):
-            outcome.trials.append(Trial(name, value, one, dict(beside)))
-        return list(found.values())
-
-    total = len(singles)
-    for group in _groups(singles):
-        if in_time(0.7):  # the rest is for joining them
-            tried(group, {})
-        else:
-            outcome.skipped += [f"{name} = {value}" for name, value in group]
-        done += len(group)
-
-    def faster(one: Trial, other: Trial) -> bool:
-        (found,) = tried([(other.name, other.value)], {one.name: one.value})
-        return found.verdict == "helps"
-
-    helping = _best(list(outcome.trials), faster)
-    total += len(helping)
-    for number, one in enumerate(helping):
-        # The first has been raced against the program's own way, which is what is beside it.
-        helps = number == 0
-        if not helps:
-            (found,) = tried([(one.name, one.value)], outcome.settings)
-            helps = found.verdict == "helps"
-        if helps:
-            outcome.settings[one.name] = one.value
-        done += 1
-    _watch(lanes, outcome)
-    if outcome.settings:
-        total, done = done + 1, done
-        told("all of them together", done, total, None)
-        outcome.together = race(
-            lambda count: lanes.steps({}, count),
-            lambda count: lanes.steps(outcome.settings, count),
-            lambda race: told("all of them together", done, total, race),
-        )
-        if outcome.together.verdict != "helps":
-            outcome.settings = {}
-    outcome.seconds = now() - begun
-    return outcome
+    return _Search(lanes, seconds, told, now).run(offers)
 
 
-_TOGETHER = 4
+class _Search:
+    """One search: what it knows so far."""
+
+    def __init__(
+        self, lanes: Steps, seconds: float, told: Progress, now: Callable[[], float]
+    ) -> None:
+        self._lanes, self._told, self._now = lanes, told, now
+        self._begun, self._seconds = now(), seconds
+        self._found = Outcome()
+        self._done = self._total = 0
+
+    def run(self, offers: Mapping[str, Sequence[str]]) -> Outcome:
+        found = self._found
+        singles = self._different(offers)
+        self._total = len(singles)
+        heats: dict[tuple[str, str], Heat] = {}
+        for group in _groups(singles):
+            if self._in_time(0.7):  # the rest is for joining them
+                heats |= dict.fromkeys(group, self._alone(group))
+            else:
+                found.skipped += [_label(*one) for one in group]
+            self._done += len(group)
+
+        def faster(one: Trial, other: Trial) -> bool:
+            names = _label(one.name, one.value), _label(other.name, other.value)
+            heat = heats[one.name, one.value]
+            if heat is not heats[other.name, other.value]:
+                heat = self._raced([{one.name: one.value}, {other.name: other.value}], names)
+            return heat.race(*names).verdict == "helps"
+
+        self._join(_best(list(found.trials), faster))
+        _watch(self._lanes, found)
+        if found.settings and found.together is None:
+            self._say("all of them together", None)
+            heat = self._raced([{}, found.settings], ("", "all of them together"))
+            found.together = heat.race("", "all of them together")
+            if found.together.verdict != "helps":
+                found.settings = {}
+        if not found.settings:
+            found.together = None
+        found.seconds = self._now() - self._begun
+        return found
+
+    def _in_time(self, share: float = 1.0) -> bool:
+        return self._now() - self._begun < self._seconds * share
+
+    def _say(self, what: str, race: Race | None) -> None:
+        self._told(what, self._done, self._total, race)
+
+    def _different(self, offers: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+        """Return the values that are worth a race: of those with which a step is made of the same, one."""
+        singles = [(name, value) for name, values in offers.items() for value in values]
+        shown = [one for one in singles if one[0] in CHOICES and CHOICES[one[0]].shows]
+        known = {self._lanes.made_of({}): ""} if shown else {}
+        for name, value in shown:
+            made_of = self._lanes.made_of({name: value})
+            if made_of and made_of in known:
+                self._found.same[_label(name, value)] = known[made_of]
+            else:
+                known[made_of] = _label(name, value)
+        return [one for one in singles if _label(*one) not in self._found.same]
+
+    def _raced(
+        self,
+        settings: Sequence[Mapping[str, str]],
+        names: Sequence[str],
+        pairs: Sequence[tuple[str, str]] = (),
+        settled: Callable[[Heat, str], bool] = lambda *_: False,
+    ) -> Heat:
+        """Race these settings under these names; in pairs, or else the first one with the others."""
+        ways = {
+            name: partial(self._lanes.steps, one) for name, one in zip(names, settings, strict=True)
+        }
+        pairs = pairs or [(names[0], other) for other in names[1:]]
+        return races(ways, pairs, self._say, self._in_time, settled)
+
+    def _alone(self, several: Sequence[tuple[str, str]]) -> Heat:
+        names = [_label(*one) for one in several]
+        self._say(", ".join(names), None)
+        siblings = {
+            mine: [
+                theirs
+                for theirs, (other, _) in zip(names, several, strict=True)
+                if other == name and theirs != mine
+            ]
+            for mine, (name, _) in zip(names, several, strict=True)
+        }
+
+        def settled(heat: Heat, mine: str) -> bool:
+            for theirs in siblings[mine]:
+                if "helps" == heat.race("", theirs).verdict == heat.race(mine, theirs).verdict:
+                    self._found.behind[mine] = theirs
+            return mine in self._found.behind
+
+        settings = [{}, *({name: value} for name, value in several)]
+        heat = self._raced(settings, ["", *names], settled=settled)
+        for (name, value), label in zip(several, names, strict=True):
+            self._found.trials.append(Trial(name, value, heat.race("", label)))
+        return heat
+
+    def _join(self, helping: Sequence[Trial]) -> None:
+        """Put those that help on top of one another, those that help most first, as long as each still helps."""
+        found = self._found
+        self._total += max(0, len(helping) - 1)
+        for one in helping[:1]:
+            found.settings[one.name] = one.value
+            found.together = one.race  # which was against the program's own way
+        for one in helping[1:]:
+            before, after = dict(found.settings), {**found.settings, one.name: one.value}
+            beside = ", ".join(_label(*other) for other in before.items())
+            name = f"{_label(one.name, one.value)} against {beside}"
+            self._say(name, None)
+            settings, names, pairs = [before, after], [beside, name], [(beside, name)]
+            # The last one is raced against the program's own way in the same turns, unless that takes a third process.
+            whole = one is helping[-1] and sum(_of_process(each) for each in after) < 2
+            if whole:
+                settings, names, pairs = [{}, *settings], ["", *names], [*pairs, ("", name)]
+            heat = self._raced(settings, names, pairs)
+            found.trials.append(Trial(one.name, one.value, heat.race(beside, name), before))
+            helps = found.trials[-1].race.verdict == "helps"
+            if helps:
+                found.settings = after
+            found.together = heat.race("", name if helps else beside) if whole else None
+            self._done += 1
+
+
+def _label(name: str, value: str) -> str:
+    return f"{name} = {value}"
+
+
+def _of_process(name: str) -> bool:
+    return name not in CHOICES or CHOICES[name].put is None
+
+
+_TOGETHER = 6
 """Ways that share the blocks of the program's own; more would be too far from them."""
 
 
 def _groups(singles: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Return what is tried at once: settings of a step; one of a process keeps a process of its own waiting."""
-    of_step = [one for one in singles if one[0] in CHOICES and CHOICES[one[0]].put is not None]
-    together = [of_step[at : at + _TOGETHER] for at in range(0, len(of_step), _TOGETHER)]
-    return [*together, *([one] for one in singles if one not in of_step)]
+    """Return what is tried at once: settings of a step, all values of each; one of a process keeps a process waiting."""
+    of_step = [one for one in singles if not _of_process(one[0])]
+    groups: list[list[tuple[str, str]]] = []
+    for _, values in groupby(of_step, key=itemgetter(0)):
+        several = list(values)
+        if groups and len(groups[-1]) + len(several) <= _TOGETHER:
+            groups[-1] += several
+        else:
+            groups.append(several)
+    return [*groups, *([one] for one in singles if one not in of_step)]
 
 
-def _best(trials: Sequence[Trial], raced: Callable[[Trial, Trial], bool]) -> list[Trial]:
+def _best(trials: Sequence[Trial], faster: Callable[[Trial, Trial], bool]) -> list[Trial]:
     """Return of each setting the value that helps most, those that help most first.
 
-    Of values that are equally fast the first one is taken: it is the plainest, and the same each time. Where intervals
-    overlap, ``raced`` says whether the second of two is faster than the first.
+    Of values that are equally fast the first one is taken: it is the plainest, and the same each time. ``faster`` says
+    whether the second of two is faster than the first.
     """
     best: dict[str, Trial] = {}
     for one in trials:
         if one.race.verdict != "helps":
             continue
         known = best.get(one.name)
-        if known is None or one.race.interval[1] < known.race.interval[0]:
-            best[one.name] = one
-        elif one.race.ratio < known.race.ratio and raced(known, one):
+        if known is None or (one.race.ratio < known.race.ratio and faster(known, one)):
             best[one.name] = one
     return sorted(best.values(), key=lambda one: one.race.ratio)
 
@@ -204,11 +292,15 @@ def _watch(lanes: Steps, outcome: Outcome) -> None:
     """Compare losses from the start, and give up settings until they agree: those first that change numbers most."""
     if not outcome.settings:
         return
-    own = lanes.anew({}, _LOOKED_AT)
+    # Of a user's own setting nothing is known.
+    coarse = any(name not in CHOICES or CHOICES[name].coarse for name in outcome.settings)
+    count = _LOOKED_AT[coarse]
+    own = lanes.anew({}, count)
     while outcome.settings:
-        outcome.losses.append(_compared(own, lanes.anew(outcome.settings, _LOOKED_AT)))
+        outcome.losses.append(_compared(own, lanes.anew(outcome.settings, count)))
         if outcome.losses[-1].agree:
             return
+        outcome.together = None  # was of more
         worst = max(
             outcome.settings, key=lambda name: CHOICES[name].coarse if name in CHOICES else 0
         )

@@ -22,6 +22,7 @@ import torch
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
 from tdev_core.measure.tuning import choices
+from tdev_core.measure.tuning.fingerprint import Bits, Fingerprint
 from tdev_core.measure.tuning.racing import Sample
 from tdev_core.measure.tuning.subject import Subject
 
@@ -70,6 +71,8 @@ class _Program:
         self._steps = 0
         self._begun = 0.0
         self._pid = os.getpid()
+        self._looking: Fingerprint | None = None
+        self._bits: Bits = {}
 
     def start(self) -> None:
         seeded()
@@ -82,6 +85,9 @@ class _Program:
             return  # a fork's
         synchronize()
         seconds = self._now() - self._begun
+        seen, self._looking = self._looking, None
+        if seen is not None:
+            seen.__exit__(None, None, None)
         loss = self._subject.loss()
         self._steps += 1
         if self._steps == LEARNING:
@@ -89,10 +95,16 @@ class _Program:
             about = {"offers": choices.offered(self._subject), "device": self._subject.device}
             self._tell(about)
         elif self._steps > LEARNING:
-            self._tell({"seconds": seconds, "loss": None if math.isnan(loss) else loss})
+            made_of = "" if seen is None else seen.text()
+            known = None if math.isnan(loss) else loss
+            self._tell({"seconds": seconds, "loss": known, "made_of": made_of})
         if self._steps >= LEARNING:
-            choices.put(self._subject, self._asked())
+            asked = self._asked()
+            choices.put(self._subject, asked["put"])
             synchronize()
+            if asked["look"]:
+                self._looking = Fingerprint(self._bits)
+                self._looking.__enter__()
         self._begun = self._now()
 
     def _tell(self, what: Any) -> None:
@@ -101,14 +113,14 @@ class _Program:
         except OSError:
             _end()
 
-    def _asked(self) -> dict[str, str]:
+    def _asked(self) -> dict[str, Any]:
         try:
             line = self._asks.readline()
         except OSError:
             line = ""
         if not line.endswith("\n"):  # who asks has gone, or knows enough
             _end()
-        found: dict[str, str] = json.loads(line)["put"]
+        found: dict[str, Any] = json.loads(line)
         return found
 
 
