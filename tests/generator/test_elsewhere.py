@@ -12,6 +12,7 @@ import pytest
 
 from generator.facts import deltas
 from generator.facts.elsewhere import why
+from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 _NONE = "ERROR: No matching distribution found for torch==9.9.9\n"
@@ -44,6 +45,7 @@ def test_why_pip_installed_nothing(said: str, told: str) -> None:
     assert told in why(said)
 
 
+@with_the_pinned
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 def test_an_interrupted_record_leaves_nothing(tmp_path: Path) -> None:
     """Neither half a file nor the environment, of gigabytes, that it was making."""

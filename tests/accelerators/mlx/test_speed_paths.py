@@ -19,6 +19,12 @@ from tdev_core.accelerators.mlx.ops import conv, matmul, unfolded
 from tdev_core.accelerators.mlx.storage.contents import array_of
 
 
+@pytest.fixture(autouse=True)
+def drawn_alike() -> None:
+    """In one draw of a hundred ``block`` lies so near its threshold that float32 on the CPU misses float64, too."""
+    torch.manual_seed(0)
+
+
 def same(f: Callable[..., Tensor], *inputs: Tensor) -> None:
     """`f` and its gradients are equal on the device and on the CPU."""
     found = []
