@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shlex
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from tdev_core.settings import FLAGS
 from tests.forkserver import environment, python
+from tools import supported
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(path.name for path in (ROOT / "docs").glob("*.md"))
@@ -98,16 +100,36 @@ def test_an_old_python_can_parse_what_refuses_it(script: str) -> None:
     ast.parse((ROOT / script).read_text(encoding="utf-8"), feature_version=(3, 4))
 
 
-@pytest.mark.parametrize("version", [(3, 9), (3, 14)])
-def test_another_python_is_refused_in_words(version: tuple[int, int]) -> None:
+@pytest.mark.parametrize(
+    ("version", "status", "said"),
+    [
+        ((3, 9), 2, "tdev needs Python 3.10 or newer"),
+        ((3, 10), 0, ""),
+        ((3, 13), 0, ""),
+        ((3, 14), 0, "newer than what tdev has been run on, 3.10 to 3.13; going on"),
+    ],
+)
+def test_an_old_python_is_refused_in_words_and_a_new_one_told_of(
+    version: tuple[int, int], status: int, said: str
+) -> None:
     code = (
         f"import sys; sys.version_info = {version} + (0, 'final', 0); sys.path.insert(0, {str(ROOT)!r});"
         " from tools import supported; supported.check()"
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert answer.returncode == 2
-    assert "tdev needs Python 3.10 to 3.13" in answer.stderr
+    assert answer.returncode == status
+    assert said in answer.stderr and bool(said) is bool(answer.stderr)
     assert "Traceback" not in answer.stderr
+
+
+def test_every_place_names_the_same_pythons() -> None:
+    """pip refuses no newer one; a classifier claims what has been run, and CI runs that at every change."""
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert f'requires-python = ">=3.{supported.OLDEST[1]}"\n' in project
+    run = [f"3.{minor}" for minor in range(supported.OLDEST[1], supported.NEWEST[1] + 1)]
+    assert re.findall(r"Python :: (3\.\d+)", project) == run
+    workflow = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    assert f"python: {json.dumps(run)}" in workflow
 
 
 def settings_of_the_code() -> set[str]:

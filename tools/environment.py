@@ -168,7 +168,7 @@ def _explain(failure: progress.StepFailed) -> str:
     if "no matching distribution" in lowered:
         return text + (
             "pip found no such package for this Python and machine. The pinned torch has wheels for"
-            " Python 3.10 to 3.13 on Linux, macOS (Apple silicon) and Windows. If everything is missing,"
+            " Python 3.10 to 3.14 on Linux, macOS (Apple silicon) and Windows. If everything is missing,"
             " the package index could not be reached: check the network, or set PIP_INDEX_URL."
         )
     if "ensurepip" in lowered:

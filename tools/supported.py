@@ -1,16 +1,25 @@
-"""Refuses a Python that the project does not support, in words that an old Python can run too."""
+"""Refuses a Python that is too old, in words that it can run too, and tells of one that is newer than any tried."""
 
 import os
 import subprocess
 import sys
 
 OLDEST = (3, 10)
-NEWEST = (3, 13)
+NEWEST = (3, 13)  # that everything has been run on: a classifier of pyproject.toml claims no more
 
 
 def check() -> None:
-    """Ends the program with status 2 unless this is a supported Python."""
-    if OLDEST <= sys.version_info[:2] <= NEWEST:
+    """Ends the program with status 2 under a Python older than OLDEST; goes on with a note after NEWEST.
+
+    What decides there is whether torch and the other packages have wheels for it, which pip says.
+    """
+    version = sys.version.split()[0]
+    if sys.version_info[:2] > NEWEST:
+        sys.stderr.write(
+            "Python %s is newer than what tdev has been run on, 3.%d to 3.%d; going on.\n"
+            % (version, OLDEST[1], NEWEST[1])
+        )
+    if sys.version_info[:2] >= OLDEST:
         return
     names = ["python3.%d" % minor for minor in range(NEWEST[1], OLDEST[1] - 1, -1)]
     found = [name for name in names if _runs(name)]
@@ -19,9 +28,9 @@ def check() -> None:
     )
     hint = "for example: %s %s" % (found[0], script) if found else "none of them is on the PATH"
     sys.stderr.write(
-        "tdev needs Python 3.%d to 3.%d, and %s is Python %s.\n"
-        "Run this command with one of those; %s.\n"
-        % (OLDEST[1], NEWEST[1], sys.executable, sys.version.split()[0], hint)
+        "tdev needs Python 3.%d or newer, and %s is Python %s.\n"
+        "Run this command with one of 3.%d to 3.%d; %s.\n"
+        % (OLDEST[1], sys.executable, version, OLDEST[1], NEWEST[1], hint)
     )
     sys.exit(2)
 

@@ -20,7 +20,7 @@ from tools import environment, progress, typecheck
     [
         ("Retrying after connection broken by 'NewConnectionError'", "Check the network"),
         ("socket.gaierror: Temporary failure in name resolution", "Check the network"),
-        ("ERROR: No matching distribution found for torch==2.13.0", "Python 3.10 to 3.13"),
+        ("ERROR: No matching distribution found for torch==2.13.0", "Python 3.10 to 3.14"),
         ("OSError: [Errno 28] No space left on device", "The disk is full"),
         ("The virtual environment was not created: ensurepip is not available", "python3-venv"),
         ("something that nobody has thought of", "goes on where it stopped"),
