@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.devices import translate
 from tdev_core.mirror import versions
+from tdev_core.shims import install
 
 __all__ = ["answer", "answers_for_device", "with_newer_parameters"]
 
@@ -38,8 +40,10 @@ def answers_for_device(module: str) -> bool:
 def answer(module: str, name: str, value: Any, generated_from: str) -> Any:
     """Return what stands for ``value``, which the installed torch, not the mirror's, has as ``name`` in ``module``.
 
-    A function or class of a package for a device that the mirror has never seen is refused when it is called; such a
-    factory of tensors has its device translated; everything else is torch's own.
+    A function or class of a package for a device that the mirror has never seen is refused when it is called. What
+    takes a ``device`` in any other mirrored module has it translated: a function is wrapped; a class (most releases
+    bring one to ``torch.nn``) keeps its identity and has its constructor replaced, as those have that the mirror knows.
+    Everything else is torch's own.
     """
     if name.startswith("_") or name in versions.known_names(module):
         return value
@@ -49,8 +53,12 @@ def answer(module: str, name: str, value: Any, generated_from: str) -> Any:
             return _refused_class(value, f"{module}.{name}", generated_from)
         if inspect.isroutine(value):
             return _refused(value, f"{module}.{name}", generated_from)
-    if module == "torch" and inspect.isroutine(value) and _takes_device(value):
-        return _translated(value)
+        return value
+    if "._" not in module and answers_for_device("torch.cuda"):
+        if isinstance(value, type):
+            _translate_constructor(value)
+        elif inspect.isroutine(value) and _takes_device(value):
+            return _translated(value)
     return value
 
 
@@ -99,6 +107,14 @@ def _takes_device(value: Any) -> bool:
         # A builtin says so in the first line of its documentation only.
         first = (value.__doc__ or "").strip().partition("\n")[0]
         return re.search(r"\(.*\bdevice\b.*\)", first) is not None
+
+
+def _translate_constructor(value: type) -> None:
+    owner = f"{value.__module__}.{value.__qualname__}"
+    if getattr(sys.modules.get(value.__module__), value.__qualname__, None) is not value:
+        return
+    if owner.startswith("torch.") and _takes_device(value.__init__):
+        install.add(install.Shim(owner, "__init__", factory="tdev_core.shims.generic:by_signature"))
 
 
 def _translated(original: Any) -> Callable[..., Any]:

@@ -196,6 +196,34 @@ def test_a_factory_that_a_newer_torch_has_makes_tensors_on_the_backend() -> None
     run(code, TDEV_BACKEND="sim")
 
 
+def test_a_module_that_a_newer_torch_has_is_made_on_the_backend() -> None:
+    code = """
+        import torch
+        torch.__version__ = type(torch.__version__)("2.99.0")
+        class Lattice(torch.nn.Module):
+            def __init__(self, size, device=None):
+                super().__init__()
+                self.weight = torch.nn.Parameter(torch.zeros(size, device=device))
+        class Plain(torch.nn.Module): ...
+        for one in (Lattice, Plain):
+            one.__module__ = "torch.nn.modules.linear"
+            setattr(torch.nn, one.__name__, one)
+            setattr(torch.nn.modules.linear, one.__name__, one)
+        def spread(size, device=None): return torch.zeros(size, device=device)
+        torch.fft.spread = spread
+        before = Plain.__init__
+        import tdev
+        from tdev.nn import Lattice as found
+        assert found is Lattice is tdev.nn.Lattice and tdev.nn.Plain is Plain and Plain.__init__ is before
+        class Own(found): ...
+        for made in (found(2, device="cuda"), found(2, "cuda"), Own(2, device="cuda")):
+            assert made.weight.device.type == "sim"
+        assert found(2).weight.device.type == "cpu"
+        assert tdev.fft.spread(2, device="cuda").device.type == "sim"
+    """
+    run(code, TDEV_BACKEND="sim")
+
+
 def test_a_newer_parameter_of_a_translated_function_is_handed_on() -> None:
     code = """
         import torch
