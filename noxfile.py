@@ -37,6 +37,11 @@ BROWSED = ("tests/site/test_browser.py", "tests/site/test_build.py")
 SANITIZED = {"sanitized-calls": "calls", "sanitized-native": "native", "debug-allocator": "debug"}
 # Tests that ask mypy, which has read all of torch once the session typecheck has run.
 TYPED = "tests/mirror/test_types.py"
+# Programs that the codemod has rewritten, run.
+WRITTEN_PROGRAMS = tuple(
+    f"tests/codemod/test_{name}.py" for name in ("cases_run", "programs", "end_to_end")
+)
+EXTRAS = ("codemod", "mlx", "site", "dev")  # of pyproject.toml: what tests need besides torch
 FUZZED = tuple(
     f"tests/codemod/engine/test_{name}.py"
     for name in ("engine_corpus", "engine_properties", "slicing")
@@ -136,6 +141,13 @@ def deep(session: nox.Session, part: str) -> None:
         pytest(session, part, "-m", "deep", *everything(part), nothing_is_fine=True)
 
 
+def spread(workers: int | None = None) -> list[str]:
+    """Return what has pytest spread its tests over so many workers; None: over all cores."""
+    # One more than cores: a worker waits while a program that its test has started runs.
+    workers = workers or int(os.environ.get("TDEV_TEST_WORKERS") or min(cores() + 1, 8))
+    return ["-n", str(workers), "--dist", "worksteal"] if workers > 1 else []
+
+
 def pytest(
     session: nox.Session,
     backend: str,
@@ -147,11 +159,7 @@ def pytest(
     settings = {"OMP_NUM_THREADS": "1"}
     if backend == "sim":
         settings |= {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
-    # One more than cores: a worker waits while a program that its test has started runs.
-    workers = workers or int(os.environ.get("TDEV_TEST_WORKERS") or min(cores() + 1, 8))
-    command = ["-m", "pytest"]
-    if workers > 1:
-        command += ["-n", str(workers), "--dist", "worksteal"]
+    command = ["-m", "pytest", *spread(workers)]
     report = session.name.replace("(", "-").rstrip(")")
     command += [f"--junitxml={LOGS / report}.xml", *arguments]
     session.run(
@@ -231,34 +239,42 @@ def upgrade(session: nox.Session) -> None:
 def other_torch(session: nox.Session) -> None:
     """Names, signatures and suites under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes.
 
-    Every part is run, whatever became of those before it.
+    Every part is run, whatever became of those before it; `-- 2.12.0 sim cuda` runs those two. Not run are the tests of
+    rooms that do without torch, nor what the codemod writes, but that what it wrote runs.
     """
     sys.path.insert(0, str(ROOT))  # of nox's own command it is not
     from tools.sessions import counts
 
-    version = session.posargs[0] if session.posargs else "2.12.0"
-    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
-    extras = project["optional-dependencies"]
-    wanted = [*project["dependencies"], *extras["codemod"], *extras["mlx"], *extras["dev"]]
-    wanted = [one for one in wanted if not one.startswith("tdev[")]  # run as it stands here
-    session.install(f"torch=={version}", *wanted)
-    rooms = "ground ecosystem shims cuda mirror compiler attention distributed commands run codemod generator accelerators"
-    suite = ("-m", "pytest", "-q", "-m", "not deep and not slow")
+    version, *chosen = session.posargs or ["2.12.0"]
+    rooms = "ground ecosystem shims cuda mirror compiler attention distributed packages measure commands run generator"
+    suite = ("-m", "pytest", "-q", "-m", "not deep and not slow", *spread())
     ignored = [f"--ignore={folder}" for folder in OWN_PROCESSES.values()]
     sim = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
     parts: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
         ("names", {}, ("tests/mirror/other_torch.py",)),
         ("drift", {}, ("-m", "generator", "--check")),
-        *((room, {}, (*suite, f"tests/{room}", *ignored)) for room in rooms.split()),
+        *((room, {}, (*suite, f"tests/{room}")) for room in rooms.split()),
+        ("accelerators", {}, (*suite, "tests/accelerators", *ignored)),
+        ("codemod", {}, (*suite, *WRITTEN_PROGRAMS)),
         ("sim", sim, (*suite, OWN_PROCESSES["sim"])),
         ("mlx", {}, (*suite, OWN_PROCESSES["mlx"])),
         ("opdb", {}, ("tests/parity/opdb.py", "--every", "10", "--no-report")),
     ]
+    unknown = set(chosen) - {name for name, _, _ in parts}
+    if unknown:
+        session.error(f"no such part: {', '.join(sorted(unknown))}")
+    project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
+    extras = project["optional-dependencies"]
+    wanted = [*project["dependencies"], *(one for name in EXTRAS for one in extras[name])]
+    wanted = [one for one in wanted if not one.startswith("tdev[")]  # run as it stands here
+    session.install(f"torch=={version}", *wanted)
     failed, table = (
         [],
         [f"| torch {version} | | passed | failed | skipped |", "|---|---|---|---|---|"],
     )
     for name, settings, words in parts:
+        if chosen and name not in chosen:
+            continue
         report = LOGS / f"torch-{version}" / f"{name}.xml"
         report.unlink(missing_ok=True)
         told = [f"--junitxml={report}"] if "pytest" in words else []
