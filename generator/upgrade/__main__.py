@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from generator import catalog as catalog_file
@@ -68,7 +69,7 @@ def _upgrade(dry_run: bool) -> int:
             plan_one(facts, routes, evidence, paths.CORE)
     except Undecided as error:
         decisions = error.decisions
-    text = report(changes, decisions, lambda name: _suggest(name, facts, routes))
+    text = report(changes, decisions, lambda name: _suggest(name, [facts, *every], routes))
     earlier = "" if decisions else _earlier(changes.before, changes.after)
     print(earlier or text)
     if earlier:
@@ -144,8 +145,9 @@ def _earlier(before: str, after: str) -> str:
     return text if led_here else ""
 
 
-def _suggest(name: str, facts: Facts, routes: Routes) -> str:
-    member = next(member for member in facts.members if member.name == name)
+def _suggest(name: str, every: Iterable[Facts], routes: Routes) -> str:
+    """Return what to write for a name, as the first of the torches that has it tells of it: it need not be a new one."""
+    member = next(member for facts in every for member in facts.members if member.name == name)
     return suggestion(member, routes.capabilities, routes.scope)
 
 

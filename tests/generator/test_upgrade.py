@@ -127,6 +127,11 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
         text = text.replace(f'spellings."{spelling}" = {renames}\n', "")
     devices.write_text(text)
     streams = routes / "cuda_streams.toml"
+    # A name that neither the pinned torch has nor the oldest.
+    later = 'spellings."torch.cuda.export_graph_data" = {}\n'
+    text = streams.read_text()
+    assert later in text
+    streams.write_text(text.replace(later, ""))
     text = streams.read_text()
     assert text.count('spellings."torch.xpu.Stream" = {}\n') == 1
     streams.write_text(text.replace('spellings."torch.xpu.Stream" = {}\n', ""))
@@ -147,6 +152,7 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
         '    `spellings."torch.cuda.synchronize" = {}`',
         '    [cuda_synchronize]\n    spellings."torch.cuda.synchronize" = {}\n    cuda = { route = "native" }\n',
         "- torch.cuda.device_count: in a package",
+        '    `spellings."torch.cuda.export_graph_data" = {}`',
         "  - else paste into cuda_devices.toml and complete:",
         # What the nearest capability's cells use, and the function does not take.
         '    `spellings."torch.mps.synchronize" = { device = "None" }`',
