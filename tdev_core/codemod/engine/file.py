@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
 from tdev_core.codemod.engine.survey import KERNELS
-from tdev_core.codemod.engine.vocabulary import CUTS, kept_by, may_be_kept
+from tdev_core.codemod.engine.vocabulary import CUTS, kept_by, may_be_kept, without_prose
 
 _KERNELS = tuple(map(re.compile, KERNELS))
 
@@ -110,9 +110,14 @@ class File:
 
     @cached_property
     def holds_kernels(self) -> bool:
-        """Whether the text has kernels for CUDA, or imports a package for it at the start of a line."""
-        text = "\n" + self.unanswered(self.tree.source)
+        """Whether the code has kernels for CUDA, or imports a package for it at the start of a line."""
+        text = "\n" + self.unanswered(self.code)
         return any(pattern.search(text) for pattern in _KERNELS)
+
+    @cached_property
+    def code(self) -> str:
+        """The source with spaces for comments and for what is in three quotes: what it does, not what it says."""
+        return without_prose(self.tree.source)
 
     def unanswered(self, text: str) -> str:
         """Return a part of the source without what it imports, or calls, of packages that something answers for."""

@@ -11,6 +11,7 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.codemod.engine.vocabulary import without_prose
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -183,7 +184,7 @@ def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
         return False
     if any(sign in raw for sign in _MAKES_KERNELS):
         return True
-    return _CALLS_KERNELS.search(raw) is not None or _IMPORTS_KERNELS.search(raw) is not None
+    return _in_code(_CALLS_KERNELS, raw) or _in_code(_IMPORTS_KERNELS, raw)
 
 
 def is_for_tests(path: PurePath) -> bool:
@@ -203,13 +204,20 @@ def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:
 
 def _has_kernels(raw: bytes, signs: set[bytes]) -> bool:
     imported, decorated = _KERNELS
-    if imported.search(raw) or imported.match(b"\n" + raw[:200]):
+    if imported.match(b"\n" + raw[:200]) or _in_code(imported, raw):
         return True
-    if (b"triton" in signs or b"uda" in signs) and decorated.search(raw):
+    if (b"triton" in signs or b"uda" in signs) and _in_code(decorated, raw):
         return True
     return not signs.isdisjoint(_EXTENSION_SIGNS) and any(
         pattern.search(raw) for pattern in _EXTENSIONS
     )
+
+
+def _in_code(pattern: re.Pattern[bytes], raw: bytes) -> bool:
+    """Tell whether a pattern is found outside of comments and of what is in three quotes."""
+    if pattern.search(raw) is None:
+        return False
+    return pattern.search(without_prose(raw.decode("latin-1")).encode("latin-1")) is not None
 
 
 def uses(raw: bytes) -> tuple[set[str], set[str]]:

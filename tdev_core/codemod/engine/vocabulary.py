@@ -45,6 +45,23 @@ CUT = "# tdev-cut-{}-{}"
 """The line after a piece of a text that is several: a cell of a notebook, a fence of a document."""
 CUTS = re.compile(CUT.format(r"\d+", r"\d+"))
 
+PROSE = re.compile(
+    r"#[^\n\r]*"
+    r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
+    r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
+    r'|("[^"\\\n]*(?:\\.[^"\\\n]*)*"'
+    r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')",
+    re.DOTALL,
+)
+"""Comments and what is in three quotes; other strings are group 1."""
+_LETTERS = re.compile(r"[^\r\n]")
+
+
+def without_prose(text: str) -> str:
+    """Return a text with spaces for its comments and for what is in three quotes: offsets stay."""
+    return PROSE.sub(lambda found: found[1] or _LETTERS.sub(" ", found.group()), text)
+
+
 # Words by which programs call tensors, and what holds them: their `.device` is a real one.
 TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"

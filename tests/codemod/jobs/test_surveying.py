@@ -92,6 +92,21 @@ def test_torch_stays_where_another_module_imports_it(
     assert "import torch\n" not in (package / "keeps_to_itself.py").read_text()
 
 
+@pytest.mark.parametrize("where", ["docstring", "code"])
+def test_kernels_that_a_docstring_speaks_of_are_none(
+    place: Path, where: str, codemod: Callable[..., Ran]
+) -> None:
+    imported = "import cupy\n"
+    head = f'"""Sums, as\n{imported}@triton.jit\ndo.\n"""\n' if where == "docstring" else imported
+    (place / "sums.py").write_text(f"{head}\n\ndef total(x):\n    return x.sum()\n")
+    (place / "asks.py").write_text(
+        "import torch\n\nfrom sums import total\n\n\ndef main(x):\n    if not torch.cuda.is_available():\n"
+        '        raise RuntimeError("CUDA is needed")\n    return total(x.cuda())\n'
+    )
+    codemod(".", engine=REAL)
+    assert ("answers_cuda" in (place / "asks.py").read_text()) is (where == "docstring")
+
+
 def test_a_checkout_is_called_as_its_package(place: Path, codemod: Callable[..., Ran]) -> None:
     """A module of kernels is known by the name that it is imported by, wherever its package lies."""
     package = place / "pkg" / "pkg"

@@ -21,6 +21,8 @@ from tdev_core.codemod.engine.slicing.slicer import take_slice
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
+# Before a statement: it starts the column anew, and libcst does not write it again.
+_FORM_FEED = re.compile(r"^[ \t\f]*\f(?=[^\s#]|[ \t]+[^\s#]|\Z)", re.MULTILINE)
 
 
 class Tree:
@@ -33,7 +35,9 @@ class Tree:
         self.source = source[1:] if self.bom else source
         # Old Macintosh line ends: libcst knows only the other two. The offsets stay the same.
         parsed = _LONE_CR.sub("\n", self.source)
-        slice_ = take_slice(parsed, names, marks) if names is not None else None
+        feeds = [(*f.span(), "") for f in _FORM_FEED.finditer(parsed)] if "\f" in parsed else []
+        parsed = _FORM_FEED.sub("", parsed) if feeds else parsed
+        slice_ = take_slice(parsed, names, marks) if names is not None and not feeds else None
         self._slice = slice_
         self.statements = slice_.statements if slice_ is not None else ()
         self.python = slice_.tree if slice_ is not None and parsed == self.source else None
@@ -43,6 +47,7 @@ class Tree:
         self.module, starts, self._tokens = parse(parsed)
         if slice_ is not None:
             _widen(starts, slice_.cuts)
+        _widen(starts, tuple(feeds))
         # The last line end that a tree has beyond its text counts as a token of none.
         self._starts = [*starts, starts[-1]]
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}

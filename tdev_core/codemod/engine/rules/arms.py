@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -20,6 +22,11 @@ ARMS = rule(
     `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
     and neighbouring `if` statements of one block. What stands in the arm for CUDA stays with its
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
+
+    Where the arms give a `torch.device` and do nothing else (`if torch.cuda.is_available(): return
+    torch.device("cuda")`, then the same for `mps`), the question and CUDA's arm are tdev's: what they
+    give on MPS is the device that the other arm would have given, and every other accelerator, which no
+    arm knows, is used as well.
 
     A function or a constant that *is* the question (`def is_cuda_available()`, `HAS_CUDA = …`, the
     `is_available` of a class that is called after CUDA) keeps meaning CUDA where a caller in the tree has
@@ -74,6 +81,66 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def gives_devices(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether what a question chooses are devices and nothing else: ``torch.device("cuda")``, ``torch.device("mps")``.
+
+    tdev's device for CUDA is the one that the other accelerator's arm gives where there is that one.
+    """
+    tree = file.python
+    below = tree.at(file.tree.span(question)) if tree is not None else None
+    if tree is None or below is None:
+        return False
+    chosen = False
+    for parent in tree.ancestors(below):
+        match parent:
+            case ast.IfExp():
+                chosen = True
+            case ast.Call(func=func) if below is not func:
+                return chosen and _makes_a_device(parent)
+            case ast.If(test=test, body=body) if below is test:
+                head: ast.stmt = parent
+                for above in tree.ancestors(parent):
+                    if not isinstance(above, ast.If) or above.orelse != [head]:
+                        break
+                    head = above
+                near = tree.block(head)
+                at = near.index(head)
+                links = near[max(0, at - 1) : at + 2]
+                arms = [arm for link in links for arm in _arms_of_others(link)]
+                return bool(arms) and all(map(_only_a_device, (body, *arms)))
+            case ast.Attribute() | ast.Call() | ast.BoolOp() | ast.UnaryOp() | ast.Compare():
+                pass
+            case _:
+                return False
+        below = parent
+    return False
+
+
+def _arms_of_others(link: ast.stmt) -> Iterator[list[ast.stmt]]:
+    """Yield the arms of a chain whose tests ask for another accelerator."""
+    while isinstance(link, ast.If):
+        if _OTHERS.search(ast.unparse(link.test)):
+            yield link.body
+        if len(link.orelse) != 1:
+            return
+        link = link.orelse[0]
+
+
+def _only_a_device(arm: list[ast.stmt]) -> bool:
+    """Tell whether an arm gives a device, to its caller or to a variable, and does nothing else."""
+    match arm:
+        case [ast.Return(value=ast.Call() as made)]:
+            return _makes_a_device(made)
+        case [ast.Assign(targets=[ast.Name() | ast.Attribute()], value=ast.Call() as made)]:
+            return _makes_a_device(made)
+        case _:
+            return False
+
+
+def _makes_a_device(call: ast.Call) -> bool:
+    return ast.unparse(call.func).rpartition(".")[2] == "device"
+
+
 _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
@@ -91,6 +158,8 @@ def cudas_arms(file: File) -> None:
             beside = _chainnames_other(file, choice)
         else:
             beside = names_other(file, _top_ifexp(file, choice), choice.test)
+        if beside and gives_devices(file, choice.test):
+            continue
         if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
             file.untouched.append(file.tree.span(choice.body))
 

@@ -152,7 +152,7 @@ def _names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    return _FROM_RUNTIME.search(file.tree.source) is not None
+    return _FROM_RUNTIME.search(file.code) is not None
 
 
 @lru_cache(maxsize=4)
@@ -167,7 +167,7 @@ def _of_runtimes(source: str) -> frozenset[str]:
 
 def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.tree.source)
+    names = _of_runtimes(file.code)
     if not names:
         return None
     callable_ = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})(?:\.\w+)*"
@@ -292,7 +292,7 @@ def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
 
     The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
     """
-    source = file.tree.source
+    source = file.code
     if not _has_compiled(source):
         return False
     below: cst.CSTNode = node

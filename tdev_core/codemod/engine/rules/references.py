@@ -17,6 +17,7 @@ from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     decides_beside_other_arms,
     enclosing_function,
+    gives_devices,
     is_the_rest,
     only_cudas_arm,
 )
@@ -154,6 +155,8 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         return {}
     asked = [f for f in found if f.name in _ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
+    if file.options.style != "accelerator":
+        beside = [f for f in beside if not gives_devices(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
         f.node: f"{f.name} chooses between backends; {LEFT}" for f in beside
     }

@@ -122,10 +122,10 @@ def _extension(file: File) -> tuple[str, int] | None:
     """Return the compiled extension that a file imports from the module of the tree that compiles it, and where."""
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
     own = file.options.tree.modules if file.options.tree is not None else frozenset()
-    named = _NAMED_CUDA.search(file.tree.source)
+    named = _NAMED_CUDA.search(file.code)
     if named is not None and named[1] not in own:
         return named[1], named.start(1)
-    for found in _OF_EXTENSION.finditer(file.tree.source) if known else ():
+    for found in _OF_EXTENSION.finditer(file.code) if known else ():
         dots, module, extension = found.groups()
         if any(each == module or dots and each.endswith(f".{module}") for each in known):
             return extension, found.start(3)
@@ -138,7 +138,7 @@ def _kernels(file: File, path: PurePath) -> str | None:
     A package of kernels that it imports at module level; of a test or a benchmark also the modules of the
     tree that hold kernels, and what it calls of an extension: they are its subject.
     """
-    source = file.tree.source
+    source = file.code
     found = _IMPORTED.search(source) if file.options.style != "accelerator" else None
     if found is not None:
         return found.group().split()[1]
@@ -224,9 +224,9 @@ LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\
 
 def launches(file: File) -> None:
     """Find the functions that start a kernel: what they prepare is for it."""
-    if file.options.all or file.options.program or not LAUNCH.search(file.tree.source):
+    if file.options.all or file.options.program or not LAUNCH.search(file.code):
         return
-    for found in LAUNCH.finditer(file.tree.source):
+    for found in LAUNCH.finditer(file.code):
         homes = [
             (span, home)
             for home in file.tree.of(cst.FunctionDef)

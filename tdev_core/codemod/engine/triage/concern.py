@@ -20,7 +20,13 @@ from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
 from tdev_core.codemod.engine.triage.provenance import gives_unknown_device
-from tdev_core.codemod.engine.vocabulary import ORDINAL_MOVES, SETTINGS, mentions, signs
+from tdev_core.codemod.engine.vocabulary import (
+    ORDINAL_MOVES,
+    PROSE,
+    SETTINGS,
+    mentions,
+    signs,
+)
 
 Concern = Literal["no", "device", "cuda"]
 """Nothing for the rules here; only a device of unknown name; CUDA itself."""
@@ -43,14 +49,6 @@ _NAME = re.compile(r"\w+")
 _REACH = 80
 """The number of characters before a name that are looked at for what it belongs to."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
-_PROSE = re.compile(
-    r"#[^\n\r]*"
-    r'|"""[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*"""'
-    r"|'''[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*'''"
-    r'|("[^"\\\n]*(?:\\.[^"\\\n]*)*"'
-    r"|'[^'\\\n]*(?:\\.[^'\\\n]*)*')",
-    re.DOTALL,
-)
 _HEADER_ABOVE = re.compile(
     r"\n[ \t]*(?:(?:async[ \t]+)?(?:def|class)[ \t][^\n]*|\)[ \t]*(?:->[^\n]*)?):[ \t]*(?:#[^\n]*)?\s*\Z"
 )
@@ -63,7 +61,7 @@ def concern(source: str, style: Style = "explicit") -> Concern:
     # The accelerator target knows generic spellings only for what names CUDA.
     if not mentioned and style == "accelerator":
         return "no"
-    code = _PROSE.sub(r"\1", source)  # without comments and what is in three quotes
+    code = PROSE.sub(r"\1", source)  # without comments and what is in three quotes
     if mentioned and (mentions(code) or _mentioned_in_code(source)):
         return "cuda"
     return "device" if style != "accelerator" and _makes_a_device(code) else "no"
@@ -131,7 +129,7 @@ def _docstring(source: str, start: int) -> bool:
 
 def _mentioned_in_code(source: str) -> bool:
     """Python's own answer; True for what it cannot parse, which then goes on to the rules."""
-    strings = (f for f in _PROSE.finditer(source) if f.group()[0] != "#" and mentions(f.group()))
+    strings = (f for f in PROSE.finditer(source) if f.group()[0] != "#" and mentions(f.group()))
     if all(_docstring(source, found.start()) for found in strings):
         return False
     try:

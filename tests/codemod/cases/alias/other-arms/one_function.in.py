@@ -7,10 +7,10 @@ def select_device(device, batch):
         assert torch.cuda.is_available() and torch.cuda.device_count() > int(device)
     print(batch)
     if not mps and torch.cuda.is_available():
-        return torch.device("cuda:0")
+        return "cuda:0"
     elif mps and torch.backends.mps.is_available():
-        return torch.device("mps")
-    return torch.device("cpu")
+        return "mps"
+    return "cpu"
 
 
 def count():
