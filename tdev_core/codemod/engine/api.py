@@ -48,6 +48,10 @@ class ProgramTree:
     """Those that a test asks which has an arm for another accelerator."""
     capabilities: frozenset[str] = frozenset()
     """Flags of modules that are made of a question for CUDA's architecture."""
+    give_devices: frozenset[str] = frozenset()
+    """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
+    runtimes: frozenset[str] = frozenset()
+    """Packages in use that are told a device by CUDA's name or the CPU's, and know no other."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

@@ -78,7 +78,7 @@ class File:
         self.tree = Tree(source, None if whole or options.lines else names, options.keep)
         self.scopes = Scopes(self.tree)
         self.resolver = Resolver(self.tree, self.scopes, names)
-        self.flow = Flow(self.resolver)
+        self.flow = Flow(self.resolver, options.tree.give_devices if options.tree else frozenset())
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.edited_roots: set[cst.CSTNode] = set()
@@ -101,6 +101,8 @@ class File:
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.tried: list[Span] = []
+        """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
         """Imports that become tdev's, with their places among sorted ones ."""
         self.harmless: set[int] = set()

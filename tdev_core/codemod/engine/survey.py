@@ -11,7 +11,7 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
-from tdev_core.codemod.engine.vocabulary import without_prose
+from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -84,6 +84,10 @@ _CAPABILITY = re.compile(
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
 
+# Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
+_TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
+
+
 class Survey:
     """Facts of the files seen so far."""
 
@@ -99,6 +103,9 @@ class Survey:
         self._compiled: set[str] = set()
         self._capabilities: set[str] = set()
         self._of_package: dict[str, list[bool]] = {}
+        self._give_devices: set[str] = set()
+        self._give_others: set[str] = set()
+        self._runtimes: set[str] = set()
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -128,6 +135,11 @@ class Survey:
                     self._compiled.add(around)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
+        if b"device" in raw and (b"_device" in raw or b".device:" in raw):
+            promised, others = give_devices(raw.decode("latin-1"))
+            self._give_devices |= promised
+            self._give_others |= others
+        self._runtimes.update(name for name, sign in _TOLD_BY_NAME if sign in raw)
         if b"get_device_capability" in signs:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
         if not signs.isdisjoint(_CUDA_SIGNS):
@@ -169,6 +181,8 @@ class Survey:
             platforms=frozenset(platforms),
             capabilities=frozenset(self._capabilities),
             gives_torch=frozenset(self._gives_torch),
+            give_devices=frozenset(self._give_devices - self._give_others),
+            runtimes=frozenset(self._runtimes),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
         )

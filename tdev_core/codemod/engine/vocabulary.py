@@ -71,6 +71,7 @@ TENSOR_WORD = re.compile(
     r"data|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
+    r"actions?|obs|observations?|rewards?|advantages?|"
     r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens)\d*$",
     re.IGNORECASE,
 )
@@ -90,6 +91,20 @@ _OF_TENSORS = (
     r"\btorch\.(?!device\b|tensor\b|as\w+_?tensor\b|as_tensor\b|asarray\b|from_|save\b|load\b|is_|get_|set_|manual_"
     r"|compile\b|Generator\b|typename\b)(?:linalg\.|special\.|fft\.|nn\.functional\.)?[a-z]\w*\(\s*"
 )
+# Methods that change a tensor in place by others: `total.scatter_add_(0, index, x)`.
+_IN_PLACE = r"\.(?:\w+_add_|scatter_|index_copy_|add_|mul_|sub_|div_|copy_)\((?:[^()]|\([^()]*\))*?(?<![\w.])"
+
+
+_ANNOTATED_DEVICE = re.compile(
+    r"def(?<!\wdef)[ \t]+(\w+)[ \t]*\((?:[^()]|\([^()]*\))*\)\s*->\s*[\"']?(?:torch|th)\.device[\"']?\s*:"
+)
+_DEVICE_DEFINED = re.compile(r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(")
+
+
+def give_devices(text: str) -> tuple[set[str], set[str]]:
+    """Return the functions of a text that promise a ``torch.device``, and others whose name says that they do."""
+    promised = set(_ANNOTATED_DEVICE.findall(text)) if "device" in text and "->" in text else set()
+    return promised, set(_DEVICE_DEFINED.findall(text)) - promised
 
 
 @lru_cache(maxsize=16)
@@ -123,7 +138,33 @@ def holds_tensors(text: str, name: str) -> bool:
     if TENSOR_WORD.search(name.rpartition(".")[2]) or used_as_tensor(text, name):
         return True
     it = re.escape(name)
-    return re.search(rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]", text) is not None
+    shown = rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]|{_IN_PLACE}{it}\s*[,)]"
+    return re.search(shown, text) is not None
+
+
+# The text of a function says of a parameter that it is a `torch.device`: of any other, `x.type` would fail.
+_ASKED_OF_A_DEVICE = r"(?<![\w.]){0}\.(?:type|index)\b(?!\()"
+_MAY_BE_A_STRING = (
+    r"(?<![\w.]){0}\s*(?:[!=]=|\bin\b|not\s+in\b)|(?:isinstance|hasattr|getattr|str)\(\s*{0}\b"
+    r"|(?<![\w.]){0}\.(?:startswith|split|lower)\(|^[ \t]*{0}[ \t]+=[ \t]"
+)
+_DOCUMENTED = (
+    r"^[ \t]*(?::param\s+)?`?{0}`?\s*[:(]\s*(?:an?\s+)?[:`~a-zA-Z]*?\btorch\.device\b`*([^\n]*)"
+)
+
+
+def shown_device(text: str, name: str) -> bool:
+    """Tell whether a function's text shows that its parameter is a ``torch.device`` already.
+
+    It asks for its ``type``, and nowhere what only a string answers; or its docstring says so.
+    """
+    it = re.escape(name)
+    said = re.search(_DOCUMENTED.format(it), text, re.MULTILINE)
+    if said is not None and not re.search(r"\b(?:str|int)", said[1]):
+        return True
+    if re.search(_ASKED_OF_A_DEVICE.format(it), text) is None:
+        return False
+    return re.search(_MAY_BE_A_STRING.format(it), text, re.MULTILINE) is None
 
 
 # A number of a GPU that a tensor or a module is moved to: `x.to(rank)`, `model.to(self.gpu_id)`, `x.to(0)`.

@@ -107,6 +107,37 @@ def test_kernels_that_a_docstring_speaks_of_are_none(
     assert ("answers_cuda" in (place / "asks.py").read_text()) is (where == "docstring")
 
 
+@pytest.mark.parametrize("twice", [False, True])
+def test_a_function_that_promises_a_device_gives_one(
+    place: Path, twice: bool, codemod: Callable[..., Ran]
+) -> None:
+    (place / "utils.py").write_text(
+        "import torch\n\n\ndef get_device(name: str = 'auto') -> torch.device:\n    return torch.device(name)\n"
+    )
+    (place / "more.py").write_text("def get_device(name):\n    return name\n" if twice else "")
+    (place / "asks.py").write_text(
+        "import torch\n\nfrom utils import get_device\n\n\ndef make(path, name):\n"
+        "    device = get_device(name)\n    return torch.zeros(3, device=device), torch.load(path, map_location=device)\n"
+    )
+    codemod(".", engine=REAL)
+    assert ("tdev.zeros" in (place / "asks.py").read_text()) is twice
+
+
+@pytest.mark.parametrize("package", ["faster_whisper", "transformers"])
+def test_what_a_command_line_takes_for_a_runtime_stays_its_word(
+    place: Path, package: str, codemod: Callable[..., Ran]
+) -> None:
+    (place / "runs.py").write_text(f"import {package}\n")
+    question = '"cuda" if torch.cuda.is_available() else "cpu"'
+    (place / "main.py").write_text(
+        f"import argparse\n\nimport torch\n\np = argparse.ArgumentParser()\np.add_argument('--device', default={question})\n"
+    )
+    ran = codemod(".", engine=REAL)
+    stays = package == "faster_whisper"
+    assert ("tdev" not in (place / "main.py").read_text()) is stays
+    assert (package in ran.out) is stays
+
+
 def test_a_checkout_is_called_as_its_package(place: Path, codemod: Callable[..., Ran]) -> None:
     """A module of kernels is known by the name that it is imported by, wherever its package lies."""
     package = place / "pkg" / "pkg"

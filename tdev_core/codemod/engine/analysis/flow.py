@@ -25,17 +25,25 @@ from tdev_core.codemod.engine.analysis.literals import (
     DEVICE_NAME,
     is_typed_device,
     names_cuda,
+    names_other_device,
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
-from tdev_core.codemod.engine.vocabulary import DEVICE_AND_DTYPE, holds_tensors, used_as_tensor
+from tdev_core.codemod.engine.vocabulary import (
+    DEVICE_AND_DTYPE,
+    give_devices,
+    holds_tensors,
+    shown_device,
+    used_as_tensor,
+)
 
 
 class Flow:
     """Kinds of expressions, over one file's bindings."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: Resolver, promised: frozenset[str] = frozenset()) -> None:
         self.resolver = resolver
+        self._promised = promised | give_devices(resolver.tree.source)[0]
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
@@ -93,6 +101,8 @@ class Flow:
             return self.kinds(node.left) | self.kinds(node.right)
         if isinstance(node, cst.NamedExpr):
             return self.kinds(node.value)
+        if names_other_device(node):
+            return frozenset({Kind.OTHER})
         if isinstance(node, cst.Name):
             return self._name(node)
         if isinstance(node, cst.Attribute):
@@ -151,6 +161,11 @@ class Flow:
     def _parameter(self, param: cst.Param) -> Kinds:
         default = self.kinds(param.default) if param.default is not None else frozenset()
         if param.annotation is None:
+            home = next(
+                (p for p in self.tree.ancestors(param) if isinstance(p, cst.FunctionDef)), None
+            )
+            if home is not None and shown_device(self.tree.text(home), param.name.value):
+                return default | {Kind.DEVICE}
             return default | UNKNOWN
         said = self.annotation(param.annotation.annotation)
         return default | (said if said is not None else UNKNOWN)
@@ -187,6 +202,9 @@ class Flow:
                 kinds: set[Kind] = set()
                 for value in values:
                     kinds |= self.kinds(value)
+                said = self._said_of_self(node, attr)
+                if said is not None:
+                    kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
                 return frozenset(kinds) or UNKNOWN
             # A property, or set by a base class: nn modules and trainers give real devices.
             return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
@@ -285,6 +303,16 @@ class Flow:
                         self._attributes.setdefault((home, last), []).append(assign.value)
         return self._attributes.get((owner, attr), [])
 
+    def _said_of_self(self, node: cst.CSTNode, attr: str) -> Kinds | None:
+        """Return what the class promises of ``self.<attr>``: ``self.device: torch.device = …``."""
+        owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        for assign in self.tree.of(cst.AnnAssign):
+            if dotted(assign.target) in (f"self.{attr}", attr) and owner is next(
+                (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)), None
+            ):
+                return self.annotation(assign.annotation.annotation)
+        return None
+
     def _call(self, node: cst.Call) -> Kinds:
         name = self.resolver.torch_name(node.func)
         if name is not None:
@@ -296,6 +324,8 @@ class Flow:
                 return UNKNOWN
             if method in TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
                 return frozenset({Kind.TENSOR})
+            if method in self._promised:
+                return frozenset({Kind.DEVICE})
             if method == "get_device":
                 return frozenset({Kind.INDEX})
             return UNKNOWN
@@ -328,6 +358,8 @@ class Flow:
 
     def _local_call(self, func: cst.Name) -> Kinds:
         """Return the union of what a function of this file returns."""
+        if func.value in self._promised:
+            return frozenset({Kind.DEVICE})
         bindings = self.scopes.of(func).lookup(func.value)
         if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):
             return UNKNOWN

@@ -57,6 +57,25 @@ def names_cuda(node: cst.CSTNode) -> bool:
     return False
 
 
+_OTHER_DEVICE = re.compile(r"(?:cpu|meta|mps|xpu|npu|hpu|mlu|musa|mtia|xla)(?::|\Z)")
+
+
+def names_other_device(node: cst.CSTNode) -> bool:
+    """Tell whether a string that is put together starts with another device's name: ``"mps:" + str(i)``."""
+    if isinstance(node, cst.FormattedString) and node.parts:
+        first = node.parts[0]
+        return (
+            isinstance(first, cst.FormattedStringText)
+            and _OTHER_DEVICE.match(first.value) is not None
+        )
+    if isinstance(node, cst.BinaryOperation) and isinstance(node.operator, (cst.Add, cst.Modulo)):
+        return _OTHER_DEVICE.match(string_value(node.left) or "") is not None
+    if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
+        text = string_value(node.func.value) if node.func.attr.value == "format" else None
+        return _OTHER_DEVICE.match(text or "") is not None
+    return False
+
+
 def _joined(node: cst.CSTNode) -> bool:
     """Tell whether this is ``"cuda" + ":"``."""
     if not isinstance(node, cst.BinaryOperation) or not isinstance(node.operator, cst.Add):

@@ -10,7 +10,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.tensors import is_tensor
+from tdev_core.codemod.engine.rules.tensors import callers_give_own_device, is_tensor
 
 
 @dataclass(frozen=True)
@@ -74,6 +74,8 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
 
 
 def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
+    if isinstance(value, cst.Name):
+        return callers_give_own_device(file, value)
     return (
         isinstance(value, cst.Attribute)
         and value.attr.value == "device"

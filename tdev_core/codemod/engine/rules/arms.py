@@ -164,6 +164,24 @@ def cudas_arms(file: File) -> None:
             file.untouched.append(file.tree.span(choice.body))
 
 
+_TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
+
+
+def tried_beside_others(file: File) -> None:
+    """Leave a ``try`` for CUDA whose neighbour tries another accelerator: the first that works is used, and told."""
+    for tried in file.tree.of(cst.Try):
+        parent = file.tree.parents[tried]
+        block = getattr(parent, "body", ())
+        at = list(block).index(tried) if tried in block else 0
+        near = [*block[max(0, at - 1) : at], *block[at + 1 : at + 2]]
+        found = _TRIES_CUDA.search(file.tree.text(tried.body))
+        if found is None or names_other(file, tried.body):
+            continue
+        if any(isinstance(n, cst.Try) and names_other(file, n.body) for n in near):
+            file.untouched.append(file.tree.span(tried.body))
+            file.tried.append(file.tree.span(tried.body))
+
+
 def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
     """Leave the arm that a kept question opens: where it is answered with yes, there is CUDA."""
     below = question

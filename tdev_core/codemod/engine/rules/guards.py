@@ -168,6 +168,9 @@ def _of_runtimes(source: str) -> frozenset[str]:
 def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
     names = _of_runtimes(file.code)
+    by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
+    if by_name and _is_typed(file, node):
+        return ", ".join(sorted(by_name))
     if not names:
         return None
     callable_ = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})(?:\.\w+)*"
@@ -188,6 +191,20 @@ def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
         elif isinstance(parent, cst.BaseSuite):
             return None
     return None
+
+
+def _is_typed(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a question chooses the word that a command line has where none is typed: its ``default``."""
+    chosen = False
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.IfExp):
+            chosen = True
+        elif isinstance(parent, cst.Call) and chosen:
+            func = parent.func
+            return isinstance(func, cst.Attribute) and func.attr.value == "add_argument"
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+    return False
 
 
 def _told_to_ray(file: File, node: cst.CSTNode) -> bool:

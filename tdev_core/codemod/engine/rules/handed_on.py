@@ -60,7 +60,10 @@ def handed_on(file: File) -> None:
         call = file.tree.parents[node]
         if node.star or not isinstance(call, cst.Call) or file.kept(node):
             continue
-        if Kind.CUDA in file.flow.kinds(node.value) and _leaves(file, call, node):
+        value = node.value
+        if isinstance(value, cst.IfExp) and file.stays(value.body):
+            value = value.orelse  # there is CUDA where it is chosen
+        if Kind.CUDA in file.flow.kinds(value) and _leaves(file, call, node):
             file.given.append(node)
         if not file.flow.names_cuda(node.value):
             continue

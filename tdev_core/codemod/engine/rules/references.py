@@ -253,6 +253,11 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
+    at = file.tree.span(found.node)[0]
+    for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:
+        file.tried.remove(span)
+        message = f"CUDA is tried beside other accelerators; {LEFT}"
+        _kept_question(file, found, ARMS, message, "note")
     if name.startswith("torch.library.") and has_kernels(file):
         return  # registers a kernel for the device that it was written for
     call = call_of(file, found.node)

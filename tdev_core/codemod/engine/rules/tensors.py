@@ -16,6 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
 
 _DEEP = 10
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -67,6 +68,51 @@ def is_tensor(file: File, node: cst.BaseExpression) -> bool:
     if tree is None or not isinstance(asked, ast.expr):
         return False
     return _Tensors(tree, file.tree.source).one(asked, _DEEP)
+
+
+def callers_give_own_device(file: File, node: cst.Name) -> bool:
+    """Tell whether a private function is told a device by its own file alone, and each time that of a tensor.
+
+    ``self._mask(n, x.device)``, where ``node`` is the parameter of ``def _mask(self, n, device)``.
+    """
+    bindings = file.scopes.of(node).lookup(node.value)
+    if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
+        return False
+    home = bindings[0].scope.node
+    if not isinstance(home, cst.FunctionDef) or not re.match(r"_[^_]", home.name.value):
+        return False
+    names = [p.name.value for p in home.params.params]
+    tree = file.python
+    if tree is None or node.value not in names or bindings[0].node.default is not None:
+        return False
+    at = names.index(node.value) - (names[0] in ("self", "cls"))
+    return all(_own_devices(file, tree, home.name.value, node.value, at))
+
+
+def _own_devices(
+    file: File, tree: PythonTree, function: str, parameter: str, at: int
+) -> Iterator[bool]:
+    """Yield of each use of a function whether it is a call that gives it a tensor's device."""
+    tensors = _Tensors(tree, file.tree.source)
+    called: dict[ast.expr, ast.Call] = {}
+    used = False
+    for part in ast.walk(tree.module):
+        if isinstance(part, ast.Call):
+            called[part.func] = part
+        name = part.id if isinstance(part, ast.Name) else getattr(part, "attr", None)
+        if name != function or not isinstance(part, (ast.Name, ast.Attribute)):
+            continue
+        call, used = called.get(part), True
+        given = None
+        if call is not None and not any(isinstance(a, ast.Starred) for a in call.args):
+            given = next((k.value for k in call.keywords if k.arg == parameter), None)
+            given = call.args[at] if given is None and at < len(call.args) else given
+        if not isinstance(given, ast.Attribute) or given.attr != "device":
+            yield False
+            return
+        owner = ast.unparse(given.value).rpartition(".")[2]
+        yield TENSOR_WORD.search(owner) is not None or tensors.one(given.value, _DEEP)
+    yield used
 
 
 class _Tensors:
