@@ -77,7 +77,9 @@ class File:
         self.filename = filename
         self.tree = Tree(source, None if whole or options.lines else names, options.keep)
         self.scopes = Scopes(self.tree)
-        self.resolver = Resolver(self.tree, self.scopes, names)
+        self.resolver = Resolver(
+            self.tree, self.scopes, names, either=options.style != "accelerator"
+        )
         self.flow = Flow(self.resolver, options.tree.give_devices if options.tree else frozenset())
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}

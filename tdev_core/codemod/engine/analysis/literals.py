@@ -16,6 +16,7 @@ _CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
 NAMES_DEVICE = re.compile(r"(?:auto|cpu|cuda|meta|mps|xpu|npu|hpu|mtia)(?::\d+)?\Z")
 DEVICE_NAME = re.compile(r"(^|_)device$")
 _HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
+_OF_TENSORS = re.compile(r"(?:ids|mask|labels|values|embeds|states|features|tokens|inputs)\Z")
 _DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^device|device$", re.I)
 
 
@@ -132,8 +133,13 @@ def is_typed_device(node: cst.CSTNode) -> bool:
 
 
 def _holds_settings(node: cst.CSTNode) -> bool:
-    """Tell whether an expression calls itself settings: ``args``, ``self.cfg``, ``config["train"]``."""
+    """Tell whether an expression calls itself settings: ``args``, ``self.cfg``, ``config["train"]``.
+
+    What a model is given under a tensor's name is none: ``kwargs["input_ids"]``.
+    """
     if isinstance(node, cst.Subscript):
-        return _holds_settings(node.value)
+        index = node.slice[0].slice if len(node.slice) == 1 else None
+        key = string_value(index.value) if isinstance(index, cst.Index) else None
+        return not _OF_TENSORS.search(key or "") and _holds_settings(node.value)
     last = node.attr if isinstance(node, cst.Attribute) else node
     return isinstance(last, cst.Name) and _HOLDS_SETTINGS.search(last.value) is not None

@@ -33,8 +33,10 @@ class Reference:
 class Resolver:
     """Resolves names against imports; remembers what it found."""
 
-    def __init__(self, tree: Tree, scopes: Scopes, names: Names) -> None:
+    def __init__(self, tree: Tree, scopes: Scopes, names: Names, either: bool = False) -> None:
+        """``either``: a name that one import or another gives, by the release, is CUDA's where one of them is."""
         self.tree = tree
+        self._either = either
         self.scopes = scopes
         self.names = names
         self.roots = scopes.names_of({"torch", "tdev"})
@@ -81,6 +83,8 @@ class Resolver:
             if {t.split(".")[0] for t in targets} == {"torch", "tdev"}:
                 target = next(t for t in targets if t.startswith("torch"))
                 result = (target, tuple(imports))
+        elif self._either and all(map(self._fallback, others)) and _of_either_release(targets):
+            result = (min(targets, key=lambda t: not t.startswith("torch.cuda.")), tuple(imports))
         self._memo[key] = result
         return result
 
@@ -123,3 +127,10 @@ class Resolver:
         target = found[0]
         package = target.split(".")[0]
         return "torch" + target[len(package) :] + ("." + rest if rest else "")
+
+
+def _of_either_release(targets: set[str]) -> bool:
+    """Tell whether imports are of one thing: ``torch.amp.autocast``, and ``torch.cuda.amp.autocast`` before there was that."""
+    if len({t.rpartition(".")[2] for t in targets}) != 1 or any("." not in t for t in targets):
+        return False
+    return {t.split(".")[0] for t in targets} == {"torch"}

@@ -6,7 +6,7 @@ What a binding means (an import, a value, a parameter) is the business of :mod:`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -112,14 +112,8 @@ class Scopes:
             kind: BindingKind = "other" if value is None else "value"
             self._bind(scope, Binding(node.value, kind, node, scope, value, statement=at))
         elif isinstance(node, (cst.Tuple, cst.List)):
-            parts: list[cst.BaseExpression | None] = [None] * len(node.elements)
-            if (
-                isinstance(value, (cst.Tuple, cst.List))
-                and len(value.elements) == len(node.elements)
-                and all(isinstance(e, cst.Element) for e in (*value.elements, *node.elements))
-            ):
-                parts = [e.value for e in value.elements]
-            for element, part in zip(node.elements, parts, strict=True):
+            given = value.elements if isinstance(value, (cst.Tuple, cst.List)) else ()
+            for element, part in zip(node.elements, _paired(node.elements, given), strict=True):
                 self._target(element.value, scope, part, at)
 
     def _function(self, node: cst.FunctionDef, here: Scope, stack: _Stack) -> None:
@@ -292,3 +286,26 @@ _HANDLERS: dict[type[cst.CSTNode], _Handler] = {
     cst.MatchMapping: Scopes._match_name,
     **{kind: Scopes._comprehension for kind in _COMPREHENSIONS},
 }
+
+
+def _paired(
+    targets: Sequence[cst.BaseElement], values: Sequence[cst.BaseElement]
+) -> list[cst.BaseExpression | None]:
+    """Return the value of each target, None where it is not written out: ``b, *_, device = *x.shape, x.device``.
+
+    They are counted from the left up to the first star on either side, and from the right.
+    """
+    parts: list[cst.BaseExpression | None] = [None] * len(targets)
+    pairs = list(zip(targets, values, strict=False))
+    if len(targets) != len(values) and not any(
+        isinstance(e, cst.StarredElement) for e in (*targets, *values)
+    ):
+        return parts
+    for step in (1, -1):
+        for index, (target, value) in enumerate(
+            pairs if step > 0 else zip(reversed(targets), reversed(values), strict=False)
+        ):
+            if isinstance(target, cst.StarredElement) or isinstance(value, cst.StarredElement):
+                break
+            parts[index if step > 0 else -1 - index] = value.value
+    return parts

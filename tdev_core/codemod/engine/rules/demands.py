@@ -152,7 +152,7 @@ _REACHES = re.compile(
     r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
-    r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)"
+    r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
     # a launch of a kernel: `_quantize_kernel[grid](x)`
     r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )

@@ -40,6 +40,8 @@ _EXTENSION = re.compile(
 # What torch was built with: None where that is not CUDA.
 _BUILD = re.compile(r"\bversion\.(?:cuda|hip)\b")
 _PACKAGES = re.compile(_PACKAGE)
+# NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
+_PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
 # What CUDA graphs need, and torch.compile's.
 _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
@@ -64,7 +66,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
-    if asks_for_the_build(file, node) is not None:
+    if asks_for_the_build(file, node) is not None or guards_cuda_only(file, node, _PRODUCTS):
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"

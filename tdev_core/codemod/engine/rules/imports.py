@@ -26,6 +26,7 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert_in_function,
     unique,
 )
+from tdev_core.codemod.engine.rules.kernels import plain_extensions
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
@@ -42,9 +43,18 @@ def collect_imports(file: File) -> None:
         if target == "torch.cuda" or target.startswith("torch.cuda."):
             if target.split(".")[2:3] and target.split(".")[2].startswith("_"):
                 continue
+            if file.for_checkers_only(bindings) and len(_targets(bindings)) > 1:
+                continue  # of an older release; its sibling says nothing of CUDA, and stays
             file.repointed.append(bindings)
         elif target in file.names.routed and target not in file.names.device_params:
+            if target.startswith("torch.utils.cpp_extension.") and plain_extensions(file):
+                continue
             file.repointed.append(bindings)
+
+
+def _targets(binding: Binding) -> set[str]:
+    """Return what the imports of a name import, of which only one is carried out."""
+    return {b.target for b in binding.scope.bindings.get(binding.name, ()) if b.target}
 
 
 def imports(file: File) -> None:

@@ -205,6 +205,15 @@ def _extensions(file: File) -> None:
             file.find(KERNEL, node, f"@{dotted(expression)} compiles a GPU kernel")
 
 
+_PLAIN_SOURCES = re.compile(r"\.(?:cpp|cc|cxx)[\"']|\bcpp_sources\b")
+_CUDA_SOURCES = re.compile(r"\.cuh?[\"']|\bcuda_sources\b|\bwith_cuda\b|\bCUDA\w+")
+
+
+def plain_extensions(file: File) -> bool:
+    """Tell whether the extensions that a file builds are of C++ alone, which torch builds on any machine."""
+    return _PLAIN_SOURCES.search(file.code) is not None and _CUDA_SOURCES.search(file.code) is None
+
+
 def _has_cuda_sources(file: File, call: cst.Call) -> bool:
     text = file.tree.text(call)
     return (

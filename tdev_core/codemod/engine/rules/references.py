@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.rules.guards import (
     availability_guards,
     beside_a_kept_question,
 )
-from tdev_core.codemod.engine.rules.kernels import KERNEL
+from tdev_core.codemod.engine.rules.kernels import KERNEL, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
@@ -270,6 +270,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         _device_call(file, found, call)
         return
+    if name.startswith("torch.utils.cpp_extension.") and plain_extensions(file):
+        return
     routed = _routed(name, names.routed)
     if routed is None:
         if "._cuda_" in name or name.startswith("torch._C._cuda"):
@@ -489,8 +491,24 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
             file.use(REFERENCE, found)
         return
     argument = device_argument(file, call, name)
+    if name == "torch.device" and _asks_for_another(file, found.node):
+        return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+_ANOTHER = re.compile(r"(?!cuda)\w+\Z")
+
+
+def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``."""
+    attribute = file.tree.parents[file.tree.parents[node]]
+    asked = file.tree.parents.get(attribute)
+    if not isinstance(attribute, cst.Attribute) or attribute.attr.value != "type":
+        return False
+    if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
+        return False
+    return _ANOTHER.match(string_value(asked.comparisons[0].comparator) or "") is not None
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})
