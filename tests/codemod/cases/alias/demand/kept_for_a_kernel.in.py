@@ -14,4 +14,4 @@ def build():
         raise RuntimeError("needs CUDA")
     from torch.utils.cpp_extension import load
 
-    return load("mine", ["mine.cpp"])
+    return load("mine", ["mine.cu"])
