@@ -17,6 +17,7 @@ from pathlib import Path
 from types import CodeType
 
 from tdev_core import caches
+from tdev_core.packages.interpreter import choosing
 
 _HEADER = b"tdev\x01\n"
 _DIGEST = 32
@@ -84,7 +85,7 @@ class CodeCache:
         print(f"tdev run: nothing is remembered for the next start: {error}", file=sys.stderr)
 
     def _name(self, path: str) -> str:
-        key = f"{path}\0{fingerprint()}\0{self._variant}"
+        key = f"{path}\0{fingerprint()}\0{self._variant}\0{sorted(choosing.answered())}"
         return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + _SUFFIX
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
+from dataclasses import replace
 
 from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_, may_concern, rewrite
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.text import decode_python, lines
 from tdev_core.codemod.verify import BadRewrite, check
-from tdev_core.ecosystem.package_table import stand_ins
+from tdev_core.packages.interpreter import choosing
 from tdev_core.run.positions import Origin
 
 Places = frozenset[tuple[int, int]]
@@ -17,9 +18,7 @@ Places = frozenset[tuple[int, int]]
 
 _NOWHERE: Places = frozenset()
 # No line is too long for Python: one that is broken up would be one edit, and all in it have the place of its start.
-_OPTIONS = Options(
-    style="alias", program=True, answered=frozenset(stand_ins()), line_length=sys.maxsize
-)
+_OPTIONS = Options(style="alias", program=True, line_length=sys.maxsize)
 
 
 def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, Places]:
@@ -35,7 +34,8 @@ def rewritten_tree(source: bytes, path: str) -> tuple[ast.Module | None, bool, P
         return None, True, _NOWHERE
     try:
         text = decode_python(source)
-        result = rewrite(text.code, Names.load(), _OPTIONS, filename=path)
+        options = replace(_OPTIONS, answered=choosing.answered())
+        result = rewrite(text.code, Names.load(), options, filename=path)
         unknown = _unknown(text.code, result)
         if result.code == text.code:
             return None, True, unknown

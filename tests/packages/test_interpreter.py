@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import json
 import os
@@ -14,6 +15,8 @@ import pytest
 
 from tdev_core.errors import ConfigError
 from tdev_core.packages.interpreter import choosing
+from tdev_core.run.cache import CodeCache
+from tdev_core.run.rewriting import rewritten_tree
 from tests import forkserver
 
 needs_triton = pytest.mark.skipif(
@@ -109,6 +112,24 @@ def test_tdev_run_interprets_where_no_gpu_has_a_driver(
     assert choosing.is_chosen() is not bool(drivers)
     monkeypatch.setenv("TDEV_TRITON", "0")
     assert not choosing.is_chosen()
+
+
+@pytest.mark.parametrize(("asked", "met"), [("interpret", True), ("0", False)])
+def test_what_guards_an_interpreted_kernel_is_met(
+    asked: str, met: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As ``sageattention`` asks before its kernels; under another setting it is compiled anew."""
+    monkeypatch.setenv("TDEV_TRITON", asked)
+    source = (
+        b"import torch, triton\n\n@triton.jit\ndef kernel(x):\n    pass\n\ndef call(x: torch.Tensor):\n"
+        b"    assert x.is_cuda, 'Input tensors must be on cuda.'\n    kernel[(1,)](x)\n"
+    )
+    tree, *_ = rewritten_tree(source, "program.py")
+    assert (tree is not None and "answers_cuda(x)" in ast.unparse(tree)) is met
+    kept = CodeCache(tmp_path)
+    kept.put("program.py", source, compile("", "program.py", "exec"))
+    monkeypatch.setenv("TDEV_TRITON", "0" if met else "interpret")
+    assert kept.get("program.py", source) is None
 
 
 def test_triton_that_was_imported_before_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:

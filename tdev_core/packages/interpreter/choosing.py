@@ -7,11 +7,12 @@ import os
 import sys
 from types import ModuleType
 
+from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
 from tdev_core.packages.interpreter import bfloat16, float8, launches, libdevice, truth
 
-__all__ = ["begin", "is_chosen", "simulate_numba"]
+__all__ = ["answered", "begin", "is_chosen", "simulate_numba"]
 
 _DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg", "/dev/dri/renderD*")
 
@@ -30,6 +31,14 @@ def is_chosen(rewritten: bool = False) -> bool:
     if asked:
         return asked == "interpret"
     return (rewritten or "TDEV_RUN_STATE" in os.environ) and not any(map(glob.glob, _DRIVERS))
+
+
+def answered() -> frozenset[str]:
+    """Return the packages for CUDA that something answers for in a program that is rewritten as it runs.
+
+    What such a program demands before it calls one is met: ``assert x.is_cuda`` guards a kernel that runs.
+    """
+    return frozenset(stand_ins()) | ({"triton"} if is_chosen(rewritten=True) else set())
 
 
 def begin(rewritten: bool = False) -> None:

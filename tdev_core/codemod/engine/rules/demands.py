@@ -153,9 +153,10 @@ _REACHES = re.compile(
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
     r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
-    # a launch of a kernel: `_quantize_kernel[grid](x)`
-    r"|\b\w*kernel\w*\[|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
+    r"|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )
+# A launch of a kernel: `_quantize_kernel[grid](x)`.
+_LAUNCHES = re.compile(r"\b\w*kernel\w*\[")
 _COMMENT = re.compile(r"(?m)#.*$")
 
 
@@ -165,9 +166,15 @@ _OF_KERNELS = re.compile(r"(?:^|[/\\])(?:\w+_)?kernels?(?:\.py\Z|[/\\])")
 def has_kernels(file: File) -> bool:
     """Tell whether a file holds kernels for CUDA, or cannot be imported without a package for it.
 
-    So does one in a folder of kernels, whatever they are written in.
+    So does one in a folder of kernels, whatever they are written in; where Triton is answered for, its text alone tells.
     """
-    return file.holds_kernels or _OF_KERNELS.search(file.filename) is not None
+    if file.holds_kernels or _is_triton_answered(file):
+        return file.holds_kernels
+    return _OF_KERNELS.search(file.filename) is not None
+
+
+def _is_triton_answered(file: File) -> bool:
+    return "triton" in file.options.answered
 
 
 def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
@@ -179,7 +186,8 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
         ):
             if any(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statement.body):
                 continue
-        if _REACHES.search(file.unanswered(_COMMENT.sub("", file.python.text([statement])))):
+        text = file.unanswered(_COMMENT.sub("", file.python.text([statement])))
+        if _REACHES.search(text) or _LAUNCHES.search(text) and not _is_triton_answered(file):
             return True
     return False
 
