@@ -120,6 +120,11 @@ SHIMS = (
         factory="tdev_core.compiler.dynamo_streams:python_type",
     ),
     Shim(
+        "torch._dynamo.variables.streams.EventVariable",
+        "reconstruct",
+        factory="tdev_core.compiler.dynamo_streams:reconstruct_event",
+    ),
+    Shim(
         "torch._dynamo.variables.streams.StreamContextVariable",
         "enter",
         factory="tdev_core.compiler.dynamo_streams:enter_stream",

@@ -42,6 +42,7 @@ __all__ = [
     "make_event",
     "make_stream",
     "python_type",
+    "reconstruct_event",
     "teach",
 ]
 
@@ -217,6 +218,27 @@ def python_type(original: Method) -> Method:
         return found
 
     return python_type
+
+
+def reconstruct_event(original: Method) -> Method:
+    """Replace ``EventVariable.reconstruct``: the event of this call leaves the graph, as streams do.
+
+    Before 2.13, torch hands out the example that it traced with: the same at every call, and never recorded.
+    """
+
+    def reconstruct(self: Any, codegen: Any) -> None:
+        if not _is_ours(self) or self.user_object_index is None:
+            original(self, codegen)
+            return
+        from torch._dynamo import graph_bytecode_inputs as table
+        from torch._dynamo.bytecode_transformation import create_call_function
+
+        look_up = table.get_external_object_by_index.__name__
+        codegen.add_push_null(lambda: codegen.load_import_from(table.__name__, look_up))
+        codegen.append_output(codegen.create_load_const(self.user_object_index))
+        codegen.extend_output(create_call_function(1, False))
+
+    return reconstruct
 
 
 # -- which stream is current ----------------------------------------------------------------------

@@ -16,6 +16,7 @@ REACHES = {
     "builtin.BuiltinVariable.call_isinstance": "return x + isinstance(x, tdev.cuda.FloatTensor)",
     "streams.EventVariable.call_method": "e = tdev.cuda.Event(); e.record(); e.synchronize(); return x + 1",
     "streams.EventVariable.python_type": "e = tdev.cuda.Event(); return x + isinstance(e, tdev.cuda.Event)",
+    "streams.EventVariable.reconstruct": "e = tdev.cuda.Event(); e.record(); return x + 1, e",
     "streams.StreamContextVariable.enter": "with tdev.cuda.stream(tdev.cuda.Stream()): return x + 1",
     "streams.StreamContextVariable.exit": "with tdev.cuda.stream(tdev.cuda.Stream()): y = x + 1\n    return y",
     "streams.StreamVariable.call_method": "s = tdev.cuda.Stream(); s.synchronize(); return x + 1",
