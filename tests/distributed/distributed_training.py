@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from tdev_core.release import torch_release
 from tests.distributed.distributed_worker import MINUTE, Case, Program
 
 CASES: dict[str, Case] = {}
@@ -109,10 +110,12 @@ def gradients_scattered_by_futures(p: Program) -> Any:
     """A sharded optimizer: each rank averages its part of the gradient when that has come."""
     flat = p.torch.arange(8.0, device=p.device) + p.rank
     shards = [p.torch.empty(4, device=p.device) for _ in range(3)]
+    # The second name is of 2.13, which deprecates the first.
+    single = "single" if torch_release >= (2, 13) else "tensor"
     works = [
         p.dist.reduce_scatter_tensor(shards[0], flat, async_op=True),
         p.dist.reduce_scatter(shards[1], list(flat.split(4)), async_op=True),
-        p.dist.reduce_scatter_single(shards[2], flat, async_op=True),
+        getattr(p.dist, f"reduce_scatter_{single}")(shards[2], flat, async_op=True),
     ]
     if p.asked:
         futures = [work.get_future().then(lambda f: f.value()[0].div_(2)) for work in works]
