@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import ast
 import json
+import linecache
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +33,9 @@ script is run for N steps (default 20, 0: not at all) as `tdev run` does, and wh
 Exit status: 0 nothing was found, 1 something was, 2 it could not be looked at.
 """
 _WAITS = frozenset({"item", "cpu", "tolist", "numpy"})
+_PRODUCTS = 9
+_OFTEN, _SHARE = 0.2, 0.02
+"""Times in a step, and the share of a step's time, below which something is left unsaid."""
 _LIMIT = 600
 """Seconds that the steps may take."""
 
@@ -39,14 +45,16 @@ class Finding:
     """Something that may cost time.
 
     Attributes:
-        line: in the script; 0: in the script nowhere.
+        line: in the script, or in ``path``; 0: nowhere.
         what: what it is, and what to do.
         cost: what it was measured to cost; empty where it was not.
+        path: another file than the script.
     """
 
     line: int
     what: str
     cost: str = ""
+    path: str = ""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -75,7 +83,7 @@ def main(argv: Sequence[str]) -> int:
             seen, why = _measured(rest, int(steps))
             if seen is None:
                 return _refused(f"{rest[0]} could not be run: {why}")
-            findings = _costs(rest[0], findings, seen)
+            findings = _costs(rest[0], findings, seen, _backend())
     _tell(rest[0] if rest else "", findings)
     return 1 if findings else 0
 
@@ -100,9 +108,38 @@ def _around() -> Iterator[Finding]:
     threads, most = torch.get_num_threads(), quota()
     if threads > most:
         yield Finding(
-            0,
-            f"torch uses {threads} threads on {most} processors, which wait for each other: set OMP_NUM_THREADS={most}",
+            0, f"{_crowded(threads, most)}: set OMP_NUM_THREADS={most}", _slower(threads, most)
         )
+
+
+def _crowded(threads: int, most: int) -> str:
+    return f"torch uses {threads} threads on {most} processors, which wait for each other"
+
+
+def _slower(threads: int, most: int) -> str:
+    """Say how much longer a product of matrices takes with so many threads than with as many as there are processors.
+
+    Beside other programs it may take less: more threads are given more of the processors.
+    """
+    import torch
+
+    one = torch.ones(512, 512)
+    before = torch.get_num_threads()
+    taken: dict[int, list[float]] = {threads: [], most: []}
+    try:
+        for _ in range(_PRODUCTS):
+            for count, seconds in taken.items():
+                torch.set_num_threads(count)
+                one @ one  # the threads are started
+                begun = time.perf_counter()
+                one @ one
+                seconds.append(time.perf_counter() - begun)
+    finally:
+        torch.set_num_threads(before)
+    ratio = statistics.median(taken[threads]) / statistics.median(taken[most])
+    if ratio <= 1 + _SHARE:
+        return "a product of matrices takes no longer with them just now"
+    return f"a product of matrices takes {ratio:.2g} × as long"
 
 
 # -- read from the source ----------------------------------------------------------------------------
@@ -115,7 +152,7 @@ def static(source: bytes, backend: str) -> list[Finding]:
         SyntaxError: it is no Python.
     """
     tree = ast.parse(source)
-    found = [*_in_loops(tree), *_made(tree, backend)]
+    found = [*(_in_loops(tree) if backend != "cpu" else ()), *_made(tree, backend)]
     return sorted(set(found), key=lambda one: (one.line, one.what))
 
 
@@ -162,32 +199,36 @@ def _made(tree: ast.AST, backend: str) -> Iterator[Finding]:
             continue
         words = {word.arg: word.value for word in node.keywords}
         name = _method(node) or (node.func.id if isinstance(node.func, ast.Name) else "")
-        if name == "DataLoader" and None not in words:
+        if name == "DataLoader":
             workers = words.get("num_workers")
-            if workers is None or (isinstance(workers, ast.Constant) and workers.value == 0):
-                yield Finding(
-                    node.lineno,
-                    "a DataLoader without workers: batches are made between the steps. Set num_workers, and measure it",
-                )
+            if (workers is None and None not in words) or (
+                isinstance(workers, ast.Constant) and workers.value == 0
+            ):
+                yield Finding(node.lineno, _ALONE)
             pinned = words.get("pin_memory")
             if isinstance(pinned, ast.Constant) and pinned.value is True and backend != "cuda":
-                yield Finding(
-                    node.lineno,
-                    f"pin_memory=True: {backend} gains nothing by it, and each batch is copied once more",
-                )
+                yield Finding(node.lineno, _pinned(backend))
         if (
             name in _OPTIMIZERS
             and not {"fused", "foreach", None} & set(words)
-            and backend in ("cpu", "mps")
+            and backend in _ONE_BY_ONE
         ):
-            yield Finding(
-                node.lineno,
-                f"{name} without fused: {backend} then takes parameters one by one. Set fused=True, and measure it",
-            )
+            yield Finding(node.lineno, _unfused(name, backend))
 
 
 _OPTIMIZERS = frozenset({"Adam", "AdamW", "SGD", "Adagrad"})
 """Optimizers of torch that have a fused kernel for the CPU and MPS."""
+_ONE_BY_ONE = ("cpu", "mps")
+"""Backends on which optimizers take parameters one by one unless they are asked for another way."""
+_ALONE = "a DataLoader without workers: batches are made between the steps. Set num_workers, and measure it"
+
+
+def _pinned(backend: str) -> str:
+    return f"pin_memory=True: {backend} gains nothing by it, and each batch is copied once more"
+
+
+def _unfused(name: str, backend: str) -> str:
+    return f"{name} without fused: {backend} then takes parameters one by one. Set fused=True, and measure it"
 
 
 def _method(call: ast.Call) -> str:
@@ -232,46 +273,119 @@ def _measured(words: Sequence[str], steps: int) -> tuple[dict[str, Any] | None, 
     return best, ""
 
 
-def _costs(script: str, findings: Sequence[Finding], seen: dict[str, Any]) -> list[Finding]:
-    """Return the findings with what they were measured to cost, and those that only a run shows."""
-    step = sum(seen["seconds"].values())
-    spent: dict[int, tuple[float, str]] = {}
-    more: list[Finding] = []
-    for table, what in (
-        ("waits", "the host waits for the device"),
-        ("fallbacks", "runs on the CPU and comes back"),
-    ):
-        for where, one in seen[table].items():
-            site, _, name = where.rpartition(" ")
-            often = one["count"] / seen["steps"]
-            cost = f"{often:.3g} × in a step, {1e3 * one['seconds'] / seen['steps']:.3g} ms of {1e3 * step:.3g} ms"
-            path, _, line = site.rpartition(":")
-            if path and line.isdecimal() and os.path.abspath(path) == os.path.abspath(script):
-                spent[int(line)] = (one["seconds"], cost)
-                if not any(known.line == int(line) for known in findings):
-                    more.append(Finding(int(line), f"{name}: {what}", cost))
-            elif one["count"] >= seen["steps"]:
-                more.append(Finding(0, f"{where}: {what}", cost))
+def _costs(
+    script: str, suspected: Sequence[Finding], seen: dict[str, Any], backend: str
+) -> list[Finding]:
+    """Return what the run shows, with its cost, and what was suspected of lines that it tells nothing of."""
+    found = [*_waits(script, seen), *_parts(script, seen, backend), *_compiled(script, seen)]
+    for where, one in seen["fell"].items():
+        site, _, name = where.rpartition(" ")
+        if one["count"] >= _OFTEN * seen["steps"]:
+            what = f"{name}: runs on the CPU and comes back"
+            found.append(_at(script, site, what, _spent(seen, one["count"], one["seconds"])))
+    found += _threads(script, seen)
+    # The run is what tells of waits, and of the loaders and optimizers that it has made.
+    made = {_at(script, one["site"], "").line for one in seen["made"]}
+    left = [one for one in suspected if not (one.what.startswith(_SEEN) or one.line in made - {0})]
+    return [*left, *sorted(found, key=lambda one: (one.path, one.line))]
+
+
+_SEEN = (*(f".{name}() in each step" for name in _WAITS), "print in each step")
+
+
+def _spent(seen: dict[str, Any], count: float, seconds: float) -> str:
+    step = _step(seen)
+    often = f"{count / seen['steps']:.3g} × in a step, " if count else ""
+    return f"{often}{1e3 * seconds / seen['steps']:.3g} ms of {1e3 * step:.3g} ms"
+
+
+def _step(seen: dict[str, Any]) -> float:
+    """Return the mean seconds of a step but the first, which begins with the program: what some steps alone do is in it, too."""
+    steps = seen["timeline"][1:] or seen["timeline"]
+    return statistics.fmean(sum(one["seconds"]) for one in steps)
+
+
+def _at(script: str, site: str, what: str, cost: str = "") -> Finding:
+    """Return a finding at ``file:line``."""
+    path, _, line = site.rpartition(":")
+    if not path or not line.isdecimal():
+        return Finding(0, what, cost)
+    mine = os.path.abspath(path) == os.path.abspath(script)
+    beside = os.path.relpath(path)
+    return Finding(
+        int(line), what, cost, "" if mine else path if beside.startswith(os.pardir) else beside
+    )
+
+
+def _waits(script: str, seen: dict[str, Any]) -> Iterator[Finding]:
+    """Find the lines at which the host waits, each once: what is printed is asked for by several methods."""
+    lines: dict[str, tuple[list[str], float, float]] = {}
+    host = [(where, one) for where, one in seen["copies"].items() if where.endswith(" to the host")]
+    for where, one in (*seen["waits"].items(), *host):
+        site, _, name = where.removesuffix(" to the host").rpartition(" ")
+        if where.endswith(" to the host"):
+            site, name = where.removesuffix(" to the host"), "a copy to the host"
+        names, often, seconds = lines.get(site, ([], 0.0, 0.0))
+        lines[site] = [*names, name], max(often, one["count"]), seconds + one["seconds"]
+    for site, (names, often, seconds) in lines.items():
+        if often < _OFTEN * seen["steps"]:
+            continue  # every hundredth step, as a rule
+        path, _, line = site.rpartition(":")
+        printed = line.isdecimal() and "print(" in linecache.getline(path, int(line))
+        what = "print" if printed else ", ".join(names)
+        why = "the host waits for the device. Keep the tensor, and ask for numbers every so many steps"
+        yield _at(script, site, f"{what}: {why}", _spent(seen, 0 if printed else often, seconds))
+
+
+def _parts(script: str, seen: dict[str, Any], backend: str) -> Iterator[Finding]:
+    """Find what loaders and optimizers cost, if it is worth a word."""
+    step = _step(seen)
+    for one in seen["made"]:
+        site = one["site"]
+        if one["kind"] == "loader":
+            waited = seen["loads"].get(site, {"count": 0, "seconds": 0.0})["seconds"]
+            if not one["workers"] and waited >= _SHARE * step * seen["steps"]:
+                yield _at(script, site, _ALONE, _spent(seen, 0, waited))
+            if one["pinned"] and backend != "cuda":
+                yield _at(script, site, _pinned(backend))
+        elif one["can_fuse"] and not one["chosen"] and backend in _ONE_BY_ONE:
+            usual, seconds = sum(seen["seconds"].values()), seen["seconds"]["step"]
+            if seconds >= _SHARE * usual:
+                cost = f"{1e3 * seconds:.3g} ms of {1e3 * usual:.3g} ms are the optimizers'"
+                yield _at(script, site, _unfused(one["name"], backend), cost)
+
+
+def _compiled(script: str, seen: dict[str, Any]) -> Iterator[Finding]:
+    elsewhere = 0
     for one in seen["breaks"]:
-        path, _, line = one["site"].rpartition(":")
-        here = os.path.abspath(path) == os.path.abspath(script)
-        what = f"torch.compile leaves its graph here: {one['why']}"
-        more.append(
-            Finding(int(line), what, f"{one['count']} ×")
-            if here
-            else Finding(0, f"{one['site']}: {what}", f"{one['count']} ×")
-        )
-    if seen["compiled"]["count"] > 1:
-        compiled = seen["compiled"]
-        more.append(
-            Finding(
-                0,
-                "more than one graph is compiled: graph breaks or recompilations (TORCH_LOGS=recompiles tells of the latter)",
-                f"{compiled['count']} ×, {compiled['seconds']:.3g} s",
-            )
-        )
-    known = [Finding(one.line, one.what, spent.get(one.line, (0.0, ""))[1]) for one in findings]
-    return [*known, *more]
+        if one["site"]:
+            what = f"torch.compile leaves its graph here: {one['why']}"
+            yield _at(script, one["site"], what, f"{one['count']} ×")
+        else:
+            elsewhere += one["count"]
+    if elsewhere:
+        yield Finding(0, "torch.compile leaves its graphs in libraries", f"{elsewhere} ×")
+    for one in seen["recompiled"]:
+        what = "torch.compile compiles this function again"
+        what += f", since this no longer holds: {one['why']}" if one["why"] else ""
+        yield _at(script, one["site"], what, f"{one['count']} ×, {one['seconds']:.3g} s")
+
+
+def _threads(script: str, seen: dict[str, Any]) -> Iterator[Finding]:
+    """Find threads that the program has asked for itself."""
+    import torch
+
+    from tdev_core.measure.tuning.choices import quota
+
+    threads, most = seen["threads"], quota()
+    if threads > max(most, torch.get_num_threads()):  # else it is known of any program here
+        lines = [
+            node.lineno
+            for node in ast.walk(ast.parse(Path(script).read_bytes()))
+            if isinstance(node, ast.Call) and _method(node) == "set_num_threads"
+        ]
+        what = f"{_crowded(threads, most)}. Ask for no more than {most}"
+        yield Finding(lines[-1] if lines else 0, what, _slower(threads, most))
 
 
 def _tell(script: str, findings: Sequence[Finding]) -> None:
@@ -280,7 +394,7 @@ def _tell(script: str, findings: Sequence[Finding]) -> None:
         return
     lines = []
     for one in findings:
-        where = f"{script}:{one.line}  " if one.line else ""
+        where = f"{one.path or script}:{one.line}  " if one.line else ""
         cost = f" [{one.cost}]" if one.cost else ""
         lines.append(f"{where}{one.what}{cost}")
     say("\n".join(lines))

@@ -24,6 +24,7 @@ from tdev_core import errors
 from tdev_core.accelerator import accelerator
 from tdev_core.backend import Backend, current
 from tdev_core.import_hooks import when_imported
+from tdev_core.measure.parts import Parts, recompiled
 from tdev_core.measure.places import of_program, site_of_program
 from tdev_core.measure.summaries import PHASES, Spent, Step, Summary
 from tdev_core.measure.wrapping import wrap
@@ -50,8 +51,9 @@ class Monitor:
         self._steps: deque[Step] = deque(maxlen=_KEPT)
         self._ended = 0
         self._spent: dict[str, dict[str, list[float]]] = {
-            kind: {} for kind in ("wait", "copy", "fallback", "compile")
+            kind: {} for kind in ("wait", "copy", "fallback", "fell", "load", "compile")
         }
+        self._parts = Parts(lambda site: self.span("load", site))
         self._errors: Counter[tuple[str, str, str, str]] = Counter()
         self._first: optim.Optimizer | None = None
         self._phase = 0
@@ -109,6 +111,8 @@ class Monitor:
                 done(wrap(torch.Tensor, name, self._waiting(name)))
             for name in ("to", "cuda", "cpu", "copy_"):
                 done(wrap(torch.Tensor, name, self._copying))
+        for one in self._parts.start():
+            done(one)
         done(errors.listen(self._error))
         when_imported(["torch._dynamo.callback"], self._watch_compiler)
         journal.watch(self)
@@ -202,7 +206,10 @@ class Monitor:
         begun = time.perf_counter()
         with torch.profiler.record_function(f"tdev::{kind} {name}") if _profiled() else _NOTHING:
             yield
-        self._note(kind, name, time.perf_counter() - begun)
+        seconds = time.perf_counter() - begun
+        self._note(kind, name, seconds)
+        if kind == "fallback":
+            self._note("fell", f"{site_of_program()} {name}", seconds)
 
     def _waiting(self, name: str) -> Callable[..., Any]:
         def waiting(plain: Any, this: Any, *args: Any, **kwargs: Any) -> Any:
@@ -296,6 +303,11 @@ class Monitor:
             errors=found,
             timeline=steps,
             breaks=_breaks(),
+            loads=tables["load"],
+            fell=tables["fell"],
+            made=list(self._parts.found),
+            recompiled=recompiled(),
+            threads=torch.get_num_threads(),
         )
 
 

@@ -60,6 +60,11 @@ class Summary:
         errors: of tdev's errors and warnings: class, number, message, call site, how often.
         timeline: the last steps.
         breaks: where a compiled program left its graph: call site, why, how often.
+        loads: by the line that made the loader, how long the program waited for its batches.
+        fell: as ``fallbacks``, by call site and operator.
+        made: loaders and optimizers: the line that made each, and how.
+        recompiled: what a compiler has compiled more than once: the function's line, the last reason, how often, seconds.
+        threads: torch's threads within one operator, at the end.
     """
 
     steps: int
@@ -74,6 +79,11 @@ class Summary:
     errors: list[dict[str, Any]]
     timeline: list[Step]
     breaks: list[dict[str, Any]] = field(default_factory=list)
+    loads: dict[str, Spent] = field(default_factory=dict)
+    fell: dict[str, Spent] = field(default_factory=dict)
+    made: list[dict[str, Any]] = field(default_factory=list)
+    recompiled: list[dict[str, Any]] = field(default_factory=list)
+    threads: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return it made of JSON types only."""
@@ -93,6 +103,7 @@ class Summary:
         if self.compiled.count:
             lines.append(f"  compiled {self.compiled.count} times, {self.compiled.seconds:.1f} s")
         for head, table in (
+            ("waited for batches", self.loads),
             ("waited for the device", self.waits),
             ("copied", self.copies),
             ("fell back to the CPU", self.fallbacks),

@@ -43,7 +43,7 @@ def page(report: Any) -> str:
         ]  # fmt: skip
     if seen is not None:
         for head, table in (
-            ("Waited for the device", seen.waits), ("Copies", seen.copies), ("Fell back to the CPU", seen.fallbacks)
+            ("Waited for batches", seen.loads), ("Waited for the device", seen.waits), ("Copies", seen.copies), ("Fell back to the CPU", seen.fallbacks)
         ):  # fmt: skip
             if table:
                 rows = [

@@ -167,6 +167,10 @@ LISTED: dict[str, tuple[str, str]] = {
         "._build_debug_param_to_name_mapping ._build_params_for_reducer ._remove_autograd_hooks",
     ),
     "measure/monitoring.py": ("whether a profiler records; where it is gone, ranges are made all the same", "._is_profiler_enabled"),
+    "measure/parts.py": (
+        "what waits for a loader's batches, which has no public name; of the monitor alone",
+        "._BaseDataLoaderIter",
+    ),
     "measure/tuning/fingerprint.py": (
         "the mode that sees operators, which torch's documentation names by this path; of the command tune",
         "torch.utils._python_dispatch",
