@@ -115,6 +115,9 @@ class File:
     @cached_property
     def holds_kernels(self) -> bool:
         """Whether the code has kernels for CUDA, or imports a package for it at the start of a line."""
+        said = "\n" + self.unanswered(self.tree.source)
+        if not any(pattern.search(said) for pattern in _KERNELS):
+            return False
         text = "\n" + self.unanswered(self.code)
         return any(pattern.search(text) for pattern in _KERNELS)
 
@@ -122,6 +125,10 @@ class File:
     def code(self) -> str:
         """The source with spaces for comments and for what is in three quotes: what it does, not what it says."""
         return without_prose(self.tree.source)
+
+    def in_code(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Return the first match of a pattern in the code; most are nowhere in the source."""
+        return pattern.search(self.code) if pattern.search(self.tree.source) else None
 
     def unanswered(self, text: str) -> str:
         """Return a part of the source without what it imports, or calls, of packages that something answers for."""

@@ -133,6 +133,11 @@ def used_as_tensor(text: str, name: str) -> bool:
     return re.search(used, text) is not None
 
 
+def computed_with(text: str, name: str) -> bool:
+    """Tell whether a text gives ``name`` to a function of torch that computes with it, as the first argument."""
+    return re.search(rf"{_OF_TENSORS}{re.escape(name)}\s*[,)]", text) is not None
+
+
 def holds_tensors(text: str, name: str) -> bool:
     """Tell whether a dotted name is a tensor, a module or the like by its word, or by its use in ``text``."""
     if TENSOR_WORD.search(name.rpartition(".")[2]) or used_as_tensor(text, name):

@@ -8,6 +8,7 @@ Unknown stays unknown, and an unknown device counts as one that may be CUDA.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 
 import libcst as cst
 
@@ -161,10 +162,8 @@ class Flow:
     def _parameter(self, param: cst.Param) -> Kinds:
         default = self.kinds(param.default) if param.default is not None else frozenset()
         if param.annotation is None:
-            home = next(
-                (p for p in self.tree.ancestors(param) if isinstance(p, cst.FunctionDef)), None
-            )
-            if home is not None and shown_device(self.tree.text(home), param.name.value):
+            name = param.name.value
+            if "device" in name and shown_device(self._around(param), name):
                 return default | {Kind.DEVICE}
             return default | UNKNOWN
         said = self.annotation(param.annotation.annotation)
@@ -356,6 +355,15 @@ class Flow:
             return frozenset({Kind.TENSOR})
         return UNKNOWN
 
+    @cached_property
+    def _returns(self) -> dict[cst.CSTNode, list[cst.Return]]:
+        """What each function returns."""
+        found: dict[cst.CSTNode, list[cst.Return]] = {}
+        for node in self.tree.of(cst.Return):
+            home = next(p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef))
+            found.setdefault(home, []).append(node)
+        return found
+
     def _local_call(self, func: cst.Name) -> Kinds:
         """Return the union of what a function of this file returns."""
         if func.value in self._promised:
@@ -369,17 +377,8 @@ class Flow:
         self._busy.add(definition)
         try:
             kinds: set[Kind] = set()
-            for node in self.tree.of(cst.Return):
-                home = next(
-                    (
-                        p
-                        for p in self.tree.ancestors(node)
-                        if isinstance(p, (cst.FunctionDef, cst.Lambda))
-                    ),
-                    None,
-                )
-                if home is definition:
-                    kinds |= self.kinds(node.value) if node.value is not None else {Kind.NONE}
+            for node in self._returns.get(definition, ()):
+                kinds |= self.kinds(node.value) if node.value is not None else {Kind.NONE}
             return frozenset(kinds) or UNKNOWN
         finally:
             self._busy.discard(definition)

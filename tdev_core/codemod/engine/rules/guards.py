@@ -154,7 +154,7 @@ def _names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    return _FROM_RUNTIME.search(file.code) is not None
+    return file.in_code(_FROM_RUNTIME) is not None
 
 
 @lru_cache(maxsize=4)
@@ -169,7 +169,7 @@ def _of_runtimes(source: str) -> frozenset[str]:
 
 def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.code)
+    names = _of_runtimes(file.code) if file.in_code(_FROM_RUNTIME) else frozenset()
     by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
     if by_name and _is_typed(file, node):
         return ", ".join(sorted(by_name))
@@ -311,8 +311,7 @@ def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
 
     The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
     """
-    source = file.code
-    if not _has_compiled(source):
+    if not _has_compiled(file.tree.source) or not _has_compiled(source := file.code):
         return False
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):

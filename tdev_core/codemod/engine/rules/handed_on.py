@@ -63,7 +63,7 @@ def handed_on(file: File) -> None:
         value = node.value
         if isinstance(value, cst.IfExp) and file.stays(value.body):
             value = value.orelse  # there is CUDA where it is chosen
-        if Kind.CUDA in file.flow.kinds(value) and _leaves(file, call, node):
+        if _leaves(file, call, node) and Kind.CUDA in file.flow.kinds(value):
             file.given.append(node)
         if not file.flow.names_cuda(node.value):
             continue

@@ -16,7 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with
 
 _DEEP = 10
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -232,14 +232,16 @@ class _Tensors:
     # -- what gives a name its meaning ----------------------------------------------------
 
     def _called_tensor(self, node: ast.Name) -> bool:
-        """Tell whether its function asks whether this is a tensor: ``isinstance(x, torch.Tensor)``."""
+        """Tell whether its function asks whether this is a tensor, ``isinstance(x, torch.Tensor)``, or computes with it."""
         home = self._home(node)
         text = self._tree.source(home) if home is not None else self._source
         name = re.escape(node.id)
         asked = (
             rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
         )
-        return re.search(rf"(?<!not ){asked}", text) is not None
+        if re.search(rf"(?<!not ){asked}", text) is not None:
+            return True
+        return home is not None and computed_with(text, node.id)
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):

@@ -122,7 +122,7 @@ def _extension(file: File) -> tuple[str, int] | None:
     """Return the compiled extension that a file imports from the module of the tree that compiles it, and where."""
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
     own = file.options.tree.modules if file.options.tree is not None else frozenset()
-    named = _NAMED_CUDA.search(file.code)
+    named = file.in_code(_NAMED_CUDA)
     if named is not None and named[1] not in own:
         return named[1], named.start(1)
     for found in _OF_EXTENSION.finditer(file.code) if known else ():
@@ -138,11 +138,10 @@ def _kernels(file: File, path: PurePath) -> str | None:
     A package of kernels that it imports at module level; of a test or a benchmark also the modules of the
     tree that hold kernels, and what it calls of an extension: they are its subject.
     """
-    source = file.code
-    found = _IMPORTED.search(source) if file.options.style != "accelerator" else None
+    found = file.in_code(_IMPORTED) if file.options.style != "accelerator" else None
     if found is not None:
         return found.group().split()[1]
-    if file.options.style != "accelerator" and (found := _WRAPPED.search(source)) is not None:
+    if file.options.style != "accelerator" and (found := file.in_code(_WRAPPED)) is not None:
         return found[1]
     if not is_for_tests(path):
         return None
@@ -150,10 +149,10 @@ def _kernels(file: File, path: PurePath) -> str | None:
         folder := next((part for part in path.parts[:-1] if _KERNELS_FOLDER.match(part)), "")
     ) != "":
         return folder
-    if (found := _CALLED.search(source)) is not None:
+    if (found := file.in_code(_CALLED)) is not None:
         return found.group().strip().rstrip(".(")
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
-    for found in _IMPORTS.finditer(source) if known else ():
+    for found in _IMPORTS.finditer(file.code) if known else ():
         module, names, plain = found.groups()
         said = _NAME.findall(names) if module is not None else []
         wanted = [module, *(f"{module}.{name}" for name in said)] if module else plain.split(",")
@@ -224,7 +223,10 @@ LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\
 
 def launches(file: File) -> None:
     """Find the functions that start a kernel: what they prepare is for it."""
-    if file.options.all or file.options.program or not LAUNCH.search(file.code):
+    if file.options.all or file.options.program:
+        return
+    source = file.tree.source
+    if not ("kernel" in source or "c_void_p(" in source) or not file.in_code(LAUNCH):
         return
     for found in LAUNCH.finditer(file.code):
         homes = [
