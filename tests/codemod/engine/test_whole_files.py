@@ -51,6 +51,15 @@ def changed(
     return result.code != source
 
 
+@pytest.mark.parametrize(
+    ("name", "stays"),
+    [("pkg/backends/cuda/moe.py", True), ("pkg/platform/cuda/x/y.py", True), ("cuda/x.py", False)],
+)
+def test_the_folder_of_cuda_among_backends_stays(name: str, stays: bool) -> None:
+    assert changed(name) is not stays
+    assert changed(name, all_=True)
+
+
 @pytest.mark.parametrize("style", ["explicit", "alias", "accelerator"])
 @pytest.mark.parametrize(
     "imports",

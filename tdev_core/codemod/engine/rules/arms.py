@@ -145,7 +145,7 @@ _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
 )
-_DENIES = re.compile(r"\bnot\b|!=|\bor\b")
+_DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
 def cudas_arms(file: File) -> None:

@@ -197,7 +197,9 @@ _KERNELS_SAID = re.compile(
     r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda", re.IGNORECASE
 )
 _OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
-_EXITS = re.compile(r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit)\Z")
+_EXITS = re.compile(
+    r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit|\w+_and_(?:exit|die))\Z"
+)
 _SKIPS = re.compile(r"(?:\w+\.)*(?:skip\w*|SkipTest|Skipped)\Z", re.IGNORECASE)
 _ASSERTS = re.compile(r"(?:\w+\.)*(?:assertTrue|_assert|_check|_check_\w+)\Z")
 _STARTS = re.compile(r"(?:main|run|train|setup|cli|worker|demo\w*|run_\w+|train_\w+|main_\w+)\Z")

@@ -24,6 +24,8 @@ _CUDA_ONLY = re.compile(
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
+    # CUDA graphs of the program's own, without which it runs as well
+    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`

@@ -223,6 +223,11 @@ def _has_cuda_sources(file: File, call: cst.Call) -> bool:
     )
 
 
+def is_handle(node: cst.Attribute) -> bool:
+    """Tell whether an attribute is one of CUDA's own handles."""
+    return node.attr.value in _HANDLES
+
+
 def _pointers(file: File) -> None:
     for node in file.tree.of(cst.Attribute):
         attr = node.attr.value

@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.rules.guards import (
     availability_guards,
     beside_a_kept_question,
 )
-from tdev_core.codemod.engine.rules.kernels import KERNEL, plain_extensions
+from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
@@ -289,6 +289,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} is CUDA's arm beside those of other accelerators; {LEFT}"
         _kept_question(file, found, ARMS, message, "note")
         return
+    if _asked_for_a_handle(file, found.node):
+        return  # which goes to CUDA's own library; reported as such
     rest = name[len(routed) + 1 :]
     if routed == "torch.cuda" and rest.startswith("_"):
         file.find(PRIVATE, found.node, f"{name} is private to torch; tdev mirrors public names")
@@ -493,8 +495,23 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
         return
+    if name.endswith(".fork_rng") and _of_no_device(call):
+        return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+def _asked_for_a_handle(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a call is made for CUDA's own handle: ``torch.cuda.current_stream(d).cuda_stream``."""
+    called = file.tree.parents[node]
+    handle = file.tree.parents.get(called)
+    return isinstance(called, cst.Call) and isinstance(handle, cst.Attribute) and is_handle(handle)
+
+
+def _of_no_device(call: Call) -> bool:
+    """Tell whether ``fork_rng(devices=[])`` forks the CPU's generator alone."""
+    devices = call.argument("devices", 0)
+    return isinstance(devices, (cst.List, cst.Tuple)) and not devices.elements
 
 
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")

@@ -24,6 +24,7 @@ _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
 )
 _FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
+_SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
 _IMPORTED = re.compile(
@@ -102,6 +103,12 @@ def stays_whole(file: File) -> bool:
             why = f"{path.name} is CUDA's module beside those of other accelerators"
             file.find_at(ARMS, 0, f"{why}; left as it is (--all rewrites it)")
             return True
+        folders = path.parts[:-1]
+        for around, folder in zip(folders, folders[1:], strict=False):
+            if folder == "cuda" and _SEVERAL.match(around):
+                said = f"{around}/cuda is CUDA's among others"
+                file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
+                return True
         if _OF_CUDA.match(stem):
             file.find_at(
                 ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
@@ -217,6 +224,9 @@ def told_of_cuda(file: File) -> None:
                 file.find(ARMS, test, said, "note")
 
 
+_JITTED = re.compile(
+    r"^@triton\.jit\b[^\n]*\n(?:[@#][^\n]*\n|[ \t)][^\n]*\n)*def[ \t]+(\w+)", re.MULTILINE
+)
 # Of Triton's or CuPy's, and of a module of compiled kernels that takes addresses.
 LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)")
 
@@ -226,9 +236,12 @@ def launches(file: File) -> None:
     if file.options.all or file.options.program:
         return
     source = file.tree.source
-    if not ("kernel" in source or "c_void_p(" in source) or not file.in_code(LAUNCH):
+    launch = LAUNCH
+    if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
+        launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
+    elif not ("kernel" in source or "c_void_p(" in source):
         return
-    for found in LAUNCH.finditer(file.code):
+    for found in launch.finditer(file.code) if file.in_code(launch) else ():
         homes = [
             (span, home)
             for home in file.tree.of(cst.FunctionDef)

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 def f(x: Union[torch.Tensor, List[int]], storage, flag, items):
     y = torch.zeros(3) if flag else items
-    z = torch.chunk(y, 2)
+    z = torch.chunk(torch.ones(2), 2)
     s = "%d" % torch.zeros(1)
     if flag:
         w = torch.zeros(3)
