@@ -138,6 +138,21 @@ def test_what_a_command_line_takes_for_a_runtime_stays_its_word(
     assert (package in ran.out) is stays
 
 
+@pytest.mark.parametrize("kernels", [True, False])
+def test_what_opens_the_import_of_kernels_stays_a_question(
+    place: Path, kernels: bool, codemod: Callable[..., Ran]
+) -> None:
+    (place / "pkg").mkdir()
+    (place / "pkg/__init__.py").write_text("")
+    sources = '["block_cuda.cpp", "block.cu"]' if kernels else "[]"
+    (place / "pkg/block.py").write_text(f"SOURCES = {sources}\n\n\nclass Block: ...\n")
+    (place / "pkg/uses.py").write_text(
+        "import torch\n\nif torch.cuda.is_available():\n    from pkg.block import Block\n"
+    )
+    codemod("pkg", engine=REAL)
+    assert ("tdev" not in (place / "pkg/uses.py").read_text()) is kernels
+
+
 def test_a_checkout_is_called_as_its_package(place: Path, codemod: Callable[..., Ran]) -> None:
     """A module of kernels is known by the name that it is imported by, wherever its package lies."""
     package = place / "pkg" / "pkg"

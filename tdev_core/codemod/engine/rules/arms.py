@@ -148,10 +148,19 @@ _ASKS_FOR_CUDA = re.compile(
 _DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
+# Accelerators whose own versions of torch a program is written for in such an arm.
+_OF_A_VENDOR = re.compile(r"==\s*[\"'](?:npu|hpu|mlu|musa|xla|tpu)[\"']")
+
+
 def cudas_arms(file: File) -> None:
-    """Find the arms that only CUDA reaches, because their chain has arms for other accelerators too."""
+    """Find the arms that only CUDA reaches, because their chain has arms for other accelerators too.
+
+    And those that only another vendor's accelerator reaches.
+    """
     for choice in file.tree.of(cst.If, cst.IfExp):
         test = file.tree.text(choice.test)
+        if _OF_A_VENDOR.search(test) and not _DENIES.search(test):
+            file.untouched.append(file.tree.span(choice.body))
         if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
             continue
         if isinstance(choice, cst.If):

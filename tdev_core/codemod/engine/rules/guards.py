@@ -64,7 +64,11 @@ _SAID = re.compile(
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     """Name what is decided by asking whether there is CUDA, if that is written for CUDA alone."""
-    if guards_cuda_only(file, node, _EXTENSION) or chooses_a_kernel(file, node):
+    if (
+        guards_cuda_only(file, node, _EXTENSION)
+        or chooses_a_kernel(file, node)
+        or _imports_kernels(file, node)
+    ):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
@@ -90,6 +94,30 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
+
+
+_IMPORTED_THERE = re.compile(
+    r"\b(?:from[ \t]+\.*([\w.]+)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))"
+)
+
+
+def _imports_kernels(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a module of the tree that holds kernels is imported only where a question is answered with yes."""
+    known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If) and known:
+            if below is not parent.test:
+                return False
+            for found in _IMPORTED_THERE.finditer(file.tree.text(parent.body)):
+                module = found[1] or found[3]
+                if not known.isdisjoint((module, f"{module}.{found[2]}")):
+                    return True
+            return False
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
 
 
 _BUILD_OR_ARCHITECTURE = re.compile(
