@@ -20,6 +20,7 @@ from tdev_core.accelerators import mps
 from tdev_core.backend import Backend, current
 from tdev_core.mirror import newer, versions
 from tdev_core.mirror.aliases import AliasFinder, finder_of, install_finder
+from tdev_core.mirror.deprecation import deprecated_as
 from tdev_core.mirror.metadata import with_metadata
 from tdev_core.mirror.module import MISSING, MirrorModule, State, become
 from tdev_core.shims import calls
@@ -81,6 +82,7 @@ def adopt(
                 )
             said = () if answers is None else answers.get(key, ())
             value = with_metadata(namespace[key], name, key, original, said)
+            value = deprecated_as(value, original)
             namespace[key] = calls.function(value, original, original_module, key)
             kept.append(key)
     if script and not at_home:
