@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from itertools import islice, pairwise
 from textwrap import fill
 from types import ModuleType
+from typing import Literal
 
 from tdev_core.ecosystem.libraries import DEVICE_CHOOSERS
 from tdev_core.errors import ConfigError, heed_interrupts
@@ -19,6 +20,7 @@ from tdev_core.run.roots import NoSuchLibrary, configured_libraries, of_program
 USAGE = f"""\
 usage: python -m tdev run [OPTIONS] SCRIPT [ARGS ...]
        python -m tdev run [OPTIONS] -m MODULE [ARGS ...]
+       python -m tdev run [OPTIONS] -c TEXT [ARGS ...]
 
 Runs a program written for CUDA as if the codemod had rewritten it. Its source is
 rewritten as it is imported; no file is changed. The program is what lies beside the
@@ -43,10 +45,10 @@ _NOTEBOOK = """\
 
 @dataclass(frozen=True)
 class Request:
-    """The run that the command line asks for; ``target`` is a module's name or a script's path."""
+    """The run that the command line asks for; ``target`` is a module's name, a script's path, or the program (``-c``)."""
 
     target: str
-    is_module: bool
+    kind: Literal["script", "module", "text"]
     arguments: tuple[str, ...]
     roots: tuple[str, ...]
     libraries: tuple[str, ...]
@@ -83,8 +85,8 @@ def _parse(argv: Sequence[str]) -> Request | str | None:
             if not is_set and not rest:
                 return "--root needs a directory"
             root = value if is_set else rest.pop(0)
-            if not os.path.isdir(root):
-                return f"--root {root}: no such directory"
+            if not os.path.exists(root):
+                return f"--root {root}: no such directory or file"
             roots.append(root)
         elif name in ("--library", "--libraries"):
             if not is_set and not rest:
@@ -95,18 +97,23 @@ def _parse(argv: Sequence[str]) -> Request | str | None:
             target = word[2:] or (rest.pop(0) if rest else "")
             if not target:
                 return "-m needs the name of a module"
-            return Request(target, True, tuple(rest), tuple(roots), tuple(libraries), cached)
+            return Request(target, "module", tuple(rest), tuple(roots), tuple(libraries), cached)
+        elif word == "-c":
+            if not rest:
+                return "-c needs a program"
+            text = rest.pop(0)
+            return Request(text, "text", tuple(rest), tuple(roots), tuple(libraries), cached)
         elif word == "--":
             continue
         elif word.startswith("-"):
             return f"unknown option {word}"
         else:
-            return Request(word, False, tuple(rest), tuple(roots), tuple(libraries), cached)
+            return Request(word, "script", tuple(rest), tuple(roots), tuple(libraries), cached)
     return "no script and no module given"
 
 
 def _run(request: Request) -> int:
-    script = None if request.is_module else request.target
+    script = request.target if request.kind == "script" else None
     if script is not None and not os.path.exists(script):
         return _refuse(f"can't open file {os.path.abspath(script)!r}: no such file or directory\n")
     if script is not None and script.endswith(".ipynb"):
@@ -124,12 +131,14 @@ def _run(request: Request) -> int:
         compiler = state.set_up(set_up)
     except (NoSuchLibrary, ConfigError) as error:
         return _refuse(f"{error}\n")
-    mainmodule.set_first_path_entry(entry)
-    sys.argv[:] = [request.target, *request.arguments]
+    mainmodule.set_first_path_entry("" if request.kind == "text" else entry)
+    sys.argv[:] = ["-c" if request.kind == "text" else request.target, *request.arguments]
     if _starts_pytest(request):
         _load_pytest_plugin()
     try:
-        if script is None:
+        if request.kind == "text":
+            found = mainmodule.by_text(request.target, compiler)
+        elif script is None:
             sys.argv[0] = "-m"  # what Python has there while it looks for the module
             found = mainmodule.by_name(request.target)
             sys.argv[0] = found.path
@@ -154,7 +163,7 @@ def _of_script(request: Request) -> tuple[str, ...]:
 
 def _starts_pytest(request: Request) -> bool:
     """Tell whether the module to run is pytest, or is given it: ``-m coverage run -m pytest``."""
-    if request.is_module and request.target == "pytest":
+    if request.kind == "module" and request.target == "pytest":
         return True
     return ("-m", "pytest") in pairwise(request.arguments)
 

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any
 
 from tdev_core.run.roots import Roots
@@ -30,7 +31,9 @@ def install(roots: Roots, runner: Sequence[str]) -> None:
     def __init__(self: Any, args: Any, *rest: Any, **more: Any) -> None:
         plainly = not rest and not more.get("shell") and more.get("executable") is None
         if plainly and _finds_the_same(more.get("env")):
-            args = through(args, runner, roots, more.get("cwd"))
+            args = through(
+                args, runner, roots, more.get("cwd"), _is_programs(sys._getframe(1), roots)
+            )
         plain(self, args, *rest, **more)
 
     popen: Any = subprocess.Popen
@@ -44,11 +47,21 @@ def uninstall() -> None:
     popen.__init__ = getattr(popen.__init__, "tdev_original", popen.__init__)
 
 
-def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = None) -> Any:
+def _is_programs(frame: FrameType | None, roots: Roots) -> bool:
+    """Tell whether the caller of ``subprocess`` is a function of the program."""
+    while frame is not None and frame.f_globals.get("__name__") == "subprocess":
+        frame = frame.f_back
+    return frame is not None and roots.cover(frame.f_code.co_filename)
+
+
+def through(
+    args: Any, runner: Sequence[str], roots: Roots, directory: Any = None, text: bool = False
+) -> Any:
     """Return the command ``args`` with ``runner`` in it, or as it is where it runs nothing of the program.
 
-    Options of the interpreter stay before the runner. ``-c``, ``-`` and an interpreter that is told
-    to ignore its environment or ``site-packages`` (``-E``, ``-I``, ``-S``) are left alone.
+    Options of the interpreter stay before the runner. ``-`` and an interpreter that is told to ignore its
+    environment or ``site-packages`` (``-E``, ``-I``, ``-S``) are left alone, and so is ``-c`` unless ``text``
+    says that its text is the program's.
     """
     if not isinstance(args, (list, tuple)) or not args:
         return args
@@ -61,8 +74,11 @@ def through(args: Any, runner: Sequence[str], roots: Roots, directory: Any = Non
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-m":
         word = words[at]
-        if word == "-" or (_LETTERS.match(word) and set("cEISm") & set(word)):
+        if word == "-" or (_LETTERS.match(word) and set("EISm") & set(word)):
             return args
+        if _LETTERS.match(word) and word.endswith("c"):
+            before = [args[at][:-1]] if word != "-c" else []
+            return [*args[:at], *before, *runner, "-c", *args[at + 1 :]] if text else args
         at += 2 if word in _WITH_VALUE else 1
 
     def ours(path: str) -> bool:

@@ -6,7 +6,7 @@ import importlib.util
 import os
 import sys
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec
+from importlib.machinery import BuiltinImporter, ModuleSpec
 from types import CodeType
 from typing import Any
 
@@ -51,6 +51,18 @@ def by_path(given: str, compiler: Compiler) -> Main:
     except OSError as error:
         raise NotFound(f"can't open file {path!r}: {error.strerror}") from None
     return Main(path, code, _attributes(path, spec, loader))
+
+
+def by_text(text: str, compiler: Compiler) -> Main:
+    """Return the program that ``python -c`` would be given."""
+    code = compiler.code(text.encode(), "<string>")
+    nothing = {
+        "__doc__": None,
+        "__package__": None,
+        "__loader__": BuiltinImporter,
+        "__spec__": None,
+    }
+    return Main("<string>", code, nothing)
 
 
 def by_name(name: str) -> Main:

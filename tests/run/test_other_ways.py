@@ -101,8 +101,22 @@ def test_programs_that_it_starts(app: Path, run: Run, monkeypatch: pytest.Monkey
         "mirrored __main__ ['x']",
         "mirrored __main__ []",
         "mirrored __main__ []",
-        "not mirrored",
+        "mirrored",
     ]
+
+
+def test_text_that_it_starts(app: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Python would start it, and the modules of the program that it imports are the program's."""
+    monkeypatch.chdir(app)
+    text = "import sys, mod; print(mod.told, sys.argv, [sys.path[0]], __name__)"
+    (app / "mod.py").write_text("import torch\ntold = torch.cuda.synchronize()\n")
+    start = f"subprocess.run([sys.executable, '-c', {text!r}, 'x'], check=True)"
+    (app / "main.py").write_text(f"import subprocess, sys\n{start}\n")
+    assert run("main.py").stdout == "mirrored ['-c', 'x'] [''] __main__\n"
+    failing = "subprocess.run([sys.executable, '-c', 'import torch\\n1 / 0'])"
+    (app / "main.py").write_text(f"import subprocess, sys\nprint({failing}.returncode)\n")
+    done = run("main.py")
+    assert done.stdout == "1\n" and 'File "<string>", line 2, in <module>' in done.stderr
 
 
 def test_which_commands_go_through_the_runner(app: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,6 +145,11 @@ def test_which_commands_go_through_the_runner(app: Path, monkeypatch: pytest.Mon
     assert not goes_through("-m", "tdev", "run", "main.py")
     for option in ("-I", "-E", "-S", "-c", "-Ic"):
         assert not goes_through(option, "main.py")
+    text = [python, "-Buc", "import mod", "x"]
+    assert launching.through(text, runner, roots, text=True) == [
+        *(python, "-Bu", *runner, "-c", "import mod", "x")
+    ]
+    assert launching.through([python, "-Ic", "pass"], runner, roots, text=True)[1] == "-Ic"
     assert launching.through("python main.py", runner, roots) == "python main.py"
     assert launching.through(["/bin/sh", "main.py"], runner, roots) == ["/bin/sh", "main.py"]
 

@@ -7,7 +7,7 @@ import sysconfig
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -20,33 +20,35 @@ from tests.run.conftest import ROOT
 
 
 @pytest.mark.parametrize(
-    ("words", "target", "is_module", "arguments", "more"),
+    ("words", "target", "kind", "arguments", "more"),
     [
-        ("main.py", "main.py", False, (), {}),
-        ("main.py -m x --no-cache", "main.py", False, ("-m", "x", "--no-cache"), {}),
-        ("-m pkg.mod a --root b", "pkg.mod", True, ("a", "--root", "b"), {}),
-        ("-mpkg.mod a", "pkg.mod", True, ("a",), {}),
-        ("-- main.py a", "main.py", False, ("a",), {}),
-        ("--no-cache -- -m mod", "mod", True, (), {"cached": False}),
-        ("--root . --root=.. main.py", "main.py", False, (), {"roots": (".", "..")}),
-        ("--root= main.py", "--root : no such directory", False, (), None),
+        ("main.py", "main.py", "script", (), {}),
+        ("main.py -m x --no-cache", "main.py", "script", ("-m", "x", "--no-cache"), {}),
+        ("-m pkg.mod a --root b", "pkg.mod", "module", ("a", "--root", "b"), {}),
+        ("-mpkg.mod a", "pkg.mod", "module", ("a",), {}),
+        ("-- main.py a", "main.py", "script", ("a",), {}),
+        ("--no-cache -- -m mod", "mod", "module", (), {"cached": False}),
+        ("--root . --root=.. main.py", "main.py", "script", (), {"roots": (".", "..")}),
+        ("--root= main.py", "--root : no such directory", "script", (), None),
         (
             "--library a,b --libraries=c, --library= main.py",
-            "main.py", False, (), {"libraries": ("a", "b", "c")},
+            "main.py", "script", (), {"libraries": ("a", "b", "c")},
         ),
-        ("--library=a", "no script and no module given", False, (), None),
-        ("--root=.", "no script and no module given", False, (), None),
-        ("--library", "--library needs the names", False, (), None),
-        ("--root", "--root needs a directory", False, (), None),
-        ("--mod x", "unknown option --mod", False, (), None),
-        ("-m", "-m needs the name of a module", False, (), None),
-        ("-", "unknown option -", False, (), None),
+        ("--library=a", "no script and no module given", "script", (), None),
+        ("--root=.", "no script and no module given", "script", (), None),
+        ("--library", "--library needs the names", "script", (), None),
+        ("--root", "--root needs a directory", "script", (), None),
+        ("--mod x", "unknown option --mod", "script", (), None),
+        ("-m", "-m needs the name of a module", "script", (), None),
+        ("-c pass a -c", "pass", "text", ("a", "-c"), {}),
+        ("-c", "-c needs a program", "script", (), None),
+        ("-", "unknown option -", "script", (), None),
     ],
 )  # fmt: skip
 def test_a_command_line_is_a_request_or_refused(
     words: str,
     target: str,
-    is_module: bool,
+    kind: Literal["script", "module", "text"],
     arguments: tuple[str, ...],
     more: dict[str, Any] | None,
     monkeypatch: pytest.MonkeyPatch,
@@ -67,7 +69,7 @@ def test_a_command_line_is_a_request_or_refused(
         return
     defaults: dict[str, Any] = {"roots": (), "libraries": (), "cached": True}
     assert (status, err) == (0, "")
-    assert asked == [cli.Request(target, is_module, arguments, **{**defaults, **more})]
+    assert asked == [cli.Request(target, kind, arguments, **{**defaults, **more})]
 
 
 @pytest.mark.parametrize(
