@@ -10,6 +10,8 @@ __all__ = ["NAMES"]
 NAMES = {
     "_cuda_attach_out_of_memory_observer": "tdev_core.cuda.bindings:attach_out_of_memory_observer",
     "_cuda_canDeviceAccessPeer": "tdev_core.cuda.device_selection:can_access_peer",
+    "_cuda_cudaCachingAllocator_raw_alloc": "tdev_core.cuda.memory.allocator:raw_alloc",
+    "_cuda_cudaCachingAllocator_raw_delete": "tdev_core.cuda.memory.allocator:delete",
     "_cuda_clearCublasWorkspaces": "tdev_core.cuda.bindings:clear_cublas_workspaces",
     "_cuda_emptyCache": "tdev_core.cuda.memory.usage:empty_cache",
     "_cuda_exchangeDevice": "tdev_core.cuda.bindings:exchange_device",
@@ -27,10 +29,12 @@ NAMES = {
     "_cuda_maybeExchangeDevice": "tdev_core.cuda.bindings:exchange_device",
     "_cuda_setDevice": "tdev_core.cuda.device_selection:set_device",
     "_cuda_memoryStats": "tdev_core.cuda.memory.usage:stats_nested",
+    "_cuda_memorySnapshot": "tdev_core.cuda.memory.history:raw_snapshot",
     "_cuda_resetAccumulatedMemoryStats": "tdev_core.cuda.memory.usage:reset_accumulated",
     "_cuda_resetPeakMemoryStats": "tdev_core.cuda.memory.usage:reset_peak",
     "_cuda_setStream": "tdev_core.cuda.bindings:set_stream",
     "_cuda_sleep": "tdev_core.cuda.bindings:sleep",
     "_cuda_synchronize": "tdev_core.accelerators.streams:synchronize",
+    "_host_emptyCache": "tdev_core.cuda.bindings:empty_host_cache",
 }
 """Name in ``torch._C`` to ``module:attribute`` of what answers for it."""

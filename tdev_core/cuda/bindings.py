@@ -10,11 +10,13 @@ Source: ``torch/csrc/cuda/Module.cpp`` and the public functions of ``torch.cuda`
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
 
 from tdev_core.accelerators import lagging, streams
+from tdev_core.accelerators.sim import memory
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.cuda import device_selection, rng, sensors
 from tdev_core.devices import device_index
@@ -27,6 +29,7 @@ __all__ = [
     "current_raw_stream",
     "current_stream",
     "default_stream",
+    "empty_host_cache",
     "exchange_device",
     "get_device_index",
     "get_generator",
@@ -163,10 +166,22 @@ def compiled_version() -> int:
     return 0
 
 
-def attach_out_of_memory_observer(observer: Any) -> None:
-    """Raise UnsupportedError: no allocator here calls back before it fails."""
-    unsupported(
-        "torch._C._cuda_attach_out_of_memory_observer",
-        "no allocator here calls back before it fails",
-        "catch torch.OutOfMemoryError and print torch.cuda.memory_summary()",
-    )
+def attach_out_of_memory_observer(observer: Callable[[int, int, int, int], object]) -> None:
+    """Have ``observer`` called before ``torch.OutOfMemoryError`` is raised on ``sim``, whose memory tdev counts.
+
+    It is given the device's index and three numbers of bytes: asked for, of the device in all, and free on it.
+
+    Raises:
+        UnsupportedError: on another backend, whose allocator tells nobody.
+    """
+    if current() is not Backend.SIM:
+        unsupported(
+            "torch._C._cuda_attach_out_of_memory_observer",
+            "no allocator here calls back before it fails",
+            "catch torch.OutOfMemoryError and print torch.cuda.memory_summary()",
+        )
+    memory.observers.append(observer)
+
+
+def empty_host_cache() -> None:
+    """Do nothing (``torch._C._host_emptyCache``): page-locked memory that is freed goes back at once."""

@@ -40,7 +40,7 @@ def made() -> torch.Tensor:
 
 
 def test_a_tensors_life_is_three_events() -> None:
-    history.record()
+    history.record(stacks="python")
     before = time.time_ns() // 1000
     x = made()
     address = x.untyped_storage().data_ptr()
@@ -52,7 +52,9 @@ def test_a_tensors_life_is_three_events() -> None:
     for one in (alloc, requested, completed):
         assert (one["addr"], one["stream"], one["pool_id"]) == (address, 0, (0, 0))
         assert before <= one["time_us"] <= after
-    assert requested["frames"] == completed["frames"] == []
+    assert requested["frames"] == completed["frames"]
+    freed = requested["frames"][0]
+    assert freed["name"] == "test_a_tensors_life_is_three_events" and freed["filename"] == __file__
     names = [frame["name"] for frame in alloc["frames"]]
     assert names.index("made") < names.index("test_a_tensors_life_is_three_events")
     here = alloc["frames"][names.index("made")]
@@ -68,7 +70,7 @@ def mirrored() -> torch.Tensor:
 @pytest.mark.parametrize("make", [made, mirrored])
 def test_the_stack_begins_with_the_line_that_asks(make: Callable[[], torch.Tensor]) -> None:
     """Neither with what records nor with the mirror: on CUDA these are not there."""
-    history.record()
+    history.record(stacks="python")
     kept = make()
     frames = events()[0]["frames"]
     assert (frames[0]["name"], frames[0]["filename"]) == (make.__name__, __file__)
@@ -93,6 +95,57 @@ def test_what_is_kept_is_what_was_asked_for() -> None:
         history.record("some")
 
 
+@pytest.mark.parametrize(
+    ("context", "held", "alloc", "free"),
+    [
+        (None, "", "", ""),
+        ("state", "made", "", ""),
+        ("alloc", "made", "made", "made"),
+        ("all", "made", "made", "test_a_context_says_whose_stacks_are_kept"),
+    ],
+)
+def test_a_context_says_whose_stacks_are_kept(
+    context: str | None, held: str, alloc: str, free: str
+) -> None:
+    """As CUDA's allocator has it: what is freed has the stack of its allocation, unless all are kept."""
+    history.record(context=context, stacks="python")
+    x = made()
+    (segment,) = (one for one in history.segments() if one["total_size"] == SIZE)
+    del x
+    seen = [segment, *events()]
+    assert [one["frames"][0]["name"] if one["frames"] else "" for one in seen] == [
+        held, alloc, free, free,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match="context must be None, 'state', 'alloc' or 'all'"):
+        history.record(context="some")
+
+
+@torch.jit.script
+def scripted(device: torch.device) -> torch.Tensor:
+    return torch.rand(5 << 18, device=device)
+
+
+def test_stacks_are_of_torchscript_and_of_cpp_too() -> None:
+    history.record(stacks="python")
+    kept = scripted(torch.device(HERE))
+    assert events()[0]["frames"][0]["name"] == "scripted"
+    history.record(stacks="all", clear_history=True)
+    also = torch.rand(5 << 18, device=HERE)
+    names = [frame["name"] for frame in events()[0]["frames"]]
+    assert not history._unwinds() or any("::rand" in name for name in names)
+    assert "test_stacks_are_of_torchscript_and_of_cpp_too" in names
+    assert kept.numel() == also.numel()
+
+
+def test_without_addr2line_stacks_of_cpp_have_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.delenv("TORCH_SYMBOLIZE_MODE", raising=False)
+    history.record(stacks="all")
+    kept = made()
+    assert "made" in [frame["name"] for frame in events()[0]["frames"]]
+    assert kept.numel() == SIZE
+
+
 def test_recording_goes_on_or_begins_anew() -> None:
     history.record()
     made()
@@ -101,12 +154,26 @@ def test_recording_goes_on_or_begins_anew() -> None:
     assert len(events()) == 6
     history.record(None)
     made()
-    assert len(events()) == 6
+    assert events() == []
+    history.record()
+    made()
     history.record(clear_history=True)
     assert events() == []
     made()
     history.record(None, clear_history=True)
     assert events() == []
+
+
+def test_what_is_held_keeps_its_stack() -> None:
+    """And tells of its end to whoever records then, as blocks of CUDA's allocator do."""
+    history.record()
+    x = made()
+    history.record(None)
+    (segment,) = (one for one in history.segments() if one["total_size"] == SIZE)
+    assert "made" in [frame["name"] for frame in segment["frames"]]
+    history.record()
+    del x
+    assert [one["action"] for one in events()] == ["free_requested", "free_completed"]
 
 
 def test_only_the_recorders_own_mode_is_left() -> None:

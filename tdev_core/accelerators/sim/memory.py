@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import torch
@@ -37,6 +38,7 @@ __all__ = [
     "host_of",
     "known_host",
     "name_devices",
+    "observers",
     "pool",
     "set_device",
 ]
@@ -47,6 +49,13 @@ _nbytes = torch_api.storage_nbytes
 
 _ONE_EXA = 1152921504606846976
 """The bytes from which CUDA's allocator says no more than that. Source: ``c10/cuda/CUDACachingAllocator.cpp``."""
+
+
+observers: list[Callable[[int, int, int, int], object]] = []
+"""Who is told, before it is raised, that there is no memory: the device, and bytes asked for, in all, and free.
+
+Source: ``attachOutOfMemoryObserver`` in ``c10/cuda/CUDACachingAllocator.h``.
+"""
 
 
 class Pool:
@@ -107,6 +116,8 @@ class Pool:
         """Raise that ``nbytes`` bytes do not fit: by this count, or because the host itself has no more."""
         with self.lock:
             self.ooms += 1
+        for observer in observers:
+            observer(self.index, nbytes, self.total, max(self.total - self.allocated, 0))
         if nbytes >= _ONE_EXA:
             raise torch.OutOfMemoryError(
                 no_memory(f"sim:{self.index}", "Tried to allocate more than 1EB memory.")

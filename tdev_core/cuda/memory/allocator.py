@@ -21,6 +21,7 @@ __all__ = [
     "delete",
     "disabled",
     "enable",
+    "raw_alloc",
 ]
 
 _held: dict[int, torch.Tensor] = {}
@@ -61,6 +62,21 @@ def alloc(size: int, device: Any = None, stream: Any = None) -> int:
     with _lock:
         _held[address] = block
     return address
+
+
+def raw_alloc(size: int, stream: int) -> int:
+    """Allocate ``size`` bytes on the current device for ``stream`` and return their address, for :func:`delete`.
+
+    While the cache is switched off (:func:`enable`) they are not counted, as CUDA then asks its driver past the allocator.
+
+    Source: ``raw_alloc_with_stream`` in ``c10/cuda/CUDACachingAllocator.cpp``.
+    """
+    if _enabled or current() is not Backend.SIM or size <= 0:
+        return alloc(size, stream=stream)
+    block = torch.empty(size, dtype=torch.uint8)  # sim's memory is the host's
+    with _lock:
+        _held[block.data_ptr()] = block
+    return block.data_ptr()
 
 
 def delete(mem_ptr: int) -> None:

@@ -2,73 +2,103 @@
 
 There is no caching allocator whose segments could be listed. A snapshot lists each storage on the active
 device as a segment of one block: those that Python objects hold, and, from the moment recording is
-switched on, every storage that an operator of the recording thread makes, with the Python stack that
-made it and the moment it went.
+switched on, every storage that an operator of the recording thread makes, with the stack that made it
+and the moment, and the stack, at which it went.
 
-Source: ``torch.cuda.memory._record_memory_history`` and ``_snapshot`` for names and structure.
+Stacks are torch's own tracebacks: of Python, TorchScript and, where torch can unwind it, C++. They are kept as
+addresses, and looked up when a snapshot is made.
+
+Source: ``torch.cuda.memory._record_memory_history`` and ``_snapshot`` for names and structure, and
+``c10/cuda/CUDACachingAllocator.cpp`` for which event has whose stack.
 """
 
 from __future__ import annotations
 
 import collections
 import gc
+import os
 import pickle
+import shutil
 import sys
 import threading
 import time
 import weakref
-from types import FrameType
+from collections.abc import Sequence
+from functools import cache
 from typing import Any, cast
 
 import torch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import tdev_core
 from tdev_core.backend import device_type
+from tdev_core.internals import relying_on
 
-__all__ = ["dump", "record", "segments", "snapshot"]
+__all__ = ["dump", "raw_snapshot", "record", "segments", "snapshot"]
 
 _SMALL = 1 << 20  # CUDA's boundary between its small and large pools
 
 _ACTIONS = {"alloc", "free_requested", "free_completed"}
 _ACTIONS |= {"segment_alloc", "segment_free", "oom", "snapshot"}  # of CUDA's allocator
 
+_CONTEXTS = (None, "state", "alloc", "all")
+"""Whose stacks are kept: nothing's, of what is held, of its allocation among the events too, of its end as well."""
+
 Frames = list[dict[str, Any]]
+
+
+_lock = threading.RLock()
+_held: dict[int, Any] = {}
+"""The stack that made it, by storage: of all that were made while anything was recorded, and are held."""
+
+
+def _gone(key: int, address: int, size: int) -> None:
+    with _lock:
+        stack = _held.pop(key, None)
+        if _current is not None and _current.live:
+            _current.gone(address, size, stack)
 
 
 class _History:
     """Holds what was recorded. Sizes are bytes, times microseconds since the epoch."""
 
     def __init__(
-        self, max_entries: int, traces: bool, stacks: bool, skipped: frozenset[str]
+        self,
+        max_entries: int,
+        traces: bool,
+        context: str | None,
+        cpp: bool,
+        skipped: frozenset[str],
     ) -> None:
-        self.lock = threading.RLock()
-        self.frames: dict[int, Frames] = {}  # by storage, for those alive
         self.traces: collections.deque[dict[str, Any]] = collections.deque(
             maxlen=min(max_entries, sys.maxsize)
         )
         self.keep_traces = traces
-        self.keep_stacks = stacks
+        self.context = _CONTEXTS.index(context)
+        self.cpp = cpp
         self.skipped = skipped
         self.live = True
 
-    def made(self, storage: torch.UntypedStorage, frames: Frames) -> None:
+    def stack(self, context: str) -> Any:
+        """Return the calling thread's stack, if those of ``context`` are kept."""
+        return _stack(self.cpp) if self.context >= _CONTEXTS.index(context) else None
+
+    def made(self, storage: torch.UntypedStorage, stack: Any) -> None:
         key, size, address = storage._cdata, storage.nbytes(), _address(storage)
-        with self.lock:
-            if key in self.frames:
+        with _lock:
+            if key in _held:
                 return
-            self.frames[key] = frames
-            self._trace("alloc", address, size, frames)
-        weakref.finalize(storage, self.gone, key, address, size).atexit = False
+            _held[key] = stack
+            self._trace("alloc", address, size, stack)
+        weakref.finalize(storage, _gone, key, address, size).atexit = False
 
-    def gone(self, key: int, address: int, size: int) -> None:
-        with self.lock:
-            self.frames.pop(key, None)
-            if self.live:
-                self._trace("free_requested", address, size, [])
-                self._trace("free_completed", address, size, [])
+    def gone(self, address: int, size: int, stack: Any) -> None:
+        stack = self.stack("all") or stack
+        self._trace("free_requested", address, size, stack)
+        self._trace("free_completed", address, size, stack)
 
-    def _trace(self, action: str, address: int, size: int, frames: Frames) -> None:
+    def _trace(self, action: str, address: int, size: int, stack: Any) -> None:
         if self.keep_traces and action not in self.skipped:
             self.traces.append(
                 {
@@ -76,7 +106,7 @@ class _History:
                     "addr": address,
                     "size": size,
                     "stream": 0,
-                    "frames": frames,
+                    "frames": stack if self.context >= _CONTEXTS.index("alloc") else None,
                     "time_us": time.time_ns() // 1000,
                     "pool_id": (0, 0),
                 }
@@ -94,12 +124,11 @@ class _Watcher(TorchDispatchMode):
         result = func(*args, **(kwargs or {}))
         if self.history.live:
             kind = device_type()
-            frames: Frames | None = None
+            stack: Any = None
             for leaf in pytree.tree_leaves(result):
                 if _counts(leaf, kind):
-                    if frames is None:
-                        frames = _frames(sys._getframe(1)) if self.history.keep_stacks else []
-                    self.history.made(leaf.untyped_storage(), frames)
+                    stack = stack or self.history.stack("state")
+                    self.history.made(leaf.untyped_storage(), stack)
         return result
 
 
@@ -128,27 +157,67 @@ def _size(storage: torch.UntypedStorage) -> int:
         return 0  # a placeholder that has no memory (yet)
 
 
-_BETWEEN = frozenset(
-    {"torch._compile", "torch._dynamo.eval_frame", "torch._ops", "torch.utils._python_dispatch"}
+def _stack(cpp: bool) -> Any:
+    """Return the calling thread's stack as torch captures it; None where torch cannot."""
+    with relying_on("torch._C._profiler", "What is recorded of memory has no stacks"):
+        return torch._C._profiler.gather_traceback(True, True, cpp and _unwinds())
+    return None
+
+
+@cache
+def _unwinds() -> bool:
+    """Tell whether torch can unwind C++'s stack on this system."""
+    try:
+        torch._C._profiler.gather_traceback(False, False, True)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _looked_up(stacks: Sequence[Any]) -> list[Frames]:
+    """Return the frames of each stack, the innermost first, without those of the recording itself."""
+    if shutil.which("addr2line") is None:
+        os.environ.setdefault("TORCH_SYMBOLIZE_MODE", "dladdr")  # names without lines
+    with relying_on("torch._C._profiler", "What is recorded of memory has no stacks"):
+        found = torch._C._profiler.symbolize_tracebacks(list(stacks))
+        return [_without_recording(frames) for frames in found]
+    return [[] for _ in stacks]
+
+
+_OURS = tuple(
+    os.path.join(os.path.dirname(os.path.abspath(file)), "")
+    for file in (tdev_core.__file__, getattr(sys.modules.get("tdev"), "__file__", None))
+    if file
 )
-"""Modules of torch that stand innermost only because the recording looks at operators in Python."""
+_BETWEEN = (
+    weakref.__file__,
+    *(
+        os.path.join(os.path.dirname(torch.__file__), *name)
+        for name in (
+            ("_compile.py",),
+            ("_dynamo", "eval_frame.py"),
+            ("_ops.py",),
+            ("utils", "_python_dispatch.py"),
+        )
+    ),
+)
+"""Files whose functions stand innermost only because the recording looks at operators in Python."""
 
 
-def _frames(frame: FrameType | None) -> Frames:
-    """List the stack from ``frame`` outwards, without tdev's own frames: the first is what a build for CUDA has there."""
+def _without_recording(frames: Frames) -> Frames:
+    """Leave out tdev's frames, and what torch needs to call them: the first is then what a build for CUDA has there."""
     found: Frames = []
-    while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        ours = module.partition(".")[0] in ("tdev", "tdev_core")
-        if not ours and (found or module not in _BETWEEN):
-            found.append(
-                {
-                    "filename": frame.f_code.co_filename,
-                    "line": frame.f_lineno,
-                    "name": frame.f_code.co_name,
-                }
-            )
-        frame = frame.f_back
+    recording = True
+    for frame in frames:
+        file = frame["filename"]
+        if file.startswith(_OURS):
+            recording = True
+            continue
+        if recording:
+            is_programs = file.endswith(".py") and file not in _BETWEEN
+            recording = not is_programs and not frame["name"].startswith("at::")
+        if not recording:
+            found.append(frame)
     return found
 
 
@@ -170,10 +239,11 @@ def record(
     """Switch the recording on or off, for operators of the calling thread.
 
     Args:
-        enabled: None switches it off; ``"state"`` keeps stacks of live storages only; ``"all"`` also
+        enabled: None switches it off and forgets the events; ``"state"`` keeps stacks of live storages only; ``"all"`` also
             keeps what was made and freed.
-        context: None keeps no stacks.
-        stacks: ``"python"`` or ``"all"``, which is the same here: only Python's stack is known.
+        context: None keeps no stacks; ``"state"`` those of live storages, ``"alloc"`` those of events too, and
+            ``"all"`` also where memory was freed, which else has the stack that made it.
+        stacks: ``"python"`` for Python and TorchScript, ``"all"`` for C++ too, where torch can unwind it.
         max_entries: how many events are kept, the latest.
         device: accepted; torch does nothing with it either.
         clear_history: whether to forget what was recorded before.
@@ -182,11 +252,13 @@ def record(
             those that only CUDA's allocator knows.
 
     Raises:
-        ValueError: an unknown ``enabled``, ``stacks`` or action.
+        ValueError: an unknown ``enabled``, ``context``, ``stacks`` or action.
     """
     global _current, _watcher
     if enabled not in (None, "state", "all"):
         raise ValueError(f"enabled must be None, 'state' or 'all', got {enabled!r}")
+    if context not in _CONTEXTS:
+        raise ValueError(f"context must be None, 'state', 'alloc' or 'all', got {context!r}")
     if stacks not in ("python", "all"):
         raise ValueError(f"stacks must be 'python' or 'all', got {stacks!r}")
     skipped = frozenset(skip_actions or ())
@@ -200,25 +272,25 @@ def record(
             _watcher.__exit__(None, None, None)  # type: ignore[no-untyped-call]
         _watcher = None  # one below other modes stays where it is, and sees nothing any more
     if enabled is None:
-        if clear_history:
-            _current = None
+        if _current is not None:
+            _current.traces.clear()  # as ``recordHistory`` of CUDA's allocator does
         return
     before = _current
-    _current = _History(max_entries, enabled == "all", context is not None, skipped)
+    _current = _History(max_entries, enabled == "all", context, stacks == "all", skipped)
     if before is not None and not clear_history:
         _current.traces.extend(before.traces)
     _watcher = _Watcher(_current)
     _watcher.__enter__()  # type: ignore[no-untyped-call]
 
 
-def _segment(storage: torch.UntypedStorage, frames: Frames, index: int) -> dict[str, Any]:
+def _segment(storage: torch.UntypedStorage, stack: Any, index: int) -> dict[str, Any]:
     size, address = storage.nbytes(), _address(storage)
     block = {
         "address": address,
         "size": size,
         "requested_size": size,
         "state": "active_allocated",
-        "frames": frames,
+        "frames": stack,
     }
     return {
         "device": index,
@@ -231,7 +303,7 @@ def _segment(storage: torch.UntypedStorage, frames: Frames, index: int) -> dict[
         "segment_type": "large" if size > _SMALL else "small",
         "segment_pool_id": (0, 0),
         "is_expandable": False,
-        "frames": frames,
+        "frames": stack,
         "blocks": [block],
     }
 
@@ -241,6 +313,10 @@ def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[s
 
     ``include_traces`` is accepted: these are segments, and the traces that torch adds are in :func:`snapshot`.
     """
+    return cast(list[dict[str, Any]], _resolved(_segments(mempool_id)))
+
+
+def _segments(mempool_id: Any = None) -> list[dict[str, Any]]:
     if mempool_id is not None and tuple(mempool_id) != (0, 0):
         return []
     kind = device_type()
@@ -252,10 +328,38 @@ def segments(mempool_id: Any = None, include_traces: bool = True) -> list[dict[s
         storage = value.untyped_storage()
         if _size(storage) == 0 or storage._cdata in found:
             continue
-        frames = _current.frames.get(storage._cdata, []) if _current is not None else []
-        index = value.device.index or 0
-        found[storage._cdata] = _segment(storage, frames, index)
+        stack = _held.get(storage._cdata)
+        found[storage._cdata] = _segment(storage, stack, value.device.index or 0)
     return sorted(found.values(), key=lambda segment: -int(segment["total_size"]))
+
+
+def _with_frames(found: Any, frames: dict[int, Frames]) -> Any:
+    """Copy a part of a snapshot, with each stack's frames in its place."""
+    if isinstance(found, list):
+        return [_with_frames(one, frames) for one in found]
+    if not isinstance(found, dict):
+        return found
+    return {
+        key: frames.get(id(value), []) if key == "frames" else _with_frames(value, frames)
+        for key, value in found.items()
+    }
+
+
+def _stacks(found: Any) -> dict[int, Any]:
+    """Find the stacks in a part of a snapshot, by identity: one stands at several events."""
+    if isinstance(found, list):
+        return {key: stack for one in found for key, stack in _stacks(one).items()}
+    if not isinstance(found, dict):
+        return {}
+    stack = found.get("frames")
+    inner = {} if stack is None else {id(stack): stack}
+    return {**inner, **_stacks(found.get("blocks"))}
+
+
+def _resolved(found: Any) -> Any:
+    """Look up all stacks in a part of a snapshot at once."""
+    stacks = _stacks(found)
+    return _with_frames(found, dict(zip(stacks, _looked_up([*stacks.values()]), strict=True)))
 
 
 def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[str, Any]:
@@ -266,15 +370,21 @@ def snapshot(device: Any = None, augment_with_fx_traces: bool = False) -> dict[s
         augment_with_fx_traces: whether frames of code that torch.fx has made say where it comes from.
     """
     traces = list(_current.traces) if _current is not None else []
+    live, events = _resolved([_segments(), traces])
     found: Any = {
-        "segments": segments(),
-        "device_traces": [traces],
+        "segments": live,
+        "device_traces": [events],
         "external_annotations": [],
         "allocator_settings": {},
     }
     if augment_with_fx_traces:
         found = torch._utils._augment_memory_snapshot_stack_traces(found)
     return cast(dict[str, Any], found)
+
+
+def raw_snapshot(mempool_id: Any = None) -> dict[str, Any]:
+    """Return :func:`snapshot` (``torch._C._cuda_memorySnapshot``); of one pool of memory, where one is named."""
+    return {**snapshot(), "segments": segments(mempool_id)}
 
 
 def dump(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = False) -> None:
