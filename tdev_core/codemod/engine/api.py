@@ -52,6 +52,12 @@ class ProgramTree:
     """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
     runtimes: frozenset[str] = frozenset()
     """Packages in use that are told a device by CUDA's name or the CPU's, and know no other."""
+    staying: frozenset[str] = frozenset()
+    """Functions and classes that go on naming CUDA with ``--target accelerator``."""
+    staying_uses: frozenset[str] = frozenset()
+    """What such functions and classes import from elsewhere."""
+    switches: frozenset[str] = frozenset()
+    """The switches for a GPU that they name: ``use_gpu``."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

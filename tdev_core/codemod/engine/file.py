@@ -107,8 +107,6 @@ class File:
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
         """Imports that become tdev's, with their places among sorted ones ."""
-        self.harmless: set[int] = set()
-        """Where something stays CUDA's that does nothing where there is none."""
         self.keep_all, self._kept = self._read_keeps()
         self.tdev = self._free_name()
 

@@ -24,7 +24,7 @@ from tdev_core.codemod.engine.rules import (
     torchscript,
     whole_files,
 )
-from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, together
+from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, whole
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
 
 RULES: tuple[Rule, ...] = (
@@ -82,7 +82,7 @@ _ACCELERATOR: tuple[Pass, ...] = (
     is_cuda.is_cuda_attributes,
     handed_on.handed_on,
     kernels.kernels,
-    together.together,
+    whole.whole_or_not,
     layout.lay_out,
 )
 

@@ -11,6 +11,7 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.codemod.engine.staying import staying
 from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
@@ -106,6 +107,9 @@ class Survey:
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
         self._runtimes: set[str] = set()
+        self._staying: set[bytes] = set()
+        self._staying_uses: set[bytes] = set()
+        self._switches: set[bytes] = set()
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -144,6 +148,10 @@ class Survey:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
         if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
+            units, used, switches = staying(raw)
+            self._staying |= units
+            self._staying_uses |= used
+            self._switches |= switches
 
     def _questions(self, raw: bytes) -> None:
         if any(answer in raw for answer in _ANSWERS):
@@ -183,6 +191,9 @@ class Survey:
             gives_torch=frozenset(self._gives_torch),
             give_devices=frozenset(self._give_devices - self._give_others),
             runtimes=frozenset(self._runtimes),
+            staying=frozenset(name.decode() for name in self._staying),
+            staying_uses=frozenset(name.decode() for name in self._staying_uses),
+            switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),
         )

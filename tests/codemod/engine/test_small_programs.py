@@ -56,17 +56,10 @@ PROGRAMS = {
         "private-name 2",
         style="explicit",
     ),
-    "only what is printed would be a lie": torch_program(
-        "f(torch.cuda.is_available(), 'CUDA is there')\n"
-        "print(torch.cuda.is_available(), 'CUDA is there')\n"
-        "log.info('CUDA is available: %s', torch.cuda.is_available())\n"
-        "log.info('available: %s', torch.cuda.is_available())\n",
-        {
-            1: "f(torch.accelerator.is_available(), 'CUDA is there')",
-            4: "log.info('available: %s', torch.accelerator.is_available())",
-        },
-        "accelerator-gap 2",
-        "accelerator-gap 3",
+    "a file that says CUDA stays": torch_program(
+        "if torch.cuda.is_available():\n    x.cuda()\nprint('CUDA is there')\n",
+        {},
+        "accelerator-gap 1",
     ),
     "an early exit makes what follows certain": torch_program(
         "def f():\n"
@@ -74,14 +67,11 @@ PROGRAMS = {
         "        return\n"
         "    d = 'cuda'\n"
         "def g():\n"
-        "    if torch.cuda.is_available():\n"
-        "        return\n"
         "    x.to('cuda')\n",
         {
             2: "    if not torch.accelerator.is_available():",
             4: "    d = torch.accelerator.current_accelerator().type",
-            6: "    if torch.accelerator.is_available():",
-            8: "    x.to(torch.accelerator.current_accelerator())",
+            6: "    x.to(torch.accelerator.current_accelerator())",
         },
     ),
     "a loop asks by what it counts, and nothing else does": torch_program(
@@ -91,12 +81,17 @@ PROGRAMS = {
         "    d = 'cuda:0'\n"
         "for i in range(3):\n"
         "    d = 'cuda:0'\n",
-        {
-            3: "for i in range(torch.accelerator.device_count()):",
-            4: "    d = f'{torch.accelerator.current_accelerator().type}:0'",
-        },
+        {},
         "accelerator-gap 2",
+        "accelerator-gap 3",
         "accelerator-gap 6",
+    ),
+    "a loop over devices asks for them": torch_program(
+        "for i in range(torch.cuda.device_count()):\n    d = 'cuda:0'\n",
+        {
+            1: "for i in range(torch.accelerator.device_count()):",
+            2: "    d = f'{torch.accelerator.current_accelerator().type}:0'",
+        },
     ),
 }
 

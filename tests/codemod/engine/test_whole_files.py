@@ -76,7 +76,7 @@ def test_a_test_of_kernels_stays(imports: str, style: Style) -> None:
     assert not changed("tests/test_norm.py", imports, style)
     assert not changed("pkg/benchmarks/norm.py", imports, style)
     assert not changed("pkg/jit_kernel/tests/test_norm.py", style=style)
-    assert changed("pkg/jit_kernel/norm.py", style=style)
+    assert changed("pkg/jit_kernel/norm.py", style=style) is (style != "accelerator")
 
 
 @pytest.mark.parametrize("style", ["explicit", "alias", "accelerator"])
@@ -108,14 +108,46 @@ def test_cudas_module_stays_beside_those_of_others() -> None:
     )
 
 
-@pytest.mark.parametrize("style", ["explicit", "accelerator"])
 @pytest.mark.parametrize("name", ["mps_utils.py", "train_mps.py", "npu/utils.py", "hip_ops.py"])
-def test_a_name_decides_where_the_text_says_the_same(name: str, style: Style) -> None:
+def test_a_name_decides_where_the_text_says_the_same(name: str) -> None:
     whose = name[:3] if name[:3] in ("npu", "hip") else "mps"
-    assert changed(name, style=style)
-    assert not changed(name, f"{whose}.empty_cache(); {whose}.synchronize()", style)
+    assert changed(name)
+    assert not changed(name, f"{whose}.empty_cache(); {whose}.synchronize()")
     script = f"{whose}.empty_cache(); {whose}.synchronize()\nif __name__ == '__main__': pass"
-    assert changed(name, script, style)
+    assert changed(name, script)
+    assert not changed(name, style="accelerator")
+
+
+# Another file of the tree, and one that joins it: what stays with ``accelerator``, and what does not.
+_GET = "def get_device():\n    return torch.device('cuda')\n"
+_ASKS = "from pkg.a import get_device\nimport pynvml\nif get_device().type == 'cuda': x.to('cuda:1', torch.cuda.get_rng_state())\n"
+
+
+@pytest.mark.parametrize(
+    ("other", "source", "stays"),
+    [
+        (_ASKS, _GET, True),
+        (_ASKS.replace("get_device", "get_model"), _GET, False),
+        (
+            "def make():\n    torch.cuda.nvtx.mark('x')\n",
+            "from pkg.b import make\nmake(x.cuda())\n",
+            True,
+        ),
+        ("def make():\n    x.cuda()\n", "from pkg.b import make\nmake(x.cuda())\n", False),
+        ('def make():\n    """CUDA"""\n', "from pkg.b import make\nmake(x.cuda())\n", False),
+        ("def main(use_gpu):\n    if use_gpu: torch.cuda.init()\n", "if use_gpu: x.cuda()\n", True),
+        ("", "if use_gpu: x.cuda()\n", False),
+    ],
+)
+def test_what_joins_files_that_go_on_naming_cuda(other: str, source: str, stays: bool) -> None:
+    seen = Survey()
+    texts = {"pkg/__init__.py": "", "pkg/a.py": f"import torch\n{source}", "pkg/b.py": other}
+    for path, text in texts.items():
+        seen.see(PurePath("/src", path), text.encode(), "pkg", PurePath("/src"))
+    options = Options(style="accelerator", tree=seen.tree())
+    result = rewrite(texts["pkg/a.py"], NAMES, options, filename="/src/pkg/a.py")
+    assert (result.code == texts["pkg/a.py"]) is stays
+    assert bool(result.findings) is stays
 
 
 def test_a_flag_of_the_architecture() -> None:
@@ -128,7 +160,6 @@ from pkg.guard import {flag}
 def mask(ids):
     if {flag}:
         ids = ids.to("cuda")
-        ids = attend(ids, device="cuda")
     return ids
 """
     options = Options(style="accelerator", tree=TREE)
@@ -137,12 +168,12 @@ def mask(ids):
         assert (rewrite(code, NAMES, options, filename="pkg/attend.py").code == code) is stays
 
 
-def test_a_module_named_after_a_package_of_kernels() -> None:
-    """It stays (``accelerator``) where its text cannot do without the package."""
+def test_a_module_of_a_package_of_kernels() -> None:
+    """It stays (``accelerator``) where it imports the package, whatever it is called."""
     needs = "if is_available():\n    from flashinfer import Wrapper"
     for filename, imports, stays in (
         ("pkg/flashinfer_backend.py", needs, True),
         ("pkg/flashinfer_backend.py", "", False),
-        ("pkg/backend.py", needs, False),
+        ("pkg/backend.py", needs, True),
     ):
         assert changed(filename, imports, "accelerator") is not stays

@@ -12,7 +12,6 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.guards import (
     ADVICE,
     QUIET,
-    Stay,
     known,
     needs_an_accelerator,
 )
@@ -46,15 +45,14 @@ def accelerator(file: File) -> None:
     _from_imports(file)
     found = [f for f in references if f.node not in done]
     chosen = chooses_between_backends(file, found)
-    stay = Stay(file, chosen)
     for node in file.tree.of(cst.SimpleString, cst.FormattedString, cst.BinaryOperation, cst.Call):
         if file.flow.names_cuda(node) and not file.kept(node):
-            literal(file, node, stay)
+            literal(file, node)
     for reference in found:
-        _reference(file, reference, streams_stay, stay)
+        _reference(file, reference, streams_stay, chosen)
     for node in file.tree.of(cst.Call):
         if not file.kept(node):
-            move(file, node, stay)
+            move(file, node)
     for string in file.tree.of(cst.SimpleString):
         if not file.kept(string):
             nccl(file, string)
@@ -64,7 +62,9 @@ def accelerator(file: File) -> None:
 # -- references -----------------------------------------------------------------------------
 
 
-def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> None:
+def _reference(
+    file: File, found: Reference, streams_stay: bool, chosen: dict[cst.CSTNode, str]
+) -> None:
     if not found.name.startswith("torch.cuda"):
         if found.name.endswith(".Backend.NCCL"):
             file.find(GAP, found.node, OWN_BACKEND)
@@ -76,8 +76,6 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         return
     name = known(found.name, file)
     if name is None:
-        if found.name in ADVICE:
-            file.harmless.add(file.tree.span(found.node)[0])
         file.find(GAP, found.node, f"{found.name}: {_advice(found.name)}")
         return
     if found.target != "torch":
@@ -91,20 +89,14 @@ def _reference(file: File, found: Reference, streams_stay: bool, stay: Stay) -> 
         file.find(GAP, found.node, f"{found.name} has {attribute}, which the generic one has not")
         return
     if name in AVAILABILITY:
-        if found.node in stay.chosen:
-            file.find(ARMS, found.node, stay.chosen[found.node])
+        if found.node in chosen:
+            file.find(ARMS, found.node, chosen[found.node])
             return
-        why = stay.why(found.node) or _setting(file, found.node, name)
-        if why is not None:
+        if (why := _setting(file, found.node, name)) is not None:
             file.find(GAP, found.node, f"{name} {why}")
             return
     if name in _STREAMS and streams_stay:
         file.find(GAP, found.node, f"{name} goes, or may go, to what wants CUDA's own class")
-        return
-    if stay.in_string(found.node):
-        return
-    if stay.holds(found.node):
-        file.find(GAP, found.node, f"{name} is a part of what stays CUDA's")
         return
     if name in QUIET and not needs_an_accelerator(file, found.node):
         generic_name = file.names.accelerator[name].name

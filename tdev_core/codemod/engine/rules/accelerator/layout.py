@@ -3,7 +3,7 @@
 The last pass of the target. Where a function or a script asks for the current accelerator more than once,
 it is asked once, in front of the first statement that needs it, or taken from the variable that the code
 keeps it in already. A line that would pass the project's length is broken; one that cannot be is left as it
-is and reported, with what must change together with it. Of two statements that become one, one stays.
+is, with its file, and reported. Of two statements that become one, one stays.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from dataclasses import replace
 import libcst as cst
 
 from tdev_core.codemod.engine.file import Change, File
-from tdev_core.codemod.engine.rules.accelerator.plans import take_back
-from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
-from tdev_core.codemod.engine.rules.accelerator.together import settle
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR
+from tdev_core.codemod.engine.rules.accelerator.whole import leave
 from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
 
 _CURRENT = re.compile(r"(?<![\w.])\w+\.accelerator\.current_accelerator\(\)")
@@ -34,35 +33,12 @@ def lay_out(file: File) -> None:
     if not file.changes:
         return
     limit = file.options.line_length or _usual_length(file.tree.source)
-    while file.changes:
-        layout = _Layout(file, limit)
-        too_long = layout.write()
-        if not too_long:
-            file.changes = {(c.start, c.end): c for c in layout.changes}
-            return
-        for change in too_long:
-            said = f"a line would be longer than {limit} columns; break it by hand"
-            file.find_at(GAP, change.start, said)
-        half = [found for change in too_long if (found := _half(file, change)) is not None]
-        places = [change.start for change in too_long]
-        for key in [key for key in file.changes if key[0] in places]:
-            del file.changes[key]
-        for span, line in half:
-            take_back(file, [span], line, f"stays CUDA's with line {line}, which cannot be broken")
-        settle(file, set(places))
-
-
-_MOVES = re.compile(r"\bcuda\(|[\"']cuda")
-
-
-def _half(file: File, change: Change) -> tuple[tuple[int, int], int] | None:
-    """Return the function in which a move stays CUDA's, and its line: what it moves elsewhere would not meet it."""
-    # With the quote before it: of an f-string the name alone changes.
-    if _MOVES.search(file.tree.source, max(0, change.start - 1), change.end) is None:
-        return None
-    homes = [file.tree.span(home) for home in file.tree.of(cst.FunctionDef)]
-    inside = [span for span in homes if span[0] <= change.start < span[1]]
-    return (max(inside), file.tree.position(change.start)[0]) if inside else None
+    layout = _Layout(file, limit)
+    if too_long := layout.write():
+        line = file.tree.position(too_long[0].start)[0]
+        leave(file, f"line {line} would be longer than {limit} columns; break it by hand")
+    else:
+        file.changes = {(c.start, c.end): c for c in layout.changes}
 
 
 def fit_lines(file: File) -> None:
@@ -109,7 +85,8 @@ class _Layout:
         long = self._clumsy()
         for home, uses in groups.items():
             again = [c for c in long if any(c.start == use.start for use in uses)]
-            if again:
+            # A module's names are read by others: one for a shorter line is not worth it.
+            if again and home is not self.file.tree.module:
                 self._share(home, again)
         self.wrap()
         return self._too_long()
@@ -231,8 +208,6 @@ class _Layout:
         indent = tree.line_text(row)[: column - 1]
         if indent.strip() or not self._has_torch(uses[0], start):
             return None
-        while row > 1 and tree.line_text(row - 1).startswith(indent + "#"):
-            row -= 1
         return tree.line_start(row), indent
 
     def _has_torch(self, use: Change, at: int) -> bool:

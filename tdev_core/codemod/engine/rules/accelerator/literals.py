@@ -10,7 +10,6 @@ from tdev_core.codemod.engine.analysis.kinds import Kind
 from tdev_core.codemod.engine.analysis.literals import in_default
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.accelerator.guards import Stay, needs_an_accelerator
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
@@ -32,7 +31,7 @@ def current_accelerator(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
-def move(file: File, node: cst.Call, stay: Stay) -> None:
+def move(file: File, node: cst.Call) -> None:
     func = node.func
     if not isinstance(func, cst.Attribute) or func.attr.value != "cuda":
         return
@@ -41,9 +40,6 @@ def move(file: File, node: cst.Call, stay: Stay) -> None:
     if isinstance(func.value, cst.Name) and func.value.value == "self" and own_method(file, func):
         return
     if left_to_script(file, node, ".cuda()"):
-        return
-    if stay.holds(node):
-        file.find(GAP, node, ".cuda() is a part of what stays CUDA's", "note")
         return
     if _moves_a_storage(file, func.value):
         file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
@@ -83,25 +79,18 @@ def _parameters(file: File, name: str) -> set[str]:
     return {parameter for parameter, _ in file.names.device_params.get(name, ())}
 
 
-def literal(file: File, node: cst.BaseExpression, stay: Stay) -> None:
+def literal(file: File, node: cst.BaseExpression) -> None:
     """Rewrite or report a string that names CUDA as a device."""
     parent = file.tree.parents[node]
     current = current_accelerator(file, node)
-    guarded = _guarded(file, node, stay)
-    if guarded in ("other", "later") or stay.holds(node):
-        stay.strings.add(node)
-        if guarded == "later":
-            file.find(GAP, node, "stays CUDA's with the question before it", "note")
-        return
+    guarded = _guarded(file, node)
     if isinstance(parent, (cst.Arg, *VALUE_POSITIONS)) and file.scripted.holds(node):
-        stay.strings.add(node)
         left_to_script(file, node, file.tree.text(node))
     elif isinstance(parent, cst.Arg) and _is_sink(file, parent):
-        _argument(file, node, parent, current, guarded is True, stay)
+        _argument(file, node, parent, current, guarded)
     elif guarded and current is not None and _has_spelling(file, node) and _is_choice(parent):
         _as_string(file, node, current)
     else:
-        stay.strings.add(node)
         report(file, node, parent)
 
 
@@ -181,7 +170,6 @@ def _argument(
     arg: cst.Arg,
     current: str | None,
     guarded: bool,
-    stay: Stay,
 ) -> None:
     call = file.tree.parents[arg]
     assert isinstance(call, cst.Call)
@@ -197,21 +185,15 @@ def _argument(
         why = "a device type has to be that of the device at hand: device.type"
     elif name == "torch.device" and in_default(file.tree, call):
         why = "a default is decided at import; ask where it is used"
-    elif not guarded and name == "torch.device" and not whole and _in_bare_test(file, call):
-        why = "a test makes it where there is no accelerator, too; ask for one first"
     elif not guarded:
         why = _no_cpu(file, call, name)
     if why is None and name == "torch.device" and not guarded:
         if isinstance(file.tree.parents[call], cst.Attribute):
-            stay.strings.add(node)  # `torch.device("cuda").type` is a name for "cuda"
-            return
+            return  # `torch.device("cuda").type` is a name for "cuda"
     assert current is not None or why is not None
-    if why is None and not whole and not guarded and _at_import(file, node):
-        why = "decided at import, where there may be no accelerator; ask where it is used"
+    if why is None and not whole and not guarded:
+        why = "where there is no accelerator, None has no type: ask first"
     if why is not None:
-        stay.strings.add(node)
-        if name == "torch.device":
-            stay.strings.add(call)  # half of it is never rewritten
         file.find(GAP, node, why)
     elif is_type or not whole:
         _as_string(file, node, current or "")
@@ -219,17 +201,6 @@ def _argument(
         file.replace_node(ACCELERATOR, call, current or "")
     else:
         file.replace_node(ACCELERATOR, node, current or "")
-
-
-def _in_bare_test(file: File, call: cst.Call) -> bool:
-    """Tell whether a call stands in a test which no decorator keeps from running without an accelerator."""
-    home = enclosing_function(file, call)
-    return (
-        home is not None
-        and home.name.value.startswith("test")
-        and not home.decorators
-        and not needs_an_accelerator(file, call)
-    )
 
 
 def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
@@ -268,21 +239,6 @@ _NONE_IS_NOT_CPU = {
     "to_empty": "where there is no accelerator, to_empty(None) stays on meta: ask first",
     "pin_memory": "pin_memory needs no device",
 }
-_DEFINES = re.compile(r"^(?:async[ 	]+)?(?:def|class)[ 	]", re.MULTILINE)
-
-
-def _at_import(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether this runs when the file is imported: outside functions, in a file that has any."""
-    if _DEFINES.search(file.tree.source) is None:
-        return False
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, (cst.FunctionDef, cst.Lambda)):
-            return False
-        if isinstance(parent, cst.If) and "__main__" in file.tree.text(parent.test):
-            return False
-    return True
-
-
 _MESH = re.compile(r"torch\.distributed\.(?:\w+\.)*(init_device_mesh|DeviceMesh)\Z")
 
 
@@ -306,14 +262,11 @@ def _position_name(file: File, name: str, call: cst.Call, arg: cst.Arg) -> str |
     return None
 
 
-def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
-    """Tell whether the value is only used where an accelerator is known to be there.
-
-    ``"other"`` where the guard goes on asking for CUDA, ``"later"`` where that is an early exit.
-    """
+def _guarded(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the value is only used where an accelerator is known to be there."""
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
-        asked, stays = None, "other"
+        asked = None
         if isinstance(parent, (cst.IfExp, cst.If)):
             if below is parent.body:
                 asked = _asks(file, parent.test)
@@ -325,9 +278,8 @@ def _guarded(file: File, node: cst.CSTNode, stay: Stay) -> bool | str:
             asked = _asks_each(file, parent.iter)
         elif isinstance(parent, (cst.IndentedBlock, cst.Module)):
             asked = next(filter(None, (_asks_before(file, s, node) for s in parent.body)), None)
-            stays = "later"
         if asked is not None:
-            return stays if stay.why(asked) is not None else True
+            return True
         if isinstance(parent, (cst.FunctionDef, cst.ClassDef, cst.Lambda)):
             return False
         below = parent

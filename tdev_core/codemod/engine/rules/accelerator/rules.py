@@ -9,7 +9,15 @@ ACCELERATOR = rule(
     "Generic APIs instead of CUDA's (`--target accelerator`)",
     None,
     """
-    Rewrites to `torch.accelerator` and other generic names, with no dependency on tdev:
+    Rewrites to `torch.accelerator` and other generic names, with no dependency on tdev. What it writes needs
+    torch 2.6, and 2.9 for what is asked about memory.
+
+    **A file changes whole, or it stays as it is.** In a file that has changed nothing names CUDA any more, in code,
+    in a variable's or a parameter's name, in a message, a docstring or a comment; a file in which that cannot be
+    done is left, and reported by the rule `accelerator-gap` with the reason. Half of a file in generic names
+    would be no port.
+
+    What has an exact generic spelling:
 
     - `torch.cuda.synchronize()` becomes `torch.accelerator.synchronize()`, and so on for every
       name that has an equivalent in torch 2.13 (the table is checked against the installed
@@ -18,63 +26,27 @@ ACCELERATOR = rule(
     - `.cuda()` becomes `.to(torch.accelerator.current_accelerator())`, which also does the
       right thing where there is none (`.to(None)` stays on the CPU); a literal in
       `.to("cuda")`, `device="cuda"` or `torch.device("cuda")` becomes the same expression.
-    - a string that is chosen by `torch.cuda.is_available()`, or by a variable that keeps its
-      answer, stays a string:
-      `"cuda" if torch.cuda.is_available() else "cpu"` becomes
-      `torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else
-      "cpu"`.
-    - `torch.device(f"cuda:{rank}")` and `torch.device("cuda", rank)` take the type from the
-      current accelerator and keep the index; so do `"cuda:%d" % rank`, `"cuda:{}".format(rank)` and
+    - a string that is chosen by `torch.cuda.is_available()` or `device_count()`, or by a variable that keeps
+      the answer, stays a string: `"cuda" if torch.cuda.is_available() else "cpu"` becomes
+      `torch.accelerator.current_accelerator().type if torch.accelerator.is_available() else "cpu"`.
+    - behind such a question, `torch.device(f"cuda:{rank}")` and `torch.device("cuda", rank)` take the type from
+      the current accelerator and keep the index; so do `"cuda:%d" % rank`, `"cuda:{}".format(rank)` and
       `"cuda:" + str(rank)`, as an f-string.
     - `with torch.cuda.stream(s)` becomes `with s`, when `s` is certainly a stream and the file
       hands no stream to CUDA graphs or to other code that wants CUDA's own class.
-    - `torch.cuda.is_available()` stays when it guards a name that only CUDA has
-      (`torch.cuda.get_device_name(0) if torch.cuda.is_available() else "CPU"`), a test or an
-      error that speaks of CUDA, or stands beside a comparison with `"cuda"`; what is inside a
-      call or an f-string that stays is left with it.
-    - a question and what it decides about change together or not at all: an arm, what follows an
-      early exit (`return`, `raise`, `sys.exit`, `pytest.skip`) or an `assert`, a loop over
-      `range(torch.cuda.device_count())`, a decorated test, and what asks a variable or a function
-      that gives the answer. `torch.cuda.device_count()` is such a question. What a function of the
-      file does that an arm calls is part of the arm, and a private function, or one of a script or a
-      test, that is only called where CUDA itself is demanded stays with the demand.
     - `device.type == "cuda"`, and `x.is_cuda` of a tensor, become
       `torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type`
-      where what they decide about changes as a whole; behind `torch.accelerator.is_available() and` without
-      the first half, which keeps `None` from being asked for its type. Where no arm says that any
-      accelerator will do, the question stays.
-    - an arm that only CUDA reaches (`device == "cuda"`, `x.is_cuda`, `backend == "nccl"`), the rest of a
-      condition that stays, and a function that is CUDA's by its name, its decorators or what it asserts
-      stay whole; so do a module named after CUDA, the arms beside those for other accelerators, what a
-      docstring's first line calls CUDA's, and a function that works with NVIDIA's tools or starts NCCL. So
-      does what comes to a name that raises elsewhere in any case: the block of `torch.cuda.get_device_properties(0)`,
-      the body of `with torch.cuda.stream(s)`. A
-      patched name changes where the file asks for it itself. A question whose arms print
-      a message that says CUDA stays as well, one that is kept or printed under such a name
-      (`("CUDA available", torch.cuda.is_available())`), and one that decides about settings of cuDNN alone.
-      So does what works on the CPU and would fail on some accelerator: the device of a tensor that a collective
-      takes (gloo knows the CPU and CUDA), and a test of float64, which MPS has not.
-    - a function that goes on naming CUDA's device (`target_device = "cuda:0"`, `init_device_mesh("cuda", …)`) stays,
-      and so does a file of tests in which one stays; the questions of one function are answered alike. So do a
-      question asked under a name that says CUDA where other files ask it, one that decides for Lightning's `"gpu"`,
-      and one beside words about cuDNN or a `torch.double` that MPS has not.
-    - streams and events change where the file shows that they stay among torch's own: a local
-      variable, a method of theirs, an argument of torch's. `comm.send(x,
-      stream=torch.cuda.current_stream())`, an attribute and a return value may reach code that asks
-      for `.cuda_stream`, which `torch.Stream` does not have.
-    - `torch.cuda.empty_cache()` and the questions about memory do nothing where there is no
-      CUDA, and `torch.accelerator`'s raise where there is no accelerator. They change where a
-      test stands around or before them, or the code beside them needs an accelerator anyway. Nor is
-      `None`, which stands for no accelerator, the CPU everywhere: `.to_empty(device=None)` stays on
-      `meta`, and it is no context and has no `.type`.
+      where something of what they decide about changes; behind `torch.accelerator.is_available() and` without
+      the first half, which keeps `None` from being asked for its type.
+    - a patched name (`mock.patch("torch.cuda.is_available")`), where the file asks for it itself.
 
     A function, or a script, that needs the accelerator more than once asks for it once (`device =
     torch.accelerator.current_accelerator()`), or takes the variable in which it is kept already. No line
     becomes longer than the project lets it be (black's, ruff's, flake8's or the editor's setting, else the
-    file's longest line): it is broken as a formatter would, or left and reported. Of two statements that
+    file's longest line): it is broken as a formatter would, or its file is left. Of two statements that
     become the same, because two of CUDA's names have one equivalent, one stays.
 
-    Import forms: references through `import torch`, `import torch as th`, `import torch.cuda`;
+    Import forms: references through `import torch`, `import torch as th`;
     and `from torch.cuda import synchronize` when every name of the statement exists in
     `torch.accelerator` under the same name.
     """,
@@ -82,13 +54,35 @@ ACCELERATOR = rule(
 
 GAP = rule(
     "accelerator-gap",
-    "CUDA names without a generic equivalent (`--target accelerator`)",
+    "Files that go on naming CUDA (`--target accelerator`)",
     "warning",
     """
-    What torch 2.13 has no generic spelling for is left as it is and listed: names without an
+    Each thing that torch 2.13 has no generic spelling for is listed, with what to write: names without an
     equivalent, arguments that the equivalent does not take, `"cuda"` in variables, defaults, lists
     and arguments that no availability test guards, autocast's and GradScaler's device type (which
-    has to be the type of the device at hand), devices with an index that are made when a module is
-    imported, names of tensor types, and `"nccl"`.
+    has to be the type of the device at hand), devices with an index that nothing says are there
+    (`torch.accelerator.current_accelerator()` is None where there is none, and has no type), names of
+    tensor types, and `"nccl"`.
+
+    A file with one of them is left whole, and one finding for each of its functions and classes in which
+    something else would have changed says why. So is a file
+
+    - that says CUDA, or NVIDIA, in a name, a message, a docstring or a comment: reworded, it changes. A licence
+      before the first statement may say it, and so may settings such as
+      `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere;
+    - that names another accelerator (`mps`, `xpu`, …): somebody has thought of more than one there;
+    - that is called after CUDA or another vendor, or lies in a folder of kernels;
+    - that imports a package that knows CUDA and the CPU alone, or gives its device to one that is neither torch's
+      nor of the tree;
+    - that belongs to a process group (`torch.distributed`, DDP, FSDP), whose backend decides about devices;
+    - that computes in double precision, which MPS has not;
+    - that asks `torch.cuda.is_available()` for what does not change with it (`workers = 4 if … else 0`);
+    - that uses a function or class of another file which goes on naming CUDA, whose functions such code uses, or
+      that shares a switch such as `use_gpu` with it;
+    - whose streams or events go where they cannot be followed: `comm.send(x, stream=torch.cuda.current_stream())`,
+      an attribute, a return value. `torch.Stream` has no `.cuda_stream`;
+    - that calls `torch.cuda.empty_cache()`, or asks about memory, with no test around or before it:
+      `torch.accelerator`'s raise where there is no accelerator, CUDA's do nothing;
+    - where `None` is not the CPU: `.to_empty(device=None)` stays on `meta`, and it is no context.
     """,
 )

@@ -1,301 +1,331 @@
-"""Finds what is CUDA's as a whole: a module, a function, an arm beside those of other accelerators.
+"""Changes a file whole, or leaves it whole.
 
-Generic names in one half of it would be no port, and would say what is not so. What tells is what a reader
-goes by: a name, a decorator, the first line of a docstring, a comment, NVIDIA's tools, NCCL.
+What the other passes have planned for a file is done where three things hold:
+
+- nothing in the file names CUDA afterwards: no code, variable, message, docstring or comment. What precedes
+  its first statement may (a licence), and so may a setting of cuDNN, which does nothing elsewhere;
+- nothing in it tells of another accelerator, belongs to a process group, computes in double precision or works
+  with a package that may know the CPU and CUDA alone, and nothing of that kind joins it to the rest of the tree;
+- what it asks about CUDA's presence decides about what changes with it.
+
+Half of a file in generic names would be no port: its functions call, mirror and configure each other. A file that
+stays is reported once for each function or class in which something was planned, with its lines, the reason and
+what to write.
 """
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import names_other
-from tdev_core.codemod.engine.rules.whole_files import LAUNCH, NAMED_AFTER, speaks_of
+from tdev_core.codemod.engine.file import Change, File, Question
+from tdev_core.codemod.engine.rules.accelerator.decided import decides_about
+from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
+from tdev_core.codemod.engine.rules.accelerator.questions import spelling
+from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.guards import availability_guards
+from tdev_core.codemod.engine.rules.references import AVAILABILITY
+from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.ecosystem.package_table import packages
 
-# Words of a decorator, and a name, that say that what they stand for is CUDA's alone.
-_MARKS = re.compile(
-    r"cuda|nccl|nvidia|torch_gpu|rocm|hopper|blackwell|ampere|\bsm_?\d\d|flash_?attn|\bfa[34]\b|_fa[34]_|capability",
-    re.IGNORECASE,
+
+def whole_or_not(file: File) -> None:
+    """Take back what is planned for a file that would be changed in part."""
+    _ask_generically(file)
+    if file.changes and (why := _Rest(file).why()):
+        leave(file, why)
+
+
+def leave(file: File, why: str) -> None:
+    """Take back all that is planned for a file, and report it for each function or class."""
+    places = sorted(change.start for change in file.changes.values())
+    file.changes.clear()
+    for name, (low, high) in _units(file):
+        here = places[bisect_left(places, low) : bisect_left(places, high)]
+        if here:
+            first, last = (file.tree.position(at)[0] for at in (low, max(low, high - 1)))
+            file.find_at(GAP, here[0], f"{name} (lines {first} to {last}) is left whole: {why}")
+
+
+def _units(file: File) -> Iterator[tuple[str, Span]]:
+    """Yield the functions and classes at the top of a file, and what stands between them."""
+    tree, at = file.tree, 0
+    for node in file.python.module.body if file.python is not None else ():
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            low, last = tree.line_start(first), node.end_lineno or node.lineno
+            high = tree.line_start(last) + len(tree.line_text(last))
+            yield _BETWEEN, (at, low)
+            yield node.name, (low, high)
+            at = high
+    yield _BETWEEN, (at, len(tree.source))
+
+
+_BETWEEN = "what stands outside functions"
+
+
+# -- reasons ------------------------------------------------------------------------------------
+
+_CUDA = re.compile(
+    r"[\w.]*(?:cuda|nccl|nvidia|nvml|cudnn|cublas|nvlink|tensorrt|cupy)\w*(?:\.\w+)*", re.I
 )
-_NAMED = re.compile(
-    r"(?!\w*(?:is|use|has|to|on|no|non|not|using|without|or)_cuda)(?!\w*(?:cuda\w*availab|count))\w*cuda",
-    re.IGNORECASE,
-)
-# Of CUDA, or of another accelerator, which asks for CUDA by its own reasons.
-_VENDORS = f"cuda|horovod|nccl|pynccl|nvidia|nvfp4|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla|{NAMED_AFTER}"
-_MODULE = re.compile(rf"(?:test_)?({_VENDORS})(?:_\w+)?\Z|\w+_({_VENDORS})\Z", re.IGNORECASE)
-_FOLDER = re.compile(rf"(?:{_VENDORS}|triton)\Z", re.IGNORECASE)
-_NEEDING = "|".join(
-    re.escape(known.name)
-    for known in packages().values()
-    if known.needs_cuda or known.name == "pynvml"
-)
-# Kernels that are compiled with CUDA, imported where the file is.
-_KERNELS = re.compile(
-    rf"^(?:from|import)[ \t]+(?:{_NEEDING}|flash_attn\w+|aiter|nunchaku)\b"
-    r"|^(?:(?:try|if\b[^\n]*):[^\n]*\n(?:[ \t][^\n]*\n|\n)*?[ \t]+)?(?:from|import)[ \t]+"
-    r"(?:gemlite|mslk|fbgemm_gpu|awq)\b"
-    r"|\b(?:load_inline|CUDAExtension)\(|\.cuh?[\"']",
+# Settings of cuDNN, and the import of their module.
+_OF_CUDNN = re.compile(
+    r"\b(?:torch\.backends\.)?cudnn\.(?:benchmark|deterministic|enabled|allow_tf32)\s*=(?!=)"
+    r"|^(?:import torch\.backends\.cudnn as cudnn|from torch\.backends import cudnn)\b",
     re.MULTILINE,
 )
-# A class or a constant, as in `isinstance(self, CUDAOpBuilder)`.
-_CUDAS = re.compile(r"(?<![\w.\"'])_?[A-Z_]*(?:CUDA|Cuda)\w*")
-_DOC = re.compile(r"^[ \t]*[rRuU]?(?:\"\"\"|''')\s*(.*)", re.MULTILINE)
-_SAYS = re.compile(r"(?<![.\w:'\"`])(?:cuda|nvidia)(?![.\w:'\"`])", re.IGNORECASE)
-_TOOLS = re.compile(
-    r"(?i:tensorrt|\bnvml|pynvml|nvidia|\bcupy\b)|CUDA_VISIBLE_DEVICES|TORCH_CUDA_ARCH"
-    r"|(?:init_process_group|new_group)\([^()]*[\"']nccl[\"']"
-    r"|\bis_nccl_available\(|\bCUDAGraph\(|\bcuda[._]graph\(|\bget_device_capability\("
-    r"|\bbackend(?:[\"']?:[ \t]*str)?[ \t]*=[ \t]*[\"']nccl[\"']"
-    r"|(?<![A-Za-z])triton(?![A-Za-z])"
-    r"|^[ \t]+(?:from|import)[ \t]+(?:gemlite|mslk|fbgemm_gpu|awq)\b"
-    r"|\bProfilerActivity\.CUDA\b|cuda_time_total\b"
-    r"|\bactivate_flash_attention_impl\("
-    r"|#.*\b(?i:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b",
-    re.MULTILINE,
+_OTHERS = re.compile(
+    r"(?<![A-Za-z])(?:mps|xpu|npu|hpu|xla|tpu|mlu|musa|mtia|rocm|directml|mlx)(?![A-Za-z])", re.I
 )
-# One of them stands in all that the pattern finds.
-_TOOL_WORDS = (
+_DOUBLE = re.compile(r"\b(?:torch\.(?:double|float64|complex128)\b|\w\.double\(\))")
+# The process group has a backend, which decides about the devices of its tensors.
+_GROUP = re.compile(
+    r"\b(?:dist|distributed|c10d)\.\w+|\b(?:DistributedDataParallel|FullyShardedDataParallel|DDP|FSDP2?)\b"
+    r"|\b(?:fully_shard|init_device_mesh|DeviceMesh|nprocs|tensor_parallel|local_rank|world_size)\b"
+)
+_SIGNS = (
+    (_CUDA, "says {}: write what every accelerator has, or reword it, and run again"),
+    (_OTHERS, "names {}: somebody has thought of other accelerators there"),
+    (_DOUBLE, "computes in double precision, which not every accelerator has ({})"),
+    (_GROUP, "belongs to a process group, whose backend decides about its devices ({})"),
+)
+_VENDORS = "cuda|nccl|pynccl|nvidia|nvml|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
+_MODULE = re.compile(rf"(?:\w+_)?(?:{_VENDORS})(?:_\w+)?\Z", re.I)
+_FOLDER = re.compile(rf"(?:{_VENDORS}|(?:\w+_)?kernels?|\w*triton\w*|\w*cutlass\w*)\Z", re.I)
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_ASKS = re.compile(r"(?:is_available|device_count)\Z")
+_TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\Z")
+
+
+class _Rest:
+    """What would stay of a file beside what is planned for it."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+        self._changes = sorted(file.changes.values(), key=lambda c: c.start)
+        source = file.tree.source
+        pieces, at = [], 0
+        for change in self._changes:
+            inner = change.inner or (change.end, change.end)
+            for start, end in ((change.start, inner[0]), (inner[1], change.end)):
+                if start >= at and end > start:
+                    pieces += [source[at:start], "\0" * (end - start)]
+                    at = end
+        text = "".join([*pieces, source[at:]])
+        self._text = _OF_CUDNN.sub(lambda found: "\0" * len(found.group()), text)
+        """The text without what changes, every character in its place."""
+
+    def why(self) -> str:
+        """Why a file stays as it is; empty where nothing tells."""
+        return self._named() or self._said() or self._imports() or self._asked() or self._joined()
+
+    def _line(self, offset: int) -> int:
+        return self._file.tree.position(offset)[0]
+
+    def _named(self) -> str:
+        path = PurePath(self._file.filename)
+        if _MODULE.match(path.name.partition(".")[0]):
+            return f"the module is called {path.name}"
+        folder = next(filter(_FOLDER.match, path.parts[-5:-1]), "")
+        return f"it lies in {folder}" if folder else ""
+
+    def _said(self) -> str:
+        start = 0
+        if (python := self._file.python) is not None and python.module.body:
+            start = self._file.tree.line_start(python.module.body[0].lineno)
+        for change in self._changes:
+            if _CUDA.search(change.text + change.tail):
+                return f"line {self._line(change.start)} would say {change.text}"
+        for pattern, said in _SIGNS:
+            if found := pattern.search(self._text, start):
+                return f"line {self._line(found.start())} {said.format(found.group())}"
+        return ""
+
+    @cached_property
+    def _imported(self) -> dict[str, str]:
+        return self._file.python.names[0] if self._file.python is not None else {}
+
+    def _imports(self) -> str:
+        for full in self._imported.values():
+            package = full.partition(".")[0]
+            if package in _of_cuda_and_cpu() or _FUSED.match(package):
+                return f"it works with {full}, which may know CUDA alone"
+        return ""
+
+    def _asked(self) -> str:
+        """Why a file stays that asks whether there is an accelerator for what nobody can see."""
+        if all(_TAKES_INDEX.search(change.text) for change in self._changes):
+            line = self._line(self._changes[0].start)
+            return f"the device that line {line} is given is chosen elsewhere"
+        file = self._file
+        source = file.tree.source
+        named = {source[c.start : c.end] for c in self._changes if c.rule != STRINGS.id}
+        for change in self._changes:
+            if change.rule == STRINGS.id and source[change.start : change.end] not in named:
+                name = source[change.start : change.end]
+                return f"line {self._line(change.start)} patches {name} for code elsewhere"
+        asked = {(c.start, c.end) for c in self._changes if _ASKS.search(source[c.start : c.end])}
+        for node in file.tree.of(cst.Attribute) if asked else ():
+            span = file.tree.span(node)
+            if span not in asked or file.resolver.torch_name(node) not in AVAILABILITY:
+                continue
+            if (guarded := availability_guards(file, node)) is not None:
+                return f"line {self._line(span[0])} guards {guarded}"
+            spans = list(decides_about(file, node))
+            if not any((c.start, c.end) not in asked for c in self._in(spans)):
+                return (
+                    f"{file.tree.text(node)} in line {self._line(span[0])} decides about nothing that is "
+                    "seen to have a device; where any accelerator will do, ask torch.accelerator"
+                )
+        return ""
+
+    def _in(self, spans: list[Span]) -> list[Change]:
+        return [c for c in self._changes if any(a <= c.start < b for a, b in spans)]
+
+    def _joined(self) -> str:
+        """Why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
+        tree = self._file.options.tree
+        if tree is not None:
+            python = self._file.python
+            body = python.module.body if python is not None else []
+            functions = {
+                n.name for n in body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+            }
+            if used := sorted(functions & tree.staying_uses):
+                return f"other files use {used[0]} where they name CUDA"
+            for name, full in sorted(self._imported.items()):
+                if full.rpartition(".")[2] in tree.staying and not full.startswith("torch."):
+                    return f"it uses {name}, which goes on naming CUDA in its own file"
+            words = set(_NAME.findall(self._text))
+            if flag := sorted(tree.capabilities & words):
+                return f"{flag[0]} tells CUDA's architecture"
+            if switch := sorted(tree.switches & words):
+                return f"{switch[0]} is asked where CUDA is meant, too"
+        return self._handed_on(tree.modules if tree is not None else frozenset())
+
+    def _handed_on(self, own: frozenset[str]) -> str:
+        """Why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
+        python = self._file.python
+        for call in ast.walk(python.module) if python is not None else ():
+            if not isinstance(call, ast.Call) or not any(map(_is_device, _arguments(call))):
+                continue
+            root = call.func
+            while isinstance(root, (ast.Attribute, ast.Call)):
+                root = root.value if isinstance(root, ast.Attribute) else root.func
+            full = self._imported.get(root.id, "") if isinstance(root, ast.Name) else ""
+            package = full.partition(".")[0]
+            if package and package not in own and package not in _TAKE_ANY_DEVICE:
+                return (
+                    f"line {call.lineno} gives its device to {package}, which may know CUDA alone"
+                )
+        return ""
+
+
+@lru_cache(maxsize=1)
+def _of_cuda_and_cpu() -> frozenset[str]:
+    """Return the packages that are nothing, or another, without CUDA."""
+    known = packages().values()
+    return frozenset(
+        {p.name for p in known if p.needs_cuda or p.guards or p.kernels}.union(_ASKING)
+    )
+
+
+_FUSED = re.compile(r"(?:fused|flash)_\w+\Z")
+# Take tensors, or a device, of CUDA and the CPU alone, or ask for CUDA by themselves.
+_ASKING = (
     *(
-        "tensorrt",
-        "nvml",
-        "nvidia",
-        "cupy",
-        "cuda_visible_devices",
-        "torch_cuda_arch",
-        "nccl",
-        "cudagraph",
-    ),
-    *(
-        "cuda.graph",
-        "cuda_graph",
-        "get_device_capability",
-        "triton",
+        "aiter",
+        "awq",
+        "auto_gptq",
+        "fbgemm_gpu",
         "gemlite",
         "mslk",
-        "fbgemm_gpu",
-        "awq",
-        "profileractivity",
+        "nunchaku",
+        "ctranslate2",
+        "deepspeed",
+        "dgl",
+        "faiss",
+        "faster_whisper",
+        "ffcv",
     ),
-    *("cuda_time_total", "activate_flash_attention_impl", "only"),
+    *("gsplat", "horovod", "isaacgym", "isaaclab", "jax", "kaolin", "mjlab", "MinkowskiEngine"),
+    *(
+        "nerfacc",
+        "numba",
+        "onnxruntime",
+        "pytorch_quantization",
+        "ring_flash_attn",
+        "rmm",
+        "sglang",
+    ),
+    *("spconv", "tensorflow", "vllm", "warp", "whisperx"),
 )
-_NCCL = re.compile(
-    r"==\s*(?:\w+\.)*Backend\.NCCL\b|(?<!not )\b(?:is|use)_nccl(?:_backend)?\b(?!\()"
+# Take whatever device torch has.
+_TAKE_ANY_DEVICE = frozenset(
+    "torch torchvision torchaudio torchmetrics tensordict timm transformers accelerate diffusers peft functools".split()
 )
-# Asks for a release of torch by a name that it has, or for its build with CUDA: the arms are CUDA's.
-_HAS_NAME = re.compile(
-    r"\bhasattr\((?:\w+\.)+cuda,[^)]*\)|\bbackends\.cuda\.is_built\(\)|\btorch\.has_cuda\b"
-)
-# Beside MULTI_XPU, MULTI_NPU and the like.
-_SEVERAL = re.compile(r"==\s*(?:\w+\.)*DistributedType\.MULTI_GPU\b")
-# What only NVIDIA's devices have, asked for beside the question.
-_NVIDIAS = re.compile(
-    r"gpu_?direct|nvlink|nvshmem|cudnn|cublas|mscclpp|\bis_(?:MI\d+|sm_?\w+|hopper|blackwell|ampere|rocm)\w*\(",
-    re.IGNORECASE,
-)
-_NOT_CPU = re.compile(r"!=\s*[\"']cpu[\"']")
-_REQUIRES = re.compile(r"\b(\w+) (?:requires|needs) (?:a )?CUDA\b")
-_REQUIREMENT = re.compile(r"require_(?:\w+_)?gpus?\Z", re.IGNORECASE)
-# What is tried because the package may not be there, and the names that say so afterwards.
-_TRIED = re.compile(r"^([ \t]*)try:[^\n]*\n((?:\1[ \t]+[^\n]*\n|[ \t]*\n)+)", re.MULTILINE)
-_OF_NVIDIA = re.compile(
-    r"^\s*(?:from|import)[ \t]+(?:apex|transformer_engine|cupy)\b", re.MULTILINE
-)
-_KEPT = re.compile(r"^\s*(\w+)\s*=(?!=)|\bimport[^\n]*?(\w+)[ \t]*$", re.MULTILINE)
-_FUSED = re.compile(r"\bfused_(?:adam|lamb|layer_?norm|rms_?norm)\w*", re.IGNORECASE)
-_GPU = re.compile(r"cuda|gpu", re.IGNORECASE)
 
 
-def whole(file: File) -> Iterator[tuple[Span, str]]:
-    """Yield the spans that stay CUDA's as they are, with what says so."""
-    places = sorted(change.start for change in file.changes.values())
-    if not places:
-        return
-    path = PurePath(file.filename)
-    named = _MODULE.match(path.name.partition(".")[0])
-    whose = (
-        (named and (named[1] or named[2])) or _FOLDER.match(path.parent.name) and path.parent.name
-    )
-    if whose and speaks_of(file, whose):
-        yield (0, len(file.tree.source)), f"stays CUDA's with the module {path.name}"
-        return
-    for said in _REQUIRES.finditer(file.tree.source):
-        # The module is about what needs CUDA, as it says itself.
-        if said[1].lower() in path.name.lower():
-            line = file.tree.position(said.start())[0]
-            yield (0, len(file.tree.source)), f"stays CUDA's with {said.group()!r} in line {line}"
-            return
-    if _KERNELS.search(file.tree.source):
-        yield (0, len(file.tree.source)), "stays CUDA's with the kernels of this file"
-        return
-    seen: set[int] = set()
-    movers: list[str] = []
-    homes = file.tree.of(cst.FunctionDef, cst.ClassDef)
-    for home in sorted(homes, key=lambda n: file.tree.span(n)[1] - file.tree.span(n)[0]):
-        low, high = file.tree.span(home)
-        own = set(places[bisect_left(places, low) : bisect_left(places, high)])
-        if own and _is_cudas(file, home, own <= seen):
-            yield (low, high), f"stays CUDA's with {home.name.value}"
-            if isinstance(home, cst.FunctionDef) and _MOVES.search(home.name.value):
-                movers.append(home.name.value)
-        if isinstance(home, cst.FunctionDef):
-            seen |= own
-    if movers:
-        # What a kept function moves meets what its caller makes.
-        called = re.compile(rf"\b({'|'.join(movers)})\(")
-        for home in file.tree.of(cst.FunctionDef):
-            if (found := called.search(file.tree.text(home.body))) is not None:
-                yield file.tree.span(home), f"stays CUDA's with {found[1]}, which it calls"
-    for choice in file.tree.of(cst.If):
-        low, high = file.tree.span(choice)
-        if any(low <= at < high for at in places) and (why := _beside(file, choice)):
-            yield (low, high), why
-    for condition in file.tree.of(cst.BooleanOperation):
-        low, high = file.tree.span(condition)
-        if any(low <= at < high for at in places) and (name := _cudas_own(file, condition)):
-            yield (low, high), f"stays CUDA's with {name}"
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    named = [k.value for k in call.keywords if k.arg in ("device", "device_type", "map_location")]
+    return [*call.args, *named]
 
 
-def _is_cudas(file: File, home: cst.FunctionDef | cst.ClassDef, only_nested: bool) -> bool:
-    """Tell whether a function or a class is CUDA's by its name, a decorator, or what it says of itself."""
-    if isinstance(home, cst.FunctionDef) and _NAMED.match(home.name.value):
-        return True
-    if any(_marks_cuda(file, decorator) for decorator in home.decorators):
-        return True
-    text = file.tree.text(home)
-    doc = _DOC.search(text)
-    if doc is not None and _SAYS.search(doc[1] or text[doc.end() :].lstrip().partition("\n")[0]):
-        return True
-    if _HOROVOD.search(text):
-        return True  # which knows CUDA's devices and the CPU
-    if not isinstance(home, cst.FunctionDef):
-        # How many processes a class starts belongs to the backend that it starts them with.
-        return _OF_GRAPHS.search(home.name.value) is not None or _STARTS.search(text) is not None
-    return (
-        _has_sibling(file, home.name.value)
-        or not only_nested
-        and bool(_works_with_tools(file, home) or LAUNCH.search(text) or _starts_nccl(text))
+def _is_device(node: ast.expr) -> bool:
+    """Tell whether an argument is called a device: ``device``, ``self.device.type``, ``"cuda"``."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.startswith("cuda")
+    if isinstance(node, ast.Attribute):
+        return "device" in node.attr.lower() or node.attr == "type" and _is_device(node.value)
+    return isinstance(node, ast.Name) and "device" in node.id.lower()
+
+
+# -- comparisons with "cuda" --------------------------------------------------------------------
+
+
+def _ask_generically(file: File) -> None:
+    """Plan the comparisons with ``"cuda"`` whose arms are generic, and report the others."""
+    for question in file.questions:
+        node = question.node
+        current = current_accelerator(file, node)
+        text = spelling(file, question, current)
+        if text is not None and _is_generic(file, question):
+            file.replace_node(ACCELERATOR, node, text)
+        elif text is not None:
+            file.find(
+                question.rule,
+                node,
+                f"asks for CUDA alone; where any accelerator will do, compare with {current}.type",
+            )
+        elif question.said:
+            file.find(question.rule, node, question.said)
+
+
+def _is_generic(file: File, question: Question) -> bool:
+    """Tell whether something of what a question decides about changes: then it is not CUDA's alone."""
+    spans = list(decides_about(file, question.node, question.yes))
+    own = file.tree.span(_condition(file, question.node))
+    return any(
+        a <= change.start < b and not own[0] <= change.start < own[1]
+        for change in file.changes.values()
+        for a, b in spans
     )
 
 
-def _works_with_tools(file: File, home: cst.FunctionDef) -> bool:
-    low, high = file.tree.span(home)
-    return any(low <= at < high for at in _tools_in(file.tree.source))
-
-
-@lru_cache(maxsize=4)
-def _tools_in(source: str) -> list[int]:
-    """Return where a file names what only NVIDIA's devices have: read once, whatever number of functions it has."""
-    lower = source.lower()
-    if not any(word in lower for word in _TOOL_WORDS):
-        return []
-    return [found.start() for found in _TOOLS.finditer(source)]
-
-
-def _starts_nccl(text: str) -> bool:
-    """Tell whether a function starts NCCL by a name that it chooses or takes by default."""
-    return "init_process_group(" in text and re.search(r"[\"']nccl[\"']", text) is not None
-
-
-_MOVES = re.compile(r"_to_(?:cuda|gpu)\Z")
-_HOROVOD = re.compile(r"\bhvd\.|\bhorovod\b", re.IGNORECASE)
-_STARTS = re.compile(r"[\"']backend[\"']\s*:\s*[\"']nccl[\"']")
-# A class that records CUDA graphs, and runs them.
-_OF_GRAPHS = re.compile(r"(?:CUDA|Cuda)_?Graph")
-
-
-def requirements(file: File) -> Iterator[tuple[Span, str]]:
-    """Yield what a file's tests require of a GPU, where another such requirement keeps its question."""
-    homes: dict[Span, str] = {}
-    for home in file.tree.of(cst.FunctionDef):
-        if _REQUIREMENT.match(home.name.value):
-            homes[file.tree.span(home)] = home.name.value
-    for node in file.tree.of(cst.Assign):
-        target = node.targets[0].target
-        if isinstance(target, cst.Name) and _MARK.match(target.value):
-            homes[file.tree.span(node)] = target.value
-    asks = (name for span, name in homes.items() if _CUDAS_NAME.search(_unplanned(file, span)))
-    if (kept := next(asks, None)) is not None:
-        for span in homes:
-            yield span, f"stays CUDA's with {kept}"
-
-
-_MARK = re.compile(r"(?:skip|requires?|needs?)_\w*cuda\Z", re.IGNORECASE)
-_CUDAS_NAME = re.compile(r"\btorch\.cuda\.")
-
-
-def _marks_cuda(file: File, decorator: cst.Decorator) -> bool:
-    """Tell whether a decorator says CUDA beside what is planned to change in it."""
-    made = decorator.decorator
-    if file.resolver.torch_name(made.func if isinstance(made, cst.Call) else made) is not None:
-        return False
-    return _MARKS.search(_unplanned(file, file.tree.span(decorator))) is not None
-
-
-def _has_sibling(file: File, name: str) -> bool:
-    """Tell whether a function of this name for another accelerator stands beside it: ``require_xpu``."""
-    if not _GPU.search(name):
-        return False
-    others = _GPU.sub("(?:xpu|npu|hpu|mps|mlu|musa|tpu|(?:torch_)?accelerator)", re.escape(name))
-    return re.search(rf"\bdef {others}\(", file.tree.source) is not None
-
-
-def _beside(file: File, choice: cst.If) -> str:
-    """Why the arms of a choice stay: one of its tests asks for another accelerator, or for CUDA's own."""
-    link: cst.CSTNode | None = choice
-    while isinstance(link, cst.If):
-        if names_other(file, link.test):
-            return "stays CUDA's beside arms for other accelerators"
-        if found := _HAS_NAME.search(file.tree.text(link.test)):
-            return f"stays CUDA's with {found.group()}"
-        if _NCCL.search(file.tree.text(link.test)):
-            return "stays CUDA's with the question for NCCL"
-        if found := _SEVERAL.search(file.tree.text(link.test)):
-            return f"stays CUDA's with {found.group()[2:].strip()}, beside which other accelerators have their own"
-        if name := _cudas_own(file, link.test):
-            return f"stays CUDA's with {name}"
-        link = link.orelse
-    return ""
-
-
-def _cudas_own(file: File, test: cst.CSTNode) -> str:
-    """Return the class or constant of CUDA's that a test names beside what is planned to change in it."""
-    for found in _CUDAS.finditer(_unplanned(file, file.tree.span(test))):
-        # The program's own answer, kept in a variable, changes with what it is made of.
-        if not re.search(rf"(?m)^\s*{found.group()}\s*(?::.*)?=", file.tree.source):
-            return found.group()
-    text = _unplanned(file, file.tree.span(test))
-    if (fused := _FUSED.search(text)) is not None:
-        return fused.group()
-    if (own := _NVIDIAS.search(text) or _NOT_CPU.search(text)) is not None:
-        return own.group()
-    words = set(re.findall(r"\w+", text))
-    tree = file.options.tree
-    if tree is not None and (flags := sorted(words & tree.capabilities)):
-        return str(flags[0])
-    return next((name for name in _packages_flags(file.tree.source) if name in words), "")
-
-
-@lru_cache(maxsize=4)
-def _packages_flags(source: str) -> list[str]:
-    """Return the names that say whether a package of NVIDIA's is there: what its import binds, and what is set."""
-    tried = (found[2] for found in _TRIED.finditer(source) if _OF_NVIDIA.search(found[2]))
-    return [found[1] or found[2] for body in tried for found in _KEPT.finditer(body)]
-
-
-def _unplanned(file: File, span: Span) -> str:
-    """Return the text of a span without what is planned to change in it."""
-    start, end = span
-    text = file.tree.source[start:end]
-    inside = [c for c in file.changes.values() if start <= c.start and c.end <= end]
-    for change in sorted(inside, key=lambda c: -c.start):
-        text = text[: change.start - start] + text[change.end - start :]
-    return text
+def _condition(file: File, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the whole condition that a question is a part of."""
+    whole = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            whole = parent
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            break
+    return whole

@@ -1,0 +1,5 @@
+import torch
+
+
+def start(device):
+    torch.cuda.set_device(device)

@@ -1,0 +1,5 @@
+import torch
+
+
+def place(model, rank):
+    return model.to(torch.device("cuda", rank))

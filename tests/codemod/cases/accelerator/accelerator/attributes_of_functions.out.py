@@ -1,7 +1,0 @@
-import torch
-
-if hasattr(torch.cuda.device_count, "cache_clear"):
-    torch.cuda.device_count.cache_clear()
-name = getattr(torch.accelerator.synchronize, "__name__", "")
-torch.accelerator.synchronize()
-print(torch.accelerator.device_count(), name)

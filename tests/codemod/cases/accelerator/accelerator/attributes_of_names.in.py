@@ -1,0 +1,4 @@
+import torch
+
+name = getattr(torch.cuda.synchronize, "__name__", "")
+torch.cuda.synchronize()

@@ -1,0 +1,4 @@
+import torch
+
+name = getattr(torch.accelerator.synchronize, "__name__", "")
+torch.accelerator.synchronize()

@@ -1,8 +1,0 @@
-import torch
-
-try:
-    import cupy
-except ImportError:
-    cupy = None
-
-torch.accelerator.synchronize()

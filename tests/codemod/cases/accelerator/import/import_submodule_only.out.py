@@ -1,3 +1,0 @@
-import torch.cuda
-
-torch.accelerator.synchronize()
