@@ -22,10 +22,10 @@ SOURCE = """\
 import torch
 import torch.nn as nn
 
-device = torch.device("cuda:0")
+device = torch.device("cuda")
 net = nn.Linear(2, 2).to("cuda")
 torch.cuda.synchronize()
-note = "the file /data/cuda_runs/m.pt"
+note = "the file /data/runs/m.pt"
 """
 
 
@@ -97,7 +97,7 @@ def test_every_kind_of_file_and_a_second_run_changes_nothing(
     assert once[project / "pkg/kept.py"] == kept
     plain, windows = once[project / "pkg/a.py"], once[project / "pkg/win.py"]
     assert windows == b"\xef\xbb\xbf" + plain.replace(b"\n", b"\r\n")
-    assert plain != SOURCE.encode() and b'"the file /data/cuda_runs/m.pt"' in plain
+    assert plain != SOURCE.encode() and b'"the file /data/runs/m.pt"' in plain
     ast.parse(plain)
     if "accelerator" not in arguments:
         book = json.loads(once[project / "n.ipynb"])

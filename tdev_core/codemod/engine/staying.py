@@ -16,6 +16,26 @@ _SPELT = re.compile(
 )
 _SAID = re.compile(rb"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _NAMED = re.compile(rb"cuda|nccl|nvidia", re.IGNORECASE)
+BUILT_ON = (
+    *(
+        "aiter",
+        "awq",
+        "auto_gptq",
+        "deepspeed",
+        "dgl",
+        "fbgemm_gpu",
+        "ffcv",
+        "gemlite",
+        "gsplat",
+        "horovod",
+    ),
+    *("isaacgym", "isaaclab", "kaolin", "mjlab", "MinkowskiEngine", "mslk", "nerfacc", "nunchaku"),
+    *("pytorch_quantization", "ring_flash_attn", "rmm", "sglang", "spconv", "vllm", "warp"),
+)
+"""Packages that hold torch's tensors on CUDA and the CPU alone."""
+_BUILT_ON = re.compile(
+    rf"(?:\A|\n)(?:import|from)[ \t]+({'|'.join(BUILT_ON)}|nvalchemi\w*)\b".encode()
+)
 _UNIT = re.compile(rb"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)", re.MULTILINE)
 _MARGIN = re.compile(rb"^[^\s#)\]}]", re.MULTILINE)
 _IMPORT = re.compile(
@@ -60,3 +80,8 @@ def staying(raw: bytes) -> tuple[set[bytes], set[bytes], set[bytes]]:
     outside.append(left[at:])
     take(_IMPORT.sub(b"", b"".join(outside)))
     return units, used & imported, switches
+
+
+def built_on(raw: bytes) -> set[str]:
+    """Return the packages that a file cannot do without and that hold tensors on CUDA and the CPU alone."""
+    return {name.decode() for name in _BUILT_ON.findall(raw)}

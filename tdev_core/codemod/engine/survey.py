@@ -11,7 +11,7 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
-from tdev_core.codemod.engine.staying import staying
+from tdev_core.codemod.engine.staying import built_on, staying
 from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
@@ -110,6 +110,7 @@ class Survey:
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
+        self._built_on: set[str] = set()
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -130,6 +131,7 @@ class Survey:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
         if not is_for_tests(path):
+            self._built_on |= built_on(raw)
             compiled = _makes_kernels(raw, signs)
             if compiled:
                 self._compiled.add(name := dotted_name(path, top, home))
@@ -193,6 +195,7 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
+            built_on=frozenset(self._built_on),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),

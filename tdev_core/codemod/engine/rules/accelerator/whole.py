@@ -25,6 +25,7 @@ from pathlib import PurePath
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import Change, File, Question
 from tdev_core.codemod.engine.rules.accelerator.decided import decides_about
 from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
@@ -33,6 +34,8 @@ from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.strings import STRINGS
+from tdev_core.codemod.engine.staying import BUILT_ON
+from tdev_core.codemod.engine.survey import is_for_tests
 from tdev_core.ecosystem.package_table import packages
 
 
@@ -204,12 +207,23 @@ class _Rest:
             for name, full in sorted(self._imported.items()):
                 if full.rpartition(".")[2] in tree.staying and not full.startswith("torch."):
                     return f"it uses {name}, which goes on naming CUDA in its own file"
+            if tree.built_on and (own := self._of_tree(tree)):
+                return f"it works with {own}, and the tree is built on {min(tree.built_on)}"
+            if tree.kernel_modules and is_for_tests(PurePath(self._file.filename)):
+                return f"it may test {min(tree.kernel_modules)}, which holds kernels for CUDA"
             words = set(_NAME.findall(self._text))
             if flag := sorted(tree.capabilities & words):
                 return f"{flag[0]} tells CUDA's architecture"
             if switch := sorted(tree.switches & words):
                 return f"{switch[0]} is asked where CUDA is meant, too"
         return self._handed_on(tree.modules if tree is not None else frozenset())
+
+    def _of_tree(self, tree: ProgramTree) -> str:
+        """Return what the file imports of the tree; empty where that is nothing."""
+        for full in self._imported.values():
+            if full.startswith(".") or full.partition(".")[0] in tree.modules:
+                return full
+        return ""
 
     def _handed_on(self, own: frozenset[str]) -> str:
         """Why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
@@ -238,35 +252,20 @@ def _of_cuda_and_cpu() -> frozenset[str]:
     )
 
 
-_FUSED = re.compile(r"(?:fused|flash)_\w+\Z")
+_FUSED = re.compile(r"(?:fused|flash)_\w+\Z|nvalchemi")
 # Take tensors, or a device, of CUDA and the CPU alone, or ask for CUDA by themselves.
 _ASKING = (
+    *BUILT_ON,
     *(
-        "aiter",
-        "awq",
-        "auto_gptq",
-        "fbgemm_gpu",
-        "gemlite",
-        "mslk",
-        "nunchaku",
         "ctranslate2",
-        "deepspeed",
-        "dgl",
         "faiss",
         "faster_whisper",
-        "ffcv",
-    ),
-    *("gsplat", "horovod", "isaacgym", "isaaclab", "jax", "kaolin", "mjlab", "MinkowskiEngine"),
-    *(
-        "nerfacc",
+        "jax",
         "numba",
         "onnxruntime",
-        "pytorch_quantization",
-        "ring_flash_attn",
-        "rmm",
-        "sglang",
+        "tensorflow",
+        "whisperx",
     ),
-    *("spconv", "tensorflow", "vllm", "warp", "whisperx"),
 )
 # Take whatever device torch has.
 _TAKE_ANY_DEVICE = frozenset(
