@@ -19,7 +19,7 @@ from tdev_core.accelerators import lagging, streams
 from tdev_core.accelerators.sim import memory
 from tdev_core.backend import Backend, current, unsupported
 from tdev_core.cuda import device_selection, rng, sensors
-from tdev_core.devices import device_index
+from tdev_core.devices import device_index, translate
 from tdev_core.errors import UnsupportedError
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "get_generator",
     "get_rng_state_offset",
     "ipc_collect",
+    "parse_to",
     "set_rng_state_offset",
     "set_stream",
     "sleep",
@@ -49,6 +50,23 @@ def exchange_device(device: int) -> int:
     if device >= 0:
         device_selection.set_device(device)
     return before
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """Read the arguments of ``Tensor.to``: device, dtype, whether the copy may overlap, memory format.
+
+    Modules and containers whose own ``to`` reads them so keep the device, and say later that they are on it.
+    """
+    device = None
+    if args and not isinstance(args[0], (torch.Tensor, torch.dtype)):
+        device = translate(args[0])
+        args = (device, *args[1:])
+    elif "device" in kwargs:
+        device = translate(kwargs["device"])
+        kwargs["device"] = device
+    read: tuple[Any, ...] = torch._C._nn._parse_to(*args, **kwargs)
+    # On the CPU what was asked for outlives the call in this very object: see devices.THERE.
+    return read if device is None else (device, *read[1:])
 
 
 def current_raw_stream(device: int) -> int:

@@ -52,8 +52,8 @@ class AliasFinder(MetaPathFinder):
         """
         lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
         own: Mapping[str, str] = {}
-        if module.__name__ == "torch._C" and current() is not Backend.CUDA:
-            own = binding_names.NAMES
+        if current() is not Backend.CUDA:
+            own = binding_names.NAMES.get(module.__name__, {})
         is_new = self.generated_from and not versions.known_module(module.__name__)
         if not lost and not own and not (is_new and newer.answers_for_device(module.__name__)):
             return module

@@ -68,7 +68,7 @@ for offset in (torch.cuda._get_rng_state_offset, lambda: torch.cuda._set_rng_sta
         assert "get_rng_state()" in str(error)
     else:
         raise AssertionError("an offset that nothing has")
-assert c._nn is before._nn and c.Generator is before.Generator
+assert c._fft is before._fft and c.Generator is before.Generator
 try:
     c._cuda_getDevise
 except AttributeError as error:
@@ -110,3 +110,46 @@ def test_functions_that_only_cuda_builds_have_and_the_version_of_cuda(backend: s
 
 def test_the_version_is_the_same_whatever_is_announced() -> None:
     run(VERSION, "cpu", TDEV_CUDA_AVAILABLE="true")
+
+
+PARSED = """
+import torch as stock
+import tdev as torch
+from tdev._C._nn import _parse_to
+import tdev.nn as nn
+
+assert _parse_to is torch._C._nn._parse_to is not stock._C._nn._parse_to, "torch's own is left alone"
+assert torch._C._nn.gelu is stock._C._nn.gelu
+there = torch.zeros(1).cuda().device
+
+class Own(nn.Linear):
+    def to(self, *args, **kwargs):
+        self.told = torch._C._nn._parse_to(*args, **kwargs)
+        return super().to(*args, **kwargs)
+
+for args, kwargs in (
+    (("cuda",), {}), ((torch.device("cuda:0"), torch.double), {}), ((), {"device": "cuda", "non_blocking": True}),
+    (("cuda", torch.half, True), {}), ((torch.zeros(1).cuda(),), {}),
+):
+    told = Own(2, 2).to(*args, **kwargs).told
+    assert told[0].type == there.type, (args, told)
+    assert told[1:] == stock._C._nn._parse_to(*["cpu" if one == "cuda" else one for one in args], **kwargs | {"device": "cpu"} if kwargs else {})[1:]
+assert Own(2, 2).to(torch.half).told == (None, torch.half, False, None)
+assert Own(2, 2).to("cpu").told[0] == torch.device("cpu")
+x = torch.ones(2)
+x.to(_parse_to("cuda")[0]).zero_()
+assert x.tolist() == [1, 1], "a move copies"
+try:
+    _parse_to("nonsense")
+except RuntimeError as error:
+    assert "device" in str(error)
+else:
+    raise AssertionError
+"""
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_reads_its_own_move_learns_the_device_that_is_there(backend: str) -> None:
+    """TensorDict and modules with a ``to`` of their own keep it, and say later that they are on it."""
+    done = python("-c", PARSED, env=environment(TDEV_BACKEND=backend))
+    assert done.returncode == 0, done.stderr
