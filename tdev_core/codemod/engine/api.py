@@ -58,6 +58,8 @@ class ProgramTree:
     """What such functions and classes import from elsewhere."""
     switches: frozenset[str] = frozenset()
     """The switches for a GPU that they name: ``use_gpu``."""
+    chooses: str = ""
+    """A module that goes on naming CUDA and asks whether it is there: the last of them, by its path."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)

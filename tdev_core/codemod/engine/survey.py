@@ -111,6 +111,7 @@ class Survey:
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
+        self._chooses = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -153,6 +154,8 @@ class Survey:
             units, used, switches = staying(raw)
             self._staying |= units
             self._staying_uses |= used
+            if units and b"cuda.is_available" in raw and not is_for_tests(path):
+                self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
             self._switches |= switches
 
     def _questions(self, raw: bytes) -> None:
@@ -195,6 +198,7 @@ class Survey:
             runtimes=frozenset(self._runtimes),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
+            chooses=self._chooses,
             built_on=frozenset(self._built_on),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),

@@ -36,7 +36,7 @@ ACCELERATOR = rule(
       hands no stream to CUDA graphs or to other code that wants CUDA's own class.
     - `device.type == "cuda"`, and `x.is_cuda` of a tensor, become
       `torch.accelerator.is_available() and device.type == torch.accelerator.current_accelerator().type`
-      where something of what they decide about changes; behind `torch.accelerator.is_available() and` without
+      where something of what they decide about changes, and nothing moves; behind `torch.accelerator.is_available() and` without
       the first half, which keeps `None` from being asked for its type.
     - a patched name (`mock.patch("torch.cuda.is_available")`), where the file asks for it itself.
 

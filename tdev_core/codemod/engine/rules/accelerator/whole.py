@@ -94,15 +94,19 @@ _GROUP = re.compile(
     r"\b(?:dist|distributed|c10d)\.\w+|\b(?:DistributedDataParallel|FullyShardedDataParallel|DDP|FSDP2?)\b"
     r"|\b(?:fully_shard|init_device_mesh|DeviceMesh|nprocs|tensor_parallel|local_rank|world_size)\b"
 )
+_KERNELS = re.compile(r"xformers|flash_?attn|flash_attention_2|(?<!\w)triton(?!\w)", re.I)
 _SIGNS = (
     (_CUDA, "says {}: write what every accelerator has, or reword it, and run again"),
     (_OTHERS, "names {}: somebody has thought of other accelerators there"),
     (_DOUBLE, "computes in double precision, which not every accelerator has ({})"),
+    (_KERNELS, "speaks of kernels that not every accelerator has ({})"),
     (_GROUP, "belongs to a process group, whose backend decides about its devices ({})"),
 )
 _VENDORS = "cuda|nccl|pynccl|nvidia|nvml|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _MODULE = re.compile(rf"(?:\w+_)?(?:{_VENDORS})(?:_\w+)?\Z", re.I)
 _FOLDER = re.compile(rf"(?:{_VENDORS}|(?:\w+_)?kernels?|\w*triton\w*|\w*cutlass\w*)\Z", re.I)
+_SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
+_SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASKS = re.compile(r"(?:is_available|device_count)\Z")
 _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\Z")
@@ -211,12 +215,26 @@ class _Rest:
                 return f"it works with {own}, and the tree is built on {min(tree.built_on)}"
             if tree.kernel_modules and is_for_tests(PurePath(self._file.filename)):
                 return f"it may test {min(tree.kernel_modules)}, which holds kernels for CUDA"
+            if tree.chooses and self._chooses():
+                return f"{tree.chooses} goes on choosing CUDA or the CPU: devices of the tree would be mixed"
             words = set(_NAME.findall(self._text))
             if flag := sorted(tree.capabilities & words):
                 return f"{flag[0]} tells CUDA's architecture"
             if switch := sorted(tree.switches & words):
                 return f"{switch[0]} is asked where CUDA is meant, too"
         return self._handed_on(tree.modules if tree is not None else frozenset())
+
+    def _chooses(self) -> bool:
+        """Tell whether a module of the tree's own chooses a device by asking: what it makes meets the others'."""
+        path = PurePath(self._file.filename)
+        if _SCRIPT.search(self._file.tree.source) or any(map(_SCRIPTS.match, path.parts[-4:-1])):
+            return False
+        asks = any(
+            ".is_available" in change.text or ".device_count" in change.text
+            for change in self._changes
+        )
+        makes = any("current_" in change.text for change in self._changes)
+        return asks and makes and not is_for_tests(path)
 
     def _of_tree(self, tree: ProgramTree) -> str:
         """Return what the file imports of the tree; empty where that is nothing."""
@@ -312,11 +330,14 @@ def _is_generic(file: File, question: Question) -> bool:
     """Tell whether something of what a question decides about changes: then it is not CUDA's alone."""
     spans = list(decides_about(file, question.node, question.yes))
     own = file.tree.span(_condition(file, question.node))
-    return any(
-        a <= change.start < b and not own[0] <= change.start < own[1]
+    decided = [
+        change.text
         for change in file.changes.values()
-        for a, b in spans
-    )
+        if not own[0] <= change.start < own[1] and any(a <= change.start < b for a, b in spans)
+    ]
+    # What moves something beside a tensor of CUDA's wants that tensor's device: `y.to(x.device)`.
+    moves = (t for t in decided if "current_accelerator" in t and not re.search(r" [!=]= ", t))
+    return bool(decided) and next(moves, None) is None
 
 
 def _condition(file: File, node: cst.CSTNode) -> cst.CSTNode:

@@ -117,7 +117,7 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
     closed = [at for at, word in flat if word in (")", "]", "}")]
     for start, end in reversed(list(zip(opened, closed, strict=False))):
         body = text[start + 1 : end].strip()
-        if body:
+        if body and not body.isidentifier():
             body = body.removesuffix(",")
             yield [(0, text[: start + 1], True), (4, body, True), (0, text[end:], True)]
 
