@@ -6,9 +6,9 @@ numbers; where something differs, both run once more for the values of the opera
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +26,8 @@ from tdev_core.measure.wish import VARIABLE, Wish, mark
 __all__ = ["Found", "Request", "Sides", "diff", "run"]
 
 _WORST = 8
+_PATIENCE = 5.0
+"""Seconds that a program has to end in, where the command is stopped."""
 _DTYPES = ("bfloat16", "float16")
 
 
@@ -282,6 +284,8 @@ def _compared(request: Request, scratch: Path, quiet: bool) -> Found:
     try:
         rows = [read(Path(wish.folder)) for wish in (mine, other)]
     except ValueError as error:
+        if request.against is None:
+            raise ConfigError("there is nothing to compare: no operator of torch has run") from None
         raise ConfigError(str(error)) from None
     found = compare(rows[0], rows[1], request.tolerance)
     if not found.differences:
@@ -323,8 +327,11 @@ def _run(program: Sequence[str], backend: str, name: str, wish: Wish, quiet: boo
         with subprocess.Popen(command, env=env, stdout=said, stderr=subprocess.STDOUT) as started:
             try:
                 status = started.wait()
-            except KeyboardInterrupt:  # the program has had it, too
-                started.send_signal(signal.SIGTERM)
+            except BaseException:  # Ctrl-C, which the program has had, too; or SIGTERM
+                started.terminate()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    started.wait(_PATIENCE)
+                started.kill()
                 raise
         if status:
             said.seek(0)

@@ -76,16 +76,22 @@ class Places:
         self._of_nodes: dict[int, tuple[str, str, str, int]] = {}
         self._hooks: list[Any] = []
 
-    def start(self, modules: bool = True) -> None:
-        """Hear of optimizers from now on, and of modules, which costs a hook in each module's call."""
+    def start(self, modules: bool = True, here: Callable[[], Places] | None = None) -> None:
+        """Hear of optimizers from now on, and of modules, which costs a hook in each module's call.
+
+        ``here`` gives the places of the thread that calls: torch's hooks hear of every thread.
+        """
+        of = here or (lambda: self)
         self._hooks = [
-            optim.register_optimizer_step_pre_hook(self._step_begins),
-            optim.register_optimizer_step_post_hook(self._step_ends),
+            optim.register_optimizer_step_pre_hook(lambda *call: of()._step_begins(*call)),
+            optim.register_optimizer_step_post_hook(lambda *call: of()._step_ends(*call)),
         ]
         if modules:
             self._hooks += [
-                nn_module.register_module_forward_pre_hook(self._enter),
-                nn_module.register_module_forward_hook(self._leave, always_call=True),
+                nn_module.register_module_forward_pre_hook(lambda *call: of()._enter(*call)),
+                nn_module.register_module_forward_hook(
+                    lambda *call: of()._leave(*call), always_call=True
+                ),
             ]
 
     def stop(self) -> None:
@@ -108,8 +114,8 @@ class Places:
             known = self._of_nodes.get(node._sequence_nr(), _NOWHERE)
             return Place(self.step, "backward", *known)
         if torch.is_grad_enabled():
-            # This operator's node was given the number before the next one's.
-            self._of_nodes[torch.autograd._get_sequence_nr() - 1] = self._call
+            # This operator's node was given the number before the next one's; what makes none comes after one that has.
+            self._of_nodes.setdefault(torch.autograd._get_sequence_nr() - 1, self._call)
         return Place(self.step, "forward", *self._call)
 
     # -- hooks ---------------------------------------------------------------------------------

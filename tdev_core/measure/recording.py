@@ -1,7 +1,7 @@
 """Writes down what a program computes, as digests; gives a second run the random numbers of the first.
 
-A recording is a folder. Each process of the program has a file of JSON lines in it: one for each call of a torch function,
-for each operator inside it or its gradient, and for each parameter that an optimizer has changed. What the program calls
+A recording is a folder. Each process of the program, and each thread of it that computes, has a file of JSON lines in it: one for each
+call of a torch function, for each operator inside it or its gradient, and for each parameter that an optimizer has changed. What the program calls
 is the same on every backend; what a call is made of need not be. A run that is compared with another takes that one's
 draws instead of its own, so that dropout, shuffles and initial weights are the same on devices whose generators differ.
 """
@@ -13,7 +13,9 @@ import json
 import multiprocessing
 import os
 import random
+import re
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -28,9 +30,10 @@ from torch.utils._pytree import tree_map_only
 from tdev_core.measure import draws, ways
 from tdev_core.measure.compiled_graphs import Graphs, Ran
 from tdev_core.measure.digests import digest
-from tdev_core.measure.places import Key, Place, Places, short
+from tdev_core.measure.places import Key, Place, Places, short, site_of_program
 from tdev_core.measure.tensors import kept, tensors
 from tdev_core.measure.wish import VARIABLE, Wish, mark
+from tdev_core.measure.wrapping import wrap
 
 __all__ = ["Recording", "begin"]
 
@@ -41,11 +44,16 @@ _WITHOUT_VALUES_YET = frozenset({"torch.empty", "torch.empty_like", "torch.Tenso
 
 
 class Recording:
-    """Records what the thread that has entered it computes, and what its autograd does for it."""
+    """Records what the thread that has entered it computes, and what its autograd does for it.
 
-    def __init__(self, wish: Wish) -> None:
-        """Write nothing before the first call."""
+    That of the main thread has each thread that is started enter one of its own, by the name of the line that starts it.
+    """
+
+    def __init__(self, wish: Wish, thread: str = "") -> None:
+        """Write nothing before the first call; ``thread`` is the name of a thread, empty for the main one."""
         self._wish = wish
+        self._thread = thread
+        self._started: Counter[str] = Counter()
         self._whole = frozenset(wish.whole)
         self._places = Places(self._steps, self._stepped)
         self._before_step: dict[int, torch.Tensor] = {}
@@ -61,18 +69,44 @@ class Recording:
         self._ends: list[Callable[[], None]] = []
 
     def __enter__(self) -> Recording:
-        """Begin, with the seeds that every recording begins with."""
+        """Begin; that of the main thread with the seeds that every recording begins with."""
+        if self._thread:
+            _of_thread.recording = self
+        else:
+            self._begin()
+        for mode in self._modes:
+            mode.__enter__()
+        return self
+
+    def _begin(self) -> None:
         random.seed(0)
         torch.manual_seed(0)
         if "numpy" in sys.modules:
             sys.modules["numpy"].random.seed(0)
-        self._places.start(modules=not self._wish.graphs)
+        # A thread of autograd's, which recomputes a checkpoint, is the main one's.
+        self._places.start(
+            not self._wish.graphs, lambda: getattr(_of_thread, "recording", self)._places
+        )
         if self._wish.autocast:
             dtype = getattr(torch, self._wish.autocast)
             self._ends.append(ways.around_models(ways.in_autocast(dtype)))
-        for mode in self._modes:
-            mode.__enter__()
-        return self
+        if not self._wish.graphs:
+            self._ends.append(wrap(threading.Thread, "start", self._starts))
+
+    def _starts(self, plain: Callable[..., Any], thread: threading.Thread) -> None:
+        """Start a thread, which records what it computes; a device's own have no line of the program's."""
+        site = short(Place(0, "", site_of_program(), "", "", 0)).site
+        if site and os.getpid() == self._pid:
+            name = re.sub(r"[^\w.]+", "-", site)
+            number, self._started[name] = self._started[name], self._started[name] + 1
+            run = thread.run
+
+            def recorded() -> None:
+                with Recording(self._wish, f"{name}-{number}"):
+                    run()
+
+            vars(thread)["run"] = recorded
+        plain(thread)
 
     def __exit__(self, *exc_info: object) -> None:
         """End, and close the file."""
@@ -213,7 +247,8 @@ class Recording:
     # -- files -----------------------------------------------------------------------------------
 
     def _me(self) -> str:
-        self._process = self._process or _process()
+        thread = f"-thread-{self._thread}" if self._thread else ""
+        self._process = self._process or _process() + thread
         return self._process
 
     def _write(self, key: Key, name: str, given: list[Any], found: list[torch.Tensor]) -> None:
@@ -354,6 +389,8 @@ def _process() -> str:
     return f"{identity}-rank{rank}"
 
 
+_of_thread = threading.local()
+"""``recording``: that of the thread, unless it is the main one's."""
 _here: Recording | None = None
 
 

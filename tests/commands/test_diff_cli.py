@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -54,6 +58,42 @@ def test_a_program_that_fails_is_told_with_its_last_words(
     script.write_text("raise SystemExit('no such data')\n")
     assert diff_cli.main(["--on", "cpu,sim", str(script)]) == 2
     assert "ended with status 1 on cpu:\n  no such data" in capsys.readouterr().err
+
+
+def test_a_program_that_computes_nothing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "nothing.py"
+    script.write_text("pass\n")
+    assert diff_cli.main(["--on", "cpu,sim", str(script)]) == 2
+    assert "nothing to compare: no operator of torch has run" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_what_is_stopped_leaves_no_folder_and_no_program(
+    number: signal.Signals, status: int, tmp_path: Path
+) -> None:
+    script, begun, temporary = tmp_path / "long.py", tmp_path / "begun", tmp_path / "temporary"
+    temporary.mkdir()
+    script.write_text(
+        "import os, pathlib, time, torch\n"
+        "torch.ones(3).cuda() * 2\n"
+        f"pathlib.Path({str(begun) + '.new'!r}).write_text(str(os.getpid()))\n"
+        f"os.rename({str(begun) + '.new'!r}, {str(begun)!r})\n"
+        "time.sleep(600)\n"
+    )
+    command = [sys.executable, "-m", "tdev", "diff", "--on", "cpu,sim", str(script)]
+    env = environment(TMPDIR=str(temporary))
+    with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, cwd=tmp_path) as started:
+        while not begun.exists():
+            assert started.poll() is None, started.communicate()
+            time.sleep(0.05)
+        started.send_signal(number)
+        assert started.wait(60) == status
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(begun.read_text()), 0)
+    assert not list(temporary.glob("tdev-*"))
 
 
 def test_tdev_run_records_where_it_is_asked_to(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,43 @@ def test_a_program_agrees_with_itself(tmp_path: Path) -> None:
     assert found.first is None and found.alone == (0, 0)
     assert len(found.differences) > 40
     assert {one.key[0].phase for one in found.differences} == {"forward", "backward", "optimizer"}
+
+
+def test_each_thread_is_compared_with_its_own(tmp_path: Path) -> None:
+    plain = torch.tanh
+
+    def program(off: int) -> None:
+        def work(number: int) -> None:
+            def off_by(x: torch.Tensor) -> torch.Tensor:
+                return plain(x) * (1.01 if number == off else 1.0)
+
+            net = Net()
+            net(torch.ones(5, 8))
+            off_by(net.first(torch.ones(5, 8))).sum().backward()
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+        for one in threads:
+            one.start()
+            one.join()  # else whose draws come first is chance, also in a program
+
+    assert both(lambda: program(9), lambda: program(9), tmp_path).first is None
+    first = both(lambda: program(9), lambda: program(1), tmp_path).first
+    assert first is not None and first.process.endswith("-1") and "-thread-" in first.process
+    assert first.key[0].function == "torch.Tensor.mul"
+
+
+def test_a_gradient_is_told_with_the_call_that_made_its_node_not_one_after_it(
+    tmp_path: Path,
+) -> None:
+    def program() -> None:
+        x = torch.ones(4, requires_grad=True)
+        loss = x.cosh().mean()
+        torch.ones(3).cumsum(0)  # makes no node, while gradients are wanted
+        loss.backward()
+
+    found = both(program, program, tmp_path)
+    functions = {one.key[0].function for one in found.differences if one.key[0].phase == "backward"}
+    assert functions == {"torch.Tensor.mean", "torch.Tensor.cosh"}
 
 
 def test_random_numbers_are_those_of_the_reference(tmp_path: Path) -> None:
