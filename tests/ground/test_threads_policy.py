@@ -43,6 +43,7 @@ LOCKED = {
 """Changed while the lock of this name is held, and nowhere else."""
 
 THREADS_OWN = {
+    "measure.recording._of_thread": "the recording of a thread that the program has started",
     "accelerators.capturing._local": "the graph that the thread captures into",
     "accelerators.mlx.bounds._tracing": "the checks of the graph that the thread traces",
     "accelerators.mlx.runtime._local": "whether the thread has MLX's stream; what it has not evaluated",
