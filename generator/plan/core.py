@@ -9,11 +9,17 @@ from __future__ import annotations
 
 import ast
 import difflib
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
 from generator.errors import GenerationError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 __all__ = ["Core"]
 
@@ -62,6 +68,17 @@ class Core:
                 f"{where}: {name!r} is both {' and '.join(found)}; rename one of them."
             )
         return found[0]
+
+    def stand_ins(self) -> list[str]:
+        """Return the modules of all packages that have a stand-in, by the names that a program imports."""
+        table = self.folder / "ecosystem" / "packages.toml"
+        if not table.exists():
+            return []
+        packages = tomllib.loads(table.read_text(encoding="utf-8"))
+        names = {name for name, row in packages.items() if row["answer"] == "stand-in"}
+        room = f"{self.folder.name}.packages."
+        inside = (d.removeprefix(room) for d in self._paths if d.startswith(room))
+        return sorted(module for module in inside if module.partition(".")[0] in names)
 
     def path(self, dotted: str) -> Path:
         """Return the file of a module that :meth:`find` found."""

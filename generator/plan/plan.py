@@ -173,6 +173,7 @@ class _Planner:
             "schema": SCHEMA,
             "torch": self.facts.torch,
             "core": {name: self.core.find(name, "templates/") for name in _IN_TEMPLATES},
+            "stand_ins": self.core.stand_ins(),
             "modules": {
                 name: module_row(module, self.loaded.get(name, set()))
                 for name, module in sorted(self.modules.items())

@@ -17,8 +17,8 @@ from typing import Any
 from tdev_core import settings
 from tdev_core.ecosystem.package_table import of_module, stand_ins
 from tdev_core.errors import DeviceWarning, outside, warn_once
-from tdev_core.packages.calls import watch
 from tdev_core.packages.lacking import AbsentPackage, LackingImport, words
+from tdev_core.packages.watching import watch
 
 __all__ = [
     "Names", "bound", "is_stand_in", "is_standing", "leaf", "load", "may_answer", "names", "standing",

@@ -175,7 +175,7 @@ UNBOUNDED = {
     "compiler.dynamo_calls._by_name": "functions of the mirror",
     "cuda.memory.usage._reserved_mark": "devices",
     "devices.is_foreign": "types of devices",
-    "packages.calls._watched": "functions of the stand-ins",
+    "packages.watching._watched": "functions of the stand-ins",
 }
 """Functions that keep every result, and what there are only so many of that they are asked about."""
 

@@ -31,6 +31,24 @@ CHECKERS = [
 ]
 
 
+WITH_STANDINS = """
+import torch
+import tdev.standins.xformers.ops as xops
+from tdev.standins import pynvml
+from tdev.standins.apex.optimizers import FusedAdam
+from tdev.standins.flash_attn import flash_attn_func
+from tdev.standins.flash_attn.bert_padding import unpad_input
+
+x = torch.ones(1, 2, 2, 8)
+reveal_type(flash_attn_func(x, x, x, causal=True))
+reveal_type(unpad_input(x, x)[3])
+reveal_type(pynvml.nvmlDeviceGetCount())
+reveal_type(xops.memory_efficient_attention(x, x, x))
+FusedAdam([x], lr=0.1, foreach=True)
+"""
+"""Imports as the codemod writes them, with one parameter that there is not."""
+
+
 @cache
 def diagnostics(checker: str, options: str = "project") -> dict[str, list[str]]:
     """What the checker says of each program, by ``api_name.py``; lines and columns without the file."""
@@ -41,6 +59,7 @@ def diagnostics(checker: str, options: str = "project") -> dict[str, list[str]]:
         for program in PROGRAMS:
             text = through(api, program.read_text(encoding="utf-8"))
             (folder / f"{api}_{program.name}").write_text(text, encoding="utf-8")
+    (folder / "with_standins.py").write_text(WITH_STANDINS, encoding="utf-8")
     if checker == "mypy":
         return _mypy(folder, options)
     return _pyright(folder)
@@ -89,6 +108,13 @@ def test_a_program_gets_the_same_diagnostics(checker: str, program: Path) -> Non
     theirs, ours = (found.get(f"{api}_{program.name}", []) for api in ("torch", "tdev"))
     assert ours == theirs
     assert theirs, "each program holds an error or a question, so that silence is noticed"
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_stand_ins_have_types(checker: str) -> None:
+    found = " ".join(diagnostics(checker)["with_standins.py"])
+    assert found.count("Tensor") == 2 and found.count('"int"') == 2
+    assert "foreach" in found and "import" not in found
 
 
 @pytest.mark.deep  # half a minute for each set of options
