@@ -113,14 +113,18 @@ def _convolved(
     numbers: torch.Tensor | None,
 ) -> torch.Tensor:
     """Return the sums over windows of ``whole`` (B, C, W - 1 + L), shape (B, C, L), in float32 at least."""
-    width = weight.size(1)
     precision = torch.promote_types(whole.dtype, torch.float32)
+    own = None if bias is None else bias.to(precision)
+    if numbers is None:
+        return F.conv1d(
+            whole.to(precision), weight.to(precision).unsqueeze(1), own, groups=weight.size(0)
+        )
+    width = weight.size(1)
     windows = whole.to(precision).unfold(-1, width, 1)
-    if numbers is not None:
-        own = F.pad(numbers, (width - 1, 0), value=-1).unfold(-1, width, 1)
-        windows = windows * (own == numbers.unsqueeze(-1)).unsqueeze(1)
+    steps = F.pad(numbers, (width - 1, 0), value=-1).unfold(-1, width, 1)
+    windows = windows * (steps == numbers.unsqueeze(-1)).unsqueeze(1)
     sums = (windows * weight.to(precision)[None, :, None, :]).sum(-1)
-    return sums if bias is None else sums + bias.to(precision)[:, None]
+    return sums if own is None else sums + own[:, None]
 
 
 def _activated(x: torch.Tensor, activation: str | None) -> torch.Tensor:

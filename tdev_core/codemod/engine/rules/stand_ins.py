@@ -25,6 +25,14 @@ STAND_IN = rule(
     An import that the program can do without stays as it is, in a `try` or under an `if`: there the program takes its own
     way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
     are reported by the rule `cuda-only-import`, as all of them are with `--target accelerator`.
+
+    With `--target accelerator` the finding names the replacement and nothing is written, since no text shows that the two are
+    equal. `flash_attn_func` aligns a causal mask to the last query and key, `is_causal` to the first: they agree for as many queries
+    as keys, which a call does not tell; it takes (batch, sequence, heads, channels), `scaled_dot_product_attention` heads second,
+    and a row without a key is 0 in one and NaN in the other. `apex.optimizers.FusedAdam` decays weights as AdamW does or as Adam does,
+    by an argument, and by 0 where AdamW does by 0.01, and its state loads into neither. `amp.initialize` casts the model and the
+    optimizer's parameters, which `torch.autocast` leaves; `FusedRMSNorm` has an `eps` of 1e-5 where `torch.nn.RMSNorm` has the
+    dtype's own.
     """,
 )
 
