@@ -9,7 +9,8 @@ device's queue.
 There is one class and one table of current streams, whichever name a program reaches them by:
 ``tdev.cuda``, ``tdev.accelerator``, or the module ``torch.sim`` or ``torch.mlx`` that torch itself calls.
 torch's C++ guard for a device that Python registers cannot tell streams apart
-(``torch/csrc/acc/Module.cpp``), which is why the table is here.
+(``torch/csrc/acc/Module.cpp``), which is why the table is here. The native kernels of ``sim`` bring a guard that can:
+it is told of each choice (``chosen_natively``), and torch's engine then runs backward on the stream of the forward.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,7 @@ __all__ = [
     "StreamContext",
     "current_stream",
     "default_stream",
+    "exchange",
     "get_stream_from_external",
     "make_current",
     "record_stream",
@@ -318,8 +321,24 @@ def restore(before: tuple[Stream, Stream]) -> None:
 
 
 def _select(stream: Stream) -> None:
-    _chosen()[stream.device_index] = stream
+    _choose(stream)
     select_device(stream.device_index)
+
+
+chosen_natively: Callable[[int, int], object] | None = None
+"""Tells a guard in C++ which stream, by device and number, the calling thread has made current; None: there is none."""
+
+
+def _choose(stream: Stream) -> None:
+    _chosen()[stream.device_index] = stream
+    if chosen_natively is not None:
+        chosen_natively(stream.device_index, stream.stream_id)
+
+
+def exchange(index: int, number: int) -> None:
+    """Make the stream ``number`` current on device ``index`` and leave the current device alone, for torch's guards."""
+    default = default_stream(index)
+    _choose(default if number == 0 else Stream(stream_id=number, device_index=index))
 
 
 class StreamContext(torch.cuda.StreamContext):

@@ -87,6 +87,7 @@ SET_UP = {
     "accelerators.sim.memory._native": "activate",
     "accelerators.sim.memory._pools": "activate",
     "accelerators.sim.native.library._kernels": "activate",
+    "accelerators.streams.chosen_natively": "activate",
     "accelerators.sim.pinned._by_the_library": "activate",
     "accelerators.sim.rng._generators": "activate",
     "accelerators.cpu.heap._bases": "the import of tdev; a second reading taken at once differs by what a thread allocates",

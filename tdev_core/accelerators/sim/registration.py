@@ -62,6 +62,8 @@ def activate() -> None:
             hooks=None if library is None else library.register_hooks,
         )
     )
+    if library is not None:
+        native.guard()
     memory.name_devices()
     rng.configure(asked.devices, asked.rng)
     torch_api.set_fallback(fallback.run)

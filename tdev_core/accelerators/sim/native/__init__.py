@@ -6,6 +6,14 @@ same; ``TDEV_NATIVE=0`` runs by Python alone. Imported by the registration, and 
 
 from __future__ import annotations
 
-from tdev_core.accelerators.sim.native.library import LIBRARY, answered, load, put, state, using
+from tdev_core.accelerators.sim.native.library import (
+    LIBRARY,
+    answered,
+    guard,
+    load,
+    put,
+    state,
+    using,
+)
 
-__all__ = ["LIBRARY", "answered", "load", "put", "state", "using"]
+__all__ = ["LIBRARY", "answered", "guard", "load", "put", "state", "using"]

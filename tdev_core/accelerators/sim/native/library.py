@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch._ops import OpOverload
 
+from tdev_core.accelerators import lagging, streams
 from tdev_core.accelerators.privateuse import waits
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars
 from tdev_core.accelerators.privateuse.native import Library
@@ -18,7 +19,7 @@ from tdev_core.accelerators.privateuse.native_kernels import Kernels
 from tdev_core.accelerators.privateuse.schema import facts
 from tdev_core.accelerators.sim import aliasing, listening, lowering
 
-__all__ = ["LIBRARY", "answered", "load", "put", "state", "using"]
+__all__ = ["LIBRARY", "answered", "guard", "load", "put", "state", "using"]
 
 LIBRARY = Library("sim")
 _kernels = Kernels(LIBRARY, "python -m tdev native sim")
@@ -48,6 +49,18 @@ def load() -> Any:
     if _kernels.module is None:
         _kernels.module = _kernels.load()
     return _kernels.module
+
+
+def guard() -> None:
+    """Have torch's C++ see the streams that Python makes current, where the library was loaded; once the device is registered."""
+    _kernels.module.register_guard(
+        exchange=streams.exchange,
+        until=lambda index, number: lagging.until((index, number)),
+        order=lambda index, number, moment: lagging.order((index, number), moment),
+        busy=lagging.busy,
+        wait=lagging.wait,
+    )
+    streams.chosen_natively = _kernels.module.select_stream
 
 
 def put(operators: Iterable[OpOverload]) -> None:

@@ -1,7 +1,7 @@
 // What stands before the Python kernels of device `sim`: the same steps in C++, without Python and without its lock.
 //
 // storages.h has memory and its count, front.h the way of a call, composite.h that of an operator of many, hooks.h
-// what torch asks the device for. This file registers, and shows Python all of it.
+// what torch asks the device for, streams.h a thread's current streams. This file registers, and shows Python all of it.
 
 #include <Python.h>
 
@@ -22,6 +22,7 @@
 #include "front.h"
 #include "hooks.h"
 #include "storages.h"
+#include "streams.h"
 
 namespace {
 
@@ -142,6 +143,17 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
       },
       py::arg("storage"));
   module.def("register_hooks", [] { at::RegisterPrivateUse1HooksInterface(new Hooks()); });
+  module.def(
+      "register_guard",
+      [](const py::object& exchange, const py::object& until, const py::object& order, const py::object& busy, const py::object& wait) {
+        const auto* before = c10::impl::getDeviceGuardImpl(c10::DeviceType::PrivateUse1);
+        const Streams streams{
+            exchange.inc_ref().ptr(), until.inc_ref().ptr(), order.inc_ref().ptr(), busy.inc_ref().ptr(),
+            wait.inc_ref().ptr()};
+        const c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::PrivateUse1, new Guard(before, streams));
+      },
+      py::arg("exchange"), py::arg("until"), py::arg("order"), py::arg("busy"), py::arg("wait"));
+  module.def("select_stream", &select_stream, py::arg("index"), py::arg("id"));
   module.def(
       "is_pinned",
       [](const py::object& storage) { return unpacked(storage)->data_ptr().get_deleter() == &unpin; },

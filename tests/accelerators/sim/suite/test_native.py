@@ -6,13 +6,14 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import tdev
 import torch
 import torch.nn.functional as F
 
+from tdev_core.accelerators import lagging
 from tdev_core.accelerators.privateuse import waits
 from tdev_core.accelerators.sim import faults, listening, memory, native, refusals
 
@@ -295,3 +296,58 @@ def test_factories_make_pinned_memory() -> None:
         and not tdev.empty(3, pin_memory=False).is_pinned()
     )
     assert not tdev.full((2,), 1.0, device="cuda", pin_memory=False).is_pinned()
+
+
+class InStream(torch.autograd.Function):
+    """Notes the stream on which its backward runs."""
+
+    seen: list[Any] = []
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        InStream.seen.append((gradient.device, tdev.cuda.current_stream(gradient.device)))
+        return gradient * 2
+
+
+@pytest.mark.parametrize("index", [0, 1])
+def test_backward_runs_on_the_stream_of_the_forward(index: int) -> None:
+    """ "Stream semantics of backward passes" in torch's notes on CUDA."""
+    InStream.seen.clear()
+    forward, around = tdev.cuda.Stream(index), tdev.cuda.Stream(index)
+    x = torch.ones(3, device=f"sim:{index}", requires_grad=True)
+    with tdev.cuda.stream(forward):
+        y = cast("Any", InStream).apply(x)
+    with tdev.cuda.stream(around):
+        y.sum().backward()
+        assert tdev.cuda.current_stream(index) == around
+    assert InStream.seen == [(x.device, forward)]
+    assert tdev.cuda.current_stream(index) == tdev.cuda.default_stream(index)
+    assert x.grad is not None and x.grad.tolist() == [2.0] * 3
+
+
+def test_what_comes_after_backward_waits_for_the_streams_that_it_ran_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("asked", "_until"):  # as they were, when this is over
+        monkeypatch.setattr(lagging, name, getattr(lagging, name))
+    forward, default = tdev.cuda.Stream(), tdev.cuda.default_stream()
+    x = torch.ones(3, device="sim", requires_grad=True)
+    with tdev.cuda.stream(forward):
+        y = x * 2
+        tdev.cuda._sleep(200_000_000)
+    y.sum().backward()
+    assert not default.query()
+    default.synchronize()
+    assert forward.query()
+
+
+def test_torchs_own_functions_know_the_current_stream() -> None:
+    """Those of ``torch.accelerator``, which ask C++; libraries call them, and are not rewritten."""
+    mine = tdev.cuda.Stream()
+    with tdev.cuda.stream(mine):
+        assert torch._C._accelerator_getStream(0).stream_id == mine.stream_id
+    assert torch._C._accelerator_getStream(0).stream_id == 0
