@@ -107,6 +107,9 @@ LISTED: dict[str, tuple[str, str]] = {
     "compiler/exported.py": ("a shim's factory; guarded by install", "torch.fx.graph_module._CodeOnlyModule"),
     "compiler/jit.py": ("graphs of scripts: asked for at a call", "._c ._get_method ._jit_pass_inline ._method_names"),
     "cuda/backends.py": ("the enums that torch.backends.cuda hands out", "._BlasBackend ._BlasBackends ._LinalgBackend"),
+    "cuda/bindings.py": (
+        "the parser of what Tensor.to takes, which it stands for; asked for where a program calls it", "._nn ._parse_to"
+    ),
     "cuda/gds.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "cuda/graphs/callables.py": ("refuses modules with hooks, as torch does", "._backward_hooks ._forward_hooks ._forward_pre_hooks"),
     "cuda/graphs/cuda_graph.py": ("a type, for annotations", "._POOL_HANDLE"),
