@@ -24,6 +24,7 @@ from tdev_core.internals import relying_on
 __all__ = ["install", "track_cpu"]
 
 _MODULE = "torch.distributed.tensor._random"
+_DISPATCH = "torch.distributed.tensor._dispatch"
 _WITHOUT = "random operators on a DTensor do not draw other numbers for each shard"
 
 
@@ -31,6 +32,7 @@ def install() -> None:
     """Have torch track draws our way on the meshes that it tracks at all, once a program imports ``DTensor``."""
     if torch.distributed.is_available():
         when_imported((_MODULE,), _replace)
+        when_imported((_DISPATCH,), _draw_in_region)
 
 
 def track_cpu() -> None:
@@ -41,6 +43,21 @@ def track_cpu() -> None:
 def _replace(module: Any) -> None:
     with relying_on(_MODULE, _WITHOUT):
         module.OffsetBasedRNGTracker = _tracker(module)
+
+
+def _draw_in_region(module: Any) -> None:
+    """From 2.15 on torch counts the offset of CUDA's generator forward, which no other device has, in an operator."""
+    counted = getattr(module, "run_dtensor_rng_op", None)
+    if counted is None:
+        return
+
+    def draw(region: Any, end: Any, op: Any, *args: Any, **kwargs: Any) -> Any:
+        if end is not None:
+            return counted(region, end, op, *args, **kwargs)
+        with region:
+            return op(*args, **kwargs)
+
+    module.run_dtensor_rng_op = draw
 
 
 def _set(module: Any) -> None:
@@ -58,6 +75,9 @@ def _tracker(module: Any) -> Any:
             # Not torch's: it refuses the CPU, and has all ranks meet where not all may be.
             self._use_distribute_region = True
             self._in_common = not run_state_sync
+
+        def _compute_rng_offsets(self, spec: Any) -> tuple[Any, None]:
+            return self._distribute_region(spec), None  # see _draw_in_region
 
         @contextmanager
         def _distribute_region(
