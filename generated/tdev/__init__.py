@@ -13,7 +13,6 @@ from typing import Any
 from tdev_core.shims import calls as _calls
 from tdev_core.mirror import launch as _launch
 
-_launch.begin()
 # The codemod works on source text: it runs where torch is not installed, and never pays for it.
 if not _launch.codemod_only():
     _launch.before_torch()

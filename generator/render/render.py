@@ -68,8 +68,8 @@ def _jobs(catalog: dict[str, Any], templates: Path) -> Iterator[tuple[str, str, 
         elif path.name in _EMITTED:
             yield f"tdev/{path.stem}", path.relative_to(templates).as_posix(), view
     for module in catalog["stand_ins"]:
-        path = f"tdev/standins/{module.replace('.', '/')}/__init__.pyi"
-        yield path, "tdev/_stand_in.pyi.j2", {"module": module}
+        stub = f"tdev/standins/{module.replace('.', '/')}/__init__.pyi"
+        yield stub, "tdev/_stand_in.pyi.j2", {"module": module}
     for name in (*catalog["modules"], *catalog["private"]):
         if name == "torch":
             continue

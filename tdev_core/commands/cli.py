@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 
 from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.commands.saying import say
@@ -31,10 +29,6 @@ commands:
 """
 
 
-_STARTING = ("diff", "tune", "plan", "doctor")
-"""Commands that start programs and make temporary folders."""
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the command line ``argv`` (without the program's name, default this process's); return its exit status.
 
@@ -42,22 +36,6 @@ def main(argv: list[str] | None = None) -> int:
     143. A program that ``run`` has started is asked neither way: it gets both signals as from Python.
     """
     argv = sys.argv[1:] if argv is None else argv
-    apart = not argv or argv[0] not in _STARTING
-    if apart or threading.current_thread() is not threading.main_thread():
-        return _run(argv)
-
-    def ends(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    # As an exception does: programs that were started are ended, too, and folders removed.
-    before = signal.signal(signal.SIGTERM, ends)
-    try:
-        return _run(argv)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _run(argv: list[str]) -> int:
     command = argv[0] if argv else ""
     if command == "run":
         from tdev_core.run import main as run

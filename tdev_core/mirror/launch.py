@@ -15,7 +15,7 @@ from importlib.util import find_spec
 
 from tdev_core.errors import ConfigError, exit_with, hush_interrupts
 
-__all__ = ["after_torch", "before_torch", "begin", "codemod_only", "install_shims"]
+__all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
 
 
 # Commands of ``python -m tdev`` that read source text or tables, or that look after torch themselves.
@@ -47,12 +47,6 @@ def _command() -> str | None:
     return None
 
 
-def begin() -> None:
-    """Prepare a command of ``python -m tdev`` for Ctrl-C while torch and the rest are imported."""
-    if _command() is not None:
-        hush_interrupts()
-
-
 OLDEST = (2, 11)
 """The oldest torch that a mirror can be of."""
 
@@ -60,7 +54,12 @@ _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
 def before_torch() -> None:
-    """Settings that torch reads once, when it is imported; and whether it is there at all."""
+    """Settings that torch reads once, when it is imported; and whether it is there at all.
+
+    A command of ``python -m tdev`` that is stopped by Ctrl-C while torch is imported ends without a traceback.
+    """
+    if _command() is not None:
+        hush_interrupts()
     if find_spec("torch") is None:
         exit_with(
             ConfigError(
