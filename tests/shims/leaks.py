@@ -41,6 +41,19 @@ class Raises:
         raise self.error
 
 
+class Brittle:
+    """A key that can be put into a dictionary, and then no more be looked for."""
+
+    def __init__(self) -> None:
+        self.put = False
+
+    def __hash__(self) -> int:
+        if self.put:
+            raise RuntimeError
+        self.put = True
+        return 0
+
+
 class Asked:
     """A tensor whose attributes raise."""
 
@@ -122,6 +135,19 @@ class Paths:
             there,
             lambda tensor: Raises(AttributeError),
         )
+        # More marks of tensors that have died than are left unswept, before and after a sweep that fails.
+        dead = dict.fromkeys(range(2070), weakref.ref(Tensor()))
+        rigid = dict.fromkeys((Brittle(), *range(1030)), weakref.ref(Tensor()))
+        stuck = module.Method(wrapper, copied, names, kinds, -1, *where, cuda, rigid, there, None)
+
+        def swept() -> object:
+            marks.update(dead)
+            return type(moving(plain, cuda))
+
+        def swept_in_vain() -> None:
+            swept()
+            stuck(plain, cuda)
+
         device = property(lambda tensor: cpu)
         getter = module.DeviceGetter(device, marks, there)
         failing_getter = module.DeviceGetter(property(asking), marks, there)
@@ -153,6 +179,9 @@ class Paths:
             called,
             module.Function,
             module.Method,
+            module.DeviceGetter,
+            rigid,
+            stuck,
             *where,
         ]
 
@@ -223,6 +252,16 @@ class Paths:
                 "original",
                 lambda: module.Function(wrapper, (namespace, called), names, kinds)(),
             ),
+            "made, with marks": (
+                Tensor,
+                lambda: type(
+                    module.Method(
+                        wrapper, copied, names, kinds, -1, *where, cuda, marks, there, told
+                    )(plain)
+                ),
+            ),
+            "marks are swept": (Tensor, swept),
+            "marks cannot be swept": (RuntimeError, swept_in_vain),
             "a marked copy": (Tensor, lambda: type(moving(plain, cuda))),
             "a marked copy, implied": (Tensor, lambda: type(moving(plain))),
             "a marked copy, by the object": (Tensor, lambda: type(moving(plain, there))),
