@@ -81,7 +81,7 @@ def test_ctrl_c_leaves_nothing(cache: Path) -> None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
-    assert (process.returncode, said) == (130, "tdev: stopped; nothing has been built\n")
+    assert (process.returncode, said) == (130, "tdev native: stopped\n")
     assert list((cache / "native").iterdir()) == []
     assert list((cache.parent / "scratch").iterdir()) == []
 
