@@ -14,11 +14,13 @@ def deprecated_as(value: Any, original: Any) -> Any:
     """Return ``value``, which warns as ``original``, torch's own function of that name, does when it is called.
 
     Torch's mark (PEP 702) stands on the function that warns and on the one that it calls, which may well be the
-    successor: only the former wraps another. Torch warns with FutureWarning throughout; the mark does not keep it.
+    successor: only the former wraps another. A context manager wraps the function that warns, and is called for it.
+    Torch warns with FutureWarning throughout; the mark does not keep it.
     """
     if not (isinstance(value, FunctionType) and isinstance(original, FunctionType)):
         return value  # other objects may ask a device for an attribute that they do not have
     marked = vars(original)
-    if "__wrapped__" not in marked or "__deprecated__" not in marked:
+    wrapped = marked.get("__wrapped__")
+    if wrapped is None or hasattr(wrapped, "__wrapped__") or "__deprecated__" not in marked:
         return value
     return deprecated(marked["__deprecated__"], category=FutureWarning)(value)

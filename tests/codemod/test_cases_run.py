@@ -32,7 +32,7 @@ TORCHRUN = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 KEPT = "a kept line is torch's in the explicit style alone: alias swaps the import"
 DIFFERS = {
     "explicit/keep/one_of_two": KEPT,
-    "explicit/keep/owners_marks": KEPT,
+    "accelerator/keep/owners_marks": KEPT,
     "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
     **dict.fromkeys(

@@ -154,8 +154,8 @@ LISTED: dict[str, tuple[str, str]] = {
         "._resolve_process_group ._type",
     ),
     "measure/planning/world.py": (
-        "torch's group that carries nothing, what DDP reads off the device, what reads others' objects; but the first guarded",
-        "._tensor_to_object torch.testing._internal",
+        "torch's group that carries nothing, what DDP reads off the device; but the first guarded",
+        "torch.testing._internal",
     ),
     "measure/compiled_graphs.py": (
         "the graphs that torch's compiler makes, between aot_autograd and Inductor; asked for by `diff --compiled`",

@@ -128,11 +128,15 @@ class File:
         """Return the first match of a pattern in the code; most are nowhere in the source."""
         return pattern.search(self.code) if pattern.search(self.tree.source) else None
 
-    def unanswered(self, text: str) -> str:
-        """Return a part of the source without what it imports, or calls, of packages that something answers for."""
-        if not self.options.answered:
+    def unanswered(self, text: str, chosen: bool = False) -> str:
+        """Return a part of the source without what it imports, or calls, of packages that something answers for.
+
+        With ``chosen`` it is one of two ways to the same end: Triton's, which is interpreted, is then not the one to take.
+        """
+        answered = self.options.answered - {"triton"} if chosen else self.options.answered
+        if not answered:
             return text
-        names = "|".join(sorted(map(re.escape, self.options.answered)))
+        names = "|".join(sorted(map(re.escape, answered)))
         return re.sub(rf"(?<![\w.])(?:{names})\w*(?:\.\w+)*", "", text)
 
     @cached_property

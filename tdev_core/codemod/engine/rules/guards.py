@@ -261,7 +261,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         return True
 
     def found(text: str) -> bool:
-        return only.search(file.unanswered(text)) is not None
+        return only.search(file.unanswered(text, chosen=True)) is not None
 
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
