@@ -103,6 +103,8 @@ class File:
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.settings: list[Span] = []
+        """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
         self.tried: list[Span] = []
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []

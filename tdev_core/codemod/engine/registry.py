@@ -24,7 +24,7 @@ from tdev_core.codemod.engine.rules import (
     torchscript,
     whole_files,
 )
-from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, whole
+from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, settings, whole
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
 
 RULES: tuple[Rule, ...] = (
@@ -76,6 +76,7 @@ _TDEV: tuple[Pass, ...] = (
     layout.fit_lines,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
+    settings.settings,
     generic_names.accelerator,
     strings.strings,
     compare.comparisons,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-# What has a generic spelling in most places.
+# What has a generic spelling in most places, or may stay beside it.
 _SPELT = re.compile(
     rb"\btorch\.cuda\.(?:is_available|device_count|synchronize|empty_cache|current_device|OutOfMemoryError)\b"
     rb"|\.cuda\(\)|\(\s*[\"']cuda(?::\d)?[\"']\s*\)|\bdevice\s*=\s*[\"']cuda[\"']"
     rb"|[\"']cuda(?::\d)?[\"']\s+if\s|\belse\s+[\"']cuda(?::\d)?[\"']"
+    # What does nothing elsewhere.
+    rb"|\btorch\.cuda\.manual_seed(?:_all)?\b|\bcudnn\.\w+\s*=(?!=)|\btorch\.backends\.cuda\.matmul\.allow_"
 )
 _SAID = re.compile(rb"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
 _NAMED = re.compile(rb"cuda|nccl|nvidia", re.IGNORECASE)

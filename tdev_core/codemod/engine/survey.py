@@ -154,7 +154,12 @@ class Survey:
             units, used, switches = staying(raw)
             self._staying |= units
             self._staying_uses |= used
-            if units and b"cuda.is_available" in raw and not is_for_tests(path):
+            if (
+                units
+                and b"cuda.is_available" in raw
+                and not is_for_tests(path)
+                and not is_script(path, raw)
+            ):
                 self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
             self._switches |= switches
 
@@ -224,6 +229,15 @@ def is_for_tests(path: PurePath) -> bool:
     if _TEST_NAME.match(path.name) is not None:
         return True
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
+
+
+_STARTS = re.compile(rb"^if __name__ == ", re.MULTILINE)
+_SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
+
+
+def is_script(path: PurePath, raw: bytes) -> bool:
+    """Tell whether a file is a program, by its text or by a folder around it: others take no devices from it."""
+    return _STARTS.search(raw) is not None or any(map(_SCRIPTS.match, path.parts[-4:-1]))
 
 
 def dotted_name(path: PurePath, top: str, home: PurePath | None) -> str:

@@ -105,9 +105,14 @@ class PythonTree:
 
     def source(self, node: ast.stmt | ast.expr) -> str:
         """Return the text of one statement or expression, from its first character to its last."""
+        start, end = self.span(node)
+        return self._tree.source[start:end]
+
+    def span(self, node: ast.stmt | ast.expr) -> Span:
+        """Return where one statement or expression starts and ends."""
         assert node.end_lineno is not None and node.end_col_offset is not None
         start = self._offset(node.lineno, node.col_offset)
-        return self._tree.source[start : self._offset(node.end_lineno, node.end_col_offset)]
+        return start, self._offset(node.end_lineno, node.end_col_offset)
 
     def _offset(self, line: int, column: int) -> int:
         text = self._tree.line_text(line).encode()[:column]

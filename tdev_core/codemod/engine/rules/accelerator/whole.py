@@ -3,7 +3,7 @@
 What the other passes have planned for a file is done where three things hold:
 
 - nothing in the file names CUDA afterwards: no code, variable, message, docstring or comment. What precedes
-  its first statement may (a licence), and so may a setting of cuDNN, which does nothing elsewhere;
+  its first statement may (a licence), and so may :mod:`.settings`, which do nothing elsewhere;
 - nothing in it tells of another accelerator, belongs to a process group, computes in double precision or works
   with a package that may know the CPU and CUDA alone, and nothing of that kind joins it to the rest of the tree;
 - what it asks about CUDA's presence decides about what changes with it.
@@ -35,7 +35,7 @@ from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.staying import BUILT_ON
-from tdev_core.codemod.engine.survey import is_for_tests
+from tdev_core.codemod.engine.survey import is_for_tests, is_script
 from tdev_core.ecosystem.package_table import packages
 
 
@@ -79,11 +79,9 @@ _BETWEEN = "what stands outside functions"
 _CUDA = re.compile(
     r"[\w.]*(?:cuda|nccl|nvidia|nvml|cudnn|cublas|nvlink|tensorrt|cupy)\w*(?:\.\w+)*", re.I
 )
-# Settings of cuDNN, and the import of their module.
+# The import of a module that has settings.
 _OF_CUDNN = re.compile(
-    r"\b(?:torch\.backends\.)?cudnn\.(?:benchmark|deterministic|enabled|allow_tf32)\s*=(?!=)"
-    r"|^(?:import torch\.backends\.cudnn as cudnn|from torch\.backends import cudnn)\b",
-    re.MULTILINE,
+    r"^(?:import torch\.backends\.cudnn as cudnn|from torch\.backends import cudnn)\b", re.MULTILINE
 )
 _OTHERS = re.compile(
     r"(?<![A-Za-z])(?:mps|xpu|npu|hpu|xla|tpu|mlu|musa|mtia|rocm|directml|mlx)(?![A-Za-z])", re.I
@@ -105,8 +103,6 @@ _SIGNS = (
 _VENDORS = "cuda|nccl|pynccl|nvidia|nvml|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _MODULE = re.compile(rf"(?:\w+_)?(?:{_VENDORS})(?:_\w+)?\Z", re.I)
 _FOLDER = re.compile(rf"(?:{_VENDORS}|(?:\w+_)?kernels?|\w*triton\w*|\w*cutlass\w*)\Z", re.I)
-_SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
-_SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _ASKS = re.compile(r"(?:is_available|device_count)\Z")
 _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\Z")
@@ -127,6 +123,8 @@ class _Rest:
                     pieces += [source[at:start], "\0" * (end - start)]
                     at = end
         text = "".join([*pieces, source[at:]])
+        for start, end in file.settings:
+            text = text[:start] + "\0" * (end - start) + text[end:]
         self._text = _OF_CUDNN.sub(lambda found: "\0" * len(found.group()), text)
         """The text without what changes, every character in its place."""
 
@@ -227,7 +225,7 @@ class _Rest:
     def _chooses(self) -> bool:
         """Tell whether a module of the tree's own chooses a device by asking: what it makes meets the others'."""
         path = PurePath(self._file.filename)
-        if _SCRIPT.search(self._file.tree.source) or any(map(_SCRIPTS.match, path.parts[-4:-1])):
+        if is_script(path, self._file.tree.source.encode()):
             return False
         asks = any(
             ".is_available" in change.text or ".device_count" in change.text
