@@ -140,6 +140,10 @@ class Paths:
         rigid = dict.fromkeys((Brittle(), *range(1030)), weakref.ref(Tensor()))
         stuck = module.Method(wrapper, copied, names, kinds, -1, *where, cuda, rigid, there, None)
 
+        # How many are left unswept is the library's, and what ran before has had a say in it.
+        marks.update(dict.fromkeys(range(1 << 17), weakref.ref(Tensor())))
+        moving(plain, cuda)
+
         def swept() -> object:
             marks.update(dead)
             return type(moving(plain, cuda))
