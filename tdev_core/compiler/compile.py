@@ -22,7 +22,7 @@ import torch
 from tdev_core.backend import Backend, current
 from tdev_core.errors import DeviceWarning, warn_once
 
-__all__ = ["compile", "default_backend", "for_host", "module_compile"]
+__all__ = ["cpp_compiler", "compile", "default_backend", "for_host", "module_compile"]
 
 _FOR_CUDA = frozenset(
     {
@@ -141,7 +141,7 @@ def _why_no_inductor() -> str | None:
         case Backend.SIM | Backend.MLX:
             return f"has no code generator for '{current().value}'"
         case Backend.CPU:
-            if _cpp_compiler() is None:
+            if cpp_compiler() is None:
                 return "needs a C++ compiler for the CPU and finds none (install one, or set CXX)"
             return None
         case Backend.CUDA | Backend.MPS:
@@ -152,7 +152,7 @@ def _without_inductor() -> str:
     return "mlx" if current() is Backend.MLX else "aot_eager"
 
 
-def _cpp_compiler() -> str | None:
+def cpp_compiler() -> str | None:
     """Return the compiler that Inductor would run: ``CXX``, which it takes for one word, else the system's usual one.
 
     Source: ``torch/_inductor/config.py``, ``cpp.cxx``, and ``cpp_compiler_search`` beside it.

@@ -10,7 +10,6 @@ import contextlib
 import importlib
 import math
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,7 @@ import torch
 from torch import nn
 
 from tdev_core.backend import Backend, current
-from tdev_core.compiler.compile import default_backend
+from tdev_core.compiler.compile import cpp_compiler, default_backend
 from tdev_core.errors import ConfigError
 from tdev_core.measure.tuning.subject import Subject
 from tdev_core.measure.tuning.variables import VARIABLES
@@ -202,8 +201,7 @@ def _compilers(subject: Subject) -> tuple[str, ...]:
         case Backend.MPS:
             return ("inductor",)
         case Backend.CPU:
-            compiler = os.environ.get("CXX") or "c++"
-            return ("inductor",) if shutil.which(compiler) or shutil.which("g++") else ()
+            return ("inductor",) if cpp_compiler() else ()
         case Backend.MLX:
             return ("mlx",)
         case Backend.SIM:
