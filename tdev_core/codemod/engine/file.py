@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
 from tdev_core.codemod.engine.survey import KERNELS
-from tdev_core.codemod.engine.vocabulary import CUTS, kept_by, may_be_kept, without_prose
+from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
 
 _KERNELS = tuple(map(re.compile, KERNELS))
 
@@ -133,9 +133,10 @@ class File:
     def unanswered(self, text: str, chosen: bool = False) -> str:
         """Return a part of the source without what it imports, or calls, of packages that something answers for.
 
-        With ``chosen`` it is one of two ways to the same end: Triton's, which is interpreted, is then not the one to take.
+        Nor are the notes there that an earlier run has left: they say what the code says. With ``chosen`` it is one of two ways to the same end: Triton's, which is interpreted, is then not the one to take.
         """
         answered = self.options.answered - {"triton"} if chosen else self.options.answered
+        text = NOTE.sub("#", text)
         if not answered:
             return text
         names = "|".join(sorted(map(re.escape, answered)))

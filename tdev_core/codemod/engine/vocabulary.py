@@ -57,6 +57,10 @@ PROSE = re.compile(
 _LETTERS = re.compile(r"[^\r\n]")
 
 
+# What --annotate writes: words of the rules, and none of the program's.
+NOTE = re.compile(r"# tdev: [a-z-]+: [^\r\n]*")
+
+
 def without_prose(text: str) -> str:
     """Return a text with spaces for its comments and for what is in three quotes: offsets stay."""
     return PROSE.sub(lambda found: found[1] or _LETTERS.sub(" ", found.group()), text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -238,3 +239,26 @@ def test_annotate_twice_says_it_once() -> None:
     once = rewrite("import torch\nif x.is_cuda: pass\nif y.is_cuda: pass\n", NAMES, options).code
     assert once.count("# tdev: ") == 2
     assert rewrite(once, NAMES, options).code == once
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r", "\r\n"])
+def test_a_line_that_is_broken_keeps_its_own_kind_of_end(newline: str) -> None:
+    """A file may have several."""
+    line = '    ok = "cuda" in str(torch.device("cuda", torch.cuda.current_device()))'
+    source = f"import torch\nclass A:{newline}{line}{newline}    pass{newline}"
+    code = rewrite(source, Names.load(), Options()).code
+    first, _, rest = code.partition("\n")
+    assert first == "import tdev" and rest.count("    ") > 3
+    assert re.findall(r"\r\n|\r|\n", rest) == [newline] * 5
+    assert rest.endswith(f"){newline}    pass{newline}")
+
+
+def test_notes_of_an_earlier_run_are_no_words_of_the_program() -> None:
+    """A note about cupy, which speaks of CUDA, stands right below a question."""
+    source = (
+        "import torch\ndef f(x):\n    y = torch.ones(1).is_cuda\n    import cupy\n    return y\n"
+    )
+    options = Options(style="alias", annotate=True)
+    code = rewrite(source, Names.load(), options).code
+    assert "# tdev: cuda-only-import: " in code
+    assert rewrite(code, Names.load(), options).code == code

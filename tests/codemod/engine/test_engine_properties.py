@@ -220,10 +220,12 @@ def test_no_reference_to_torch_cuda_is_left_unsaid(source: str) -> None:
         return
     if re.search(r"torch = None|del torch|fake as torch|tdev as torch|torch=None", source):
         return
-    code = rewrite(source, NAMES, Options()).code
+    result = rewrite(source, NAMES, Options())
+    if any(finding.rule == "cuda-only-import" for finding in result.findings) and not result.edits:
+        return  # a file that cannot be imported without CUDA has one finding
     left = [
         node
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(ast.parse(result.code))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "torch.cuda.synchronize"
     ]
     assert not left

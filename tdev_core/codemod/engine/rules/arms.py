@@ -10,6 +10,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.vocabulary import NOTE
 
 ARMS = rule(
     "other-arms",
@@ -252,7 +253,7 @@ def said_of_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the comment above a statement speaks of another accelerator: somebody has thought of it."""
     line = file.tree.position(file.tree.span(file.tree.statement(node))[0])[0] - 1
     while line >= 1 and (text := file.tree.line_text(line).strip()).startswith("#"):
-        if _SAYS_OTHER.match(text):
+        if _SAYS_OTHER.match(NOTE.sub("#", text)):
             return True
         line -= 1
     return False

@@ -12,7 +12,7 @@ from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.survey import GUARDED
-from tdev_core.codemod.engine.vocabulary import RUNTIMES
+from tdev_core.codemod.engine.vocabulary import NOTE, RUNTIMES
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
@@ -442,7 +442,7 @@ def _said_beside(file: File, node: cst.CSTNode) -> bool:
                 break
             said.append(text)
             beside += step
-    return any(map(_SAID.search, said))
+    return any(_SAID.search(NOTE.sub("", text)) for text in said)
 
 
 def _said_by(file: File, node: cst.CSTNode) -> str:

@@ -64,6 +64,9 @@ def _usual_length(source: str) -> int:
     return max(_SHORTEST, min(fits, longest))
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
 class _Layout:
     """One attempt to write all that is planned; ``changes`` is how."""
 
@@ -296,14 +299,12 @@ class _Layout:
         return regions
 
     def _allowed(self, span: tuple[int, int]) -> int:
-        old = self.file.tree.source[slice(*span)].split("\n")
-        return max(self.limit, *(len(line.rstrip("\r")) for line in old))
+        return max(self.limit, *map(len, _LINE_END.split(self.file.tree.source[slice(*span)])))
 
     def _too_long(self) -> list[Change]:
         long = []
         for span, inside in self._regions():
-            lines = self._written(span).split("\n")
-            if max(len(line.rstrip("\r")) for line in lines) > self._allowed(span):
+            if max(map(len, _LINE_END.split(self._written(span)))) > self._allowed(span):
                 long += inside
         return long
 
@@ -311,7 +312,7 @@ class _Layout:
         """Return the changes of lines that could not be broken, or only into many."""
         clumsy = []
         for span, inside in self._regions():
-            for line in self._written(span).split(self.file.tree.newline):
+            for line in _LINE_END.split(self._written(span)):
                 if len(line) > self._allowed(span):
                     if len(wrapped(line, self.limit, self._goes_on(inside)) or [""] * 9) > 1:
                         clumsy += [c for c in inside if _CURRENT.search(c.text)]
@@ -328,8 +329,9 @@ class _Layout:
         """Break the lines that are too long, where that can be done; ``comments`` at their ends go above."""
         for span, inside in self._regions():
             text = self._written(span)
-            newline = self.file.tree.newline
-            lines = text.split(newline)
+            ends = _LINE_END.findall(text)  # a file may have several kinds
+            newline = ends[0] if ends else self.file.tree.newline
+            lines = _LINE_END.split(text)
             broken: list[str] = []
             for line in lines:
                 if len(line) > self._allowed(span):
