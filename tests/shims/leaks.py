@@ -150,6 +150,8 @@ class Paths:
 
         def swept_in_vain() -> None:
             swept()
+            if len(rigid) > 1031:
+                rigid.popitem()  # the mark of the call before
             stuck(plain, cuda)
 
         device = property(lambda tensor: cpu)
