@@ -268,6 +268,14 @@ def test_what_stays() -> None:
     )
 
 
+def test_the_parameter_behind_a_star_does_not_become_the_stars() -> None:
+    source = SOURCE.replace("def run(x, n):", "def run(x, *given: int, n=None, out: int = 3):")
+    slice_ = take_slice(source, NAMES)
+    assert slice_ is not None and "def run(x, *given, " in slice_.text
+    ast.parse(slice_.text)
+    assert _agree(source, "explicit")
+
+
 def test_places_are_those_of_the_whole_text() -> None:
     """Each node of the short tree stands where the whole tree has one of its kind and text."""
     source = SOURCE.replace("helper", "hélper")

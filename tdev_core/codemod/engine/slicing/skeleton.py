@@ -75,13 +75,14 @@ def skeleton(unit: Unit, layout: Layout) -> Skeleton | None:
 
 
 def parameter(node: ast.arg, layout: Layout) -> Hole:
-    """Return a parameter that nothing mentions, with its comma; what it says, where it is the last one."""
+    """Return a parameter that nothing mentions, with its comma; what it says, where it is the last one, or a star's."""
     unit, default = layout.unit_of[node], layout.defaults.get(node)
     nodes = tuple(part for part in (node.annotation, default) if part is not None)
     start = layout.offset(node.lineno, node.col_offset)
-    return _listed(start, unit.end, nodes, layout) or Hole(
-        unit.start, unit.end, "" if default is None else "=None", nodes
-    )
+    said = Hole(unit.start, unit.end, "" if default is None else "=None", nodes)
+    if layout.source[max(0, start - 80) : start].rstrip().endswith("*"):
+        return said  # the next one would become the star's: `*given: int, out=None`
+    return _listed(start, unit.end, nodes, layout) or said
 
 
 def imported(node: ast.ImportFrom, live: Container[str], layout: Layout) -> Iterator[Hole]:
