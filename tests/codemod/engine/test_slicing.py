@@ -276,6 +276,19 @@ def test_the_parameter_behind_a_star_does_not_become_the_stars() -> None:
     assert _agree(source, "explicit")
 
 
+def test_a_launch_is_that_of_the_function_right_around_it() -> None:
+    """Also where a slice leaves that one out, and has the outer one."""
+    source = SOURCE.replace(
+        "    first = helper(n)\n",
+        "    first = helper(n)\n    def inner(grid):\n        my_kernel[grid](n)\n    second = inner\n",
+    )
+    assert _agree(source, "explicit")
+    found = _said(source, "explicit", False).findings
+    assert ["inner starts a kernel; left as it is"] == [
+        f.message for f in found if "kernel" in f.rule
+    ]
+
+
 def test_places_are_those_of_the_whole_text() -> None:
     """Each node of the short tree stands where the whole tree has one of its kind and text."""
     source = SOURCE.replace("helper", "hélper")

@@ -6,6 +6,7 @@ module beside those of others, tests and benchmarks of kernels.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -231,6 +232,9 @@ _JITTED = re.compile(
 LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\(\)")
 
 
+_DEF = re.compile(r"def\s+")
+
+
 def launches(file: File) -> None:
     """Find the functions that start a kernel: what they prepare is for it."""
     if file.options.all or file.options.program:
@@ -241,14 +245,19 @@ def launches(file: File) -> None:
         launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
     elif not ("kernel" in source or "c_void_p(" in source):
         return
-    for found in launch.finditer(file.code) if file.in_code(launch) else ():
-        homes = [
-            (span, home)
-            for home in file.tree.of(cst.FunctionDef)
-            if (span := file.tree.span(home))[0] <= found.start() < span[1]
-        ]
-        span, home = max(homes, key=lambda each: each[0], default=((0, 0), None))
-        if home is not None and span not in file.untouched:
+    if file.in_code(launch) is None or (python := file.python) is None:
+        return
+    # Of the whole text: a slice of it need not have a function in which nothing else is to be done.
+    functions = [
+        (python.span(node), node.name)
+        for node in ast.walk(python.module)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    for found in launch.finditer(file.code):
+        around = [one for one in functions if one[0][0] <= found.start() < one[0][1]]
+        span, name = max(around, default=((0, 0), ""))
+        if name and span not in file.untouched:
             file.untouched.append(span)
-            said = f"{home.name.value} starts a kernel; left as it is"
-            file.find(KERNEL, home.name, said, "note")
+            named = _DEF.search(source, span[0])
+            at = named.end() if named is not None else span[0]
+            file.find_at(KERNEL, at, f"{name} starts a kernel; left as it is", "note")
