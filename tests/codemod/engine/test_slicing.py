@@ -289,6 +289,15 @@ def test_a_launch_is_that_of_the_function_right_around_it() -> None:
     ]
 
 
+def test_a_line_starts_where_it_does_also_behind_what_is_left_out() -> None:
+    """What is written above the line is not written above the statements left out before it."""
+    moves = "count = helper(4); x.cuda()\n"
+    source = f"import torch\n\nprint('says nothing')\n{moves}{moves}"
+    assert _agree(source, "accelerator")
+    rows = _said(source, "accelerator", False).code.splitlines()
+    assert rows[2] == "print('says nothing')" and rows[3].startswith("device = ")
+
+
 def test_places_are_those_of_the_whole_text() -> None:
     """Each node of the short tree stands where the whole tree has one of its kind and text."""
     source = SOURCE.replace("helper", "hélper")

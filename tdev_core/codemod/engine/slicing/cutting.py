@@ -53,7 +53,8 @@ class Cutter:
                 run.append(node)
                 continue
             if not self._take_out(before, run, unit):
-                self._replace(run)
+                for part in self._split(run, unit):
+                    self._replace(part)
                 self._take_out_lines(run[-1] if run else before, unit)
             run, before = [], node
             if not isinstance(node, BLOCKS):
@@ -64,6 +65,14 @@ class Cutter:
             self._block(getattr(node, "orelse", []))
             self._block(getattr(node, "finalbody", []))
         self._replace(run)
+
+    def _split(self, run: list[ast.stmt], after: Unit) -> tuple[list[ast.stmt], list[ast.stmt]]:
+        """Part a run from its statements on the line of the one after it, which starts where that line does."""
+        start, at = after.start, len(run)
+        while at and "\n" not in self._source[self._layout.end(run[at - 1]) : start]:
+            at -= 1
+            start = self._layout.unit_of[run[at]].start
+        return run[:at], run[at:]
 
     def _replace(self, run: list[ast.stmt]) -> None:
         """Put a placeholder where a run stands, if that is shorter."""
