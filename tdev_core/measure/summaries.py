@@ -106,7 +106,7 @@ class Summary:
             ("waited for batches", self.loads),
             ("waited for the device", self.waits),
             ("copied", self.copies),
-            ("fell back to the CPU", self.fallbacks),
+            ("fell back to the CPU", self.fell),
         ):
             if table:
                 lines.append(f"  {head}:")
