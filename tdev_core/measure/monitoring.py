@@ -199,10 +199,12 @@ class Monitor:
 
     def _note(self, kind: str, name: str, seconds: float, size: int = 0) -> None:
         with self._lock:
-            known = self._spent[kind].setdefault(name, [0, 0.0, 0])
+            known = self._spent[kind].setdefault(name, [0, 0.0, 0, 0, -1])
             known[0] += 1
             known[1] += seconds
             known[2] += size
+            known[3] += known[4] != self._ended  # the first time in this step
+            known[4] = self._ended
 
     @contextlib.contextmanager
     def span(self, kind: str, name: str) -> Iterator[None]:
@@ -330,7 +332,10 @@ def _breaks() -> list[dict[str, Any]]:
 
 def _sorted(table: dict[str, list[float]]) -> dict[str, Spent]:
     rows = sorted(table.items(), key=lambda row: -row[1][1])
-    return {name: Spent(int(count), seconds, int(size)) for name, (count, seconds, size) in rows}
+    return {
+        name: Spent(int(count), seconds, int(size), int(steps))
+        for name, (count, seconds, size, steps, _) in rows
+    }
 
 
 def _no_optimizer() -> None:

@@ -142,7 +142,7 @@ def test_what_moves_and_waits_has_its_line_and_its_bytes(backend: str, tmp_path:
     assert seen["memory"]["step"] >= 64 * 4 * 4
     assert seen["waits"][f"{script}:11 item"]["count"] == 5
     assert seen["copies"][f"{script}:6 to the device"] == {
-        "count": 5, "bytes": 5 * 8 * 64 * 4, "seconds": seen["copies"][f"{script}:6 to the device"]["seconds"],
+        "count": 5, "steps": 5, "bytes": 5 * 8 * 64 * 4, "seconds": seen["copies"][f"{script}:6 to the device"]["seconds"],
     }  # fmt: skip
     assert seen["copies"][f"{script}:12 to the host"]["bytes"] == 8 * 64 * 4
     assert all(step["to_device"] == 8 * 64 * 4 for step in seen["timeline"][1:])
