@@ -15,6 +15,7 @@ __all__ = [
     "InternalsWarning",
     "TdevError",
     "UnsupportedError",
+    "calling",
     "exit_with",
     "heed_interrupts",
     "hush_interrupts",
@@ -146,6 +147,13 @@ def uncounted(function: F) -> F:
     code: CodeType = function.__code__
     _uncounted.add(code)
     return function
+
+
+def calling(frame: FrameType) -> FrameType:
+    """``frame``, or the first around it whose function does more than watch."""
+    while frame.f_code in _uncounted and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def outside() -> int:

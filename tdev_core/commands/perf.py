@@ -24,16 +24,18 @@ from tdev_core.commands.saying import say
 __all__ = ["Finding", "main", "static"]
 
 USAGE = """\
-usage: python -m tdev doctor --perf [--steps N] [SCRIPT [ARGS ...]]
+usage: python -m tdev doctor --perf [--steps N] [--library A,B] [SCRIPT [ARGS ...]]
 
 What costs time: threads beyond what the process may use; and of a script, waits for the device in the loop of its steps, loaders
 without workers, pinned memory that nothing needs, optimizers that go through their parameters one by one, float64 on mps. The
-script is run for N steps (default 20, 0: not at all) as `tdev run` does, and what was suspected is measured.
+script is run for N steps (default 20, 0: not at all) as `tdev run` does, which --library is for, and what was suspected is measured.
 
 Exit status: 0 nothing was found, 1 something was, 2 it could not be looked at.
 """
 _WAITS = frozenset({"item", "cpu", "tolist", "numpy"})
 _PRODUCTS = 9
+_OF_RUN = ("--library", "--libraries", "--root")
+"""Options that `tdev run` is given as they are."""
 _OFTEN, _SHARE = 0.2, 0.02
 """Times in a step, and the share of a step's time, below which something is left unsaid."""
 _LIMIT = 600
@@ -60,14 +62,19 @@ class Finding:
 def main(argv: Sequence[str]) -> int:
     """Run the command, given what follows ``--perf``; return its exit status."""
     rest, steps = list(argv), "20"
+    of_run: list[str] = []
     while rest and rest[0].startswith("-"):
         name, is_set, value = rest.pop(0).partition("=")
         if name in ("-h", "--help"):
             say(USAGE.rstrip())
             return 0
-        if name != "--steps" or not (is_set or rest):
+        if name not in ("--steps", *_OF_RUN) or not (is_set or rest):
             return _refused(f"{name}: no such option, or without its value\n\n{USAGE.rstrip()}")
-        steps = value if is_set else rest.pop(0)
+        value = value if is_set else rest.pop(0)
+        if name in _OF_RUN:
+            of_run += [name, value]
+        else:
+            steps = value
     if not steps.isdecimal():
         return _refused(f"--steps {steps}: a whole number is needed")
     findings = list(_around())
@@ -80,7 +87,7 @@ def main(argv: Sequence[str]) -> int:
         except (SyntaxError, ValueError) as error:
             return _refused(f"{rest[0]} is no Python: {error}")
         if int(steps):
-            seen, why = _measured(rest, int(steps))
+            seen, why = _measured([*of_run, *rest], int(steps))
             if seen is None:
                 return _refused(f"{rest[0]} could not be run: {why}")
             findings = _costs(rest[0], findings, seen, _backend())
@@ -280,7 +287,7 @@ def _costs(
     found = [*_waits(script, seen), *_parts(script, seen, backend), *_compiled(script, seen)]
     for where, one in seen["fell"].items():
         site, _, name = where.rpartition(" ")
-        if one["count"] >= _OFTEN * seen["steps"]:
+        if one["steps"] >= _OFTEN * seen["steps"]:
             what = f"{name}: runs on the CPU and comes back"
             found.append(_at(script, site, what, _spent(seen, one["count"], one["seconds"])))
     found += _threads(script, seen)
@@ -319,17 +326,22 @@ def _at(script: str, site: str, what: str, cost: str = "") -> Finding:
 
 def _waits(script: str, seen: dict[str, Any]) -> Iterator[Finding]:
     """Find the lines at which the host waits, each once: what is printed is asked for by several methods."""
-    lines: dict[str, tuple[list[str], float, float]] = {}
+    lines: dict[str, tuple[list[str], float, float, int]] = {}
     host = [(where, one) for where, one in seen["copies"].items() if where.endswith(" to the host")]
     for where, one in (*seen["waits"].items(), *host):
         site, _, name = where.removesuffix(" to the host").rpartition(" ")
         if where.endswith(" to the host"):
             site, name = where.removesuffix(" to the host"), "a copy to the host"
-        names, often, seconds = lines.get(site, ([], 0.0, 0.0))
-        lines[site] = [*names, name], max(often, one["count"]), seconds + one["seconds"]
-    for site, (names, often, seconds) in lines.items():
-        if often < _OFTEN * seen["steps"]:
-            continue  # every hundredth step, as a rule
+        names, often, seconds, steps = lines.get(site, ([], 0.0, 0.0, 0))
+        lines[site] = (
+            [*names, name],
+            max(often, one["count"]),
+            seconds + one["seconds"],
+            max(steps, one["steps"]),
+        )
+    for site, (names, often, seconds, steps) in lines.items():
+        if steps < _OFTEN * seen["steps"]:
+            continue  # every hundredth step, as a rule; or all at once, before or after the steps
         path, _, line = site.rpartition(":")
         printed = line.isdecimal() and "print(" in linecache.getline(path, int(line))
         what = "print" if printed else ", ".join(names)

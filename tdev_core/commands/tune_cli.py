@@ -310,5 +310,9 @@ def _races(found: Any) -> list[str]:
     for what, like in found.same.items():
         with_ = f"with {like}" if like else "as it is"
         rows.append(("same", what, f"not raced: a step is made of the same {with_}"))
+    for what in found.more:
+        rows.append(
+            ("does more", what, "not raced: a step does all that it does as it is, and more")
+        )
     width = max((len(what) for _, what, _ in rows), default=0)
     return [f"  {verdict:<13}  {what:<{width}}  {numbers}" for verdict, what, numbers in rows]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tdev_core.measure.digests import Digest, distance, epsilon
@@ -21,6 +22,7 @@ _CANCELLED = 4.0
 """How many times the difference and the rounding of what went in may be left where terms cancel each other."""
 _OWN = 10.0
 """How many times farther apart results are than what went in, where an operator adds a difference of its own."""
+_COLLECTIVES = ("c10d::", "_c10d_functional::")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Difference:
         key: the place, and the operator there.
         names: the operator's name in each run.
         error: norm of the difference of its results, relative to their norm.
-        given: the same of what went in.
+        given: the same of what went in; of a collective, in any process.
         tolerance: what ``error`` may be, for its type and for what terms that cancel each other leave of what went in.
         what: in words, where shapes or numbers of NaN differ.
     """
@@ -80,8 +82,12 @@ class Comparison:
 
     @property
     def first(self) -> Difference | None:
-        """The first operator that made a difference, else the first whose results differ at all; None: they agree."""
+        """The first operator that made a difference, else the first whose results differ at all; None: they agree.
+
+        Of several processes that with the earlier step.
+        """
         beyond = [one for one in self.differences if one.beyond]
+        beyond.sort(key=lambda one: one.key[0].step)
         return next((one for one in beyond if one.own), beyond[0] if beyond else None)
 
     def worst(self, count: int) -> list[Difference]:
@@ -138,7 +144,28 @@ def compare(
         mine += len(rows) - len(both)
         theirs += len(others) - len(both)
     found.alone = mine, theirs
+    found.differences = _received(found.differences)
     return found
+
+
+def _received(differences: list[Difference]) -> list[Difference]:
+    """Have what went into a collective be what went into it in any process; what a process received is another's to answer for."""
+    numbers: Counter[tuple[str, int, str]] = Counter()
+    given: dict[tuple[int, str, int], float] = {}
+    calls: dict[int, tuple[int, str, int]] = {}
+    for at, one in enumerate(differences):
+        place, operator, _ = one.key
+        if operator.startswith(_COLLECTIVES):
+            # Ranks may call it from different lines: it is told by its turn.
+            turn = one.process, place.step, operator
+            calls[at] = call = place.step, operator, numbers[turn]
+            numbers[turn] += 1
+            sent = math.inf if "recv" in operator else one.given
+            given[call] = max(given.get(call, 0.0), sent)
+    return [
+        replace(one, given=given[calls[at]]) if at in calls else one
+        for at, one in enumerate(differences)
+    ]
 
 
 def differ(one: Digest | None, other: Digest | None) -> bool:

@@ -7,6 +7,7 @@ numbers; where something differs, both run once more for the values of the opera
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import subprocess
@@ -150,7 +151,9 @@ class Found:
         if first.what:
             yield f"  {first.what}"
         else:
-            given = "" if self.sides.compiled else f"; what went in agrees to {first.given:.1e}"
+            given = f"; what went in agrees to {first.given:.1e}"
+            if self.sides.compiled or math.isinf(first.given):  # it is not known here
+                given = ""
             yield f"  relative error {first.error:.1e}, where {first.tolerance:.0e} is rounding{given}"
         known = self.values.get(mark(first.process, first.key))
         if known is None:

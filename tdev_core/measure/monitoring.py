@@ -1,8 +1,9 @@
 """Watches a program while it trains: steps and their phases, memory, waits for the device, copies, fallbacks, compilers, errors.
 
-A step ends where the optimizer that stepped first has stepped. Its phases are *forward* (all that is before the backward
-pass: data, too), *backward* (until the optimizer begins) and *step*. Seen are methods of tensors and torch's own hooks: what a
-library does in C++ on its own is not. Off it costs nothing: no hook, no wrapper is there.
+A step ends where the optimizer that stepped first has stepped; when that is gone, the next one that steps is the first. Its
+phases are *forward* (all that is before the backward pass: data, too), *backward* (until the optimizer begins) and *step*. Seen
+are methods of tensors and torch's own hooks: what a library does in C++ on its own is not. Off it costs nothing: no hook, no
+wrapper is there.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import statistics
 import sys
 import threading
 import time
+import weakref
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from types import TracebackType
@@ -55,7 +57,8 @@ class Monitor:
         }
         self._parts = Parts(lambda site: self.span("load", site))
         self._errors: Counter[tuple[str, str, str, str]] = Counter()
-        self._first: optim.Optimizer | None = None
+        # Not kept alive: with it would be its parameters, and of the folds of a validation each has its own.
+        self._first: Callable[[], optim.Optimizer | None] = _no_optimizer
         self._phase = 0
         self._started = self._begun = 0.0
         self._peak = 0
@@ -102,6 +105,7 @@ class Monitor:
         if _running is not None:
             raise RuntimeError("a monitor watches this process already; stop that one first")
         _running = self
+        self._first = _no_optimizer
         done = self._leaving.callback
         done(optim.register_optimizer_step_pre_hook(self._step_begins).remove)
         done(optim.register_optimizer_step_post_hook(self._step_ended).remove)
@@ -159,15 +163,15 @@ class Monitor:
             self._ends(1)
 
     def _step_begins(self, optimizer: optim.Optimizer, *_: Any) -> None:
-        if self._first is None:
-            self._first = optimizer
+        if self._first() is None:
+            self._first = weakref.ref(optimizer)
         self._ends(1)
         self._enter("step")
 
     def _step_ended(self, optimizer: optim.Optimizer, *_: Any) -> None:
         self._ends(2)
         self._enter("forward")
-        if optimizer is self._first:
+        if optimizer is self._first():
             self._steps.append(self._now)
             self._ended += 1
             self._reads = self._begun - self._read >= _SELDOM
@@ -195,10 +199,12 @@ class Monitor:
 
     def _note(self, kind: str, name: str, seconds: float, size: int = 0) -> None:
         with self._lock:
-            known = self._spent[kind].setdefault(name, [0, 0.0, 0])
+            known = self._spent[kind].setdefault(name, [0, 0.0, 0, 0, -1])
             known[0] += 1
             known[1] += seconds
             known[2] += size
+            known[3] += known[4] != self._ended  # the first time in this step
+            known[4] = self._ended
 
     @contextlib.contextmanager
     def span(self, kind: str, name: str) -> Iterator[None]:
@@ -326,7 +332,14 @@ def _breaks() -> list[dict[str, Any]]:
 
 def _sorted(table: dict[str, list[float]]) -> dict[str, Spent]:
     rows = sorted(table.items(), key=lambda row: -row[1][1])
-    return {name: Spent(int(count), seconds, int(size)) for name, (count, seconds, size) in rows}
+    return {
+        name: Spent(int(count), seconds, int(size), int(steps))
+        for name, (count, seconds, size, steps, _) in rows
+    }
+
+
+def _no_optimizer() -> None:
+    """Return the first optimizer, before any has stepped."""
 
 
 def _leave(block: Any) -> None:

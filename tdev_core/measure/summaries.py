@@ -36,11 +36,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Spent:
-    """How often something happened, and the seconds and bytes that it took in all."""
+    """How often something happened, the seconds and bytes that it took in all, and in how many steps it did."""
 
     count: int = 0
     seconds: float = 0.0
     bytes: int = 0
+    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class Summary:
             ("waited for batches", self.loads),
             ("waited for the device", self.waits),
             ("copied", self.copies),
-            ("fell back to the CPU", self.fallbacks),
+            ("fell back to the CPU", self.fell),
         ):
             if table:
                 lines.append(f"  {head}:")

@@ -35,5 +35,6 @@ def wrap(owner: Any, name: str, wrapper: Callable[..., Any]) -> Callable[[], Non
 
     wrapping.__name__ = name
     vars(wrapping)["__wrapped__"] = plain  # where `inspect.signature` looks
+    uncounted(wrapper)
     setattr(owner, name, uncounted(wrapping))
     return undo

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core import settings
-from tdev_core.errors import is_of_torch, uncounted
+from tdev_core.errors import calling, is_of_torch, uncounted
 
 __all__ = ["answered", "calls", "counted", "enabled", "fallbacks", "note_fallback"]
 
@@ -51,7 +51,7 @@ def counted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         if is_compiling():
             return function(*args, **kwargs)
         nested = getattr(_answering, "nested", False)
-        if not (nested and is_of_torch(sys._getframe(1))):
+        if not (nested and is_of_torch(calling(sys._getframe(1)))):
             with _counting:
                 calls[name] += 1
         _answering.nested = True

@@ -91,9 +91,8 @@ def after_torch(own: Iterable[str]) -> None:
     """
     _refuse_old_torch()
     from tdev_core import backend, settings
-    from tdev_core.metrics import counters
     from tdev_core.mirror import adoption as mirror
-    from tdev_core.mirror import report, standins
+    from tdev_core.mirror import standins
     from tdev_core.shims import serialization
 
     try:
@@ -136,11 +135,6 @@ def after_torch(own: Iterable[str]) -> None:
     standins.teach_torchscript()
     standins.allow_in_files()
     serialization.register()
-    if counters.enabled():
-        try:
-            report.print_at_exit()
-        except ConfigError as error:
-            exit_with(error)
 
 
 def _refuse_old_torch() -> None:
@@ -162,10 +156,17 @@ def _refuse_old_torch() -> None:
 
 
 def install_shims(package: str) -> None:
-    """Install the generated list of shims of ``package``, unless CUDA is native or ``TDEV_SHIMS=0``."""
+    """Install the generated list of shims of ``package``, unless CUDA is native or ``TDEV_SHIMS=0``; watch what is called then."""
     from tdev_core.compiler import dynamo
+    from tdev_core.metrics import counters
+    from tdev_core.mirror import report
     from tdev_core.shims import install as shims
 
     if shims.wanted():
         importlib.import_module(f"{package}.shims").install()
     dynamo.prepare()  # after the shims, which it teaches the compiler if that is there already
+    if counters.enabled():
+        try:
+            report.print_at_exit()  # after the shims: one of them may answer in place of the method that is watched
+        except ConfigError as error:
+            exit_with(error)

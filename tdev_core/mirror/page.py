@@ -43,7 +43,7 @@ def page(report: Any) -> str:
         ]  # fmt: skip
     if seen is not None:
         for head, table in (
-            ("Waited for batches", seen.loads), ("Waited for the device", seen.waits), ("Copies", seen.copies), ("Fell back to the CPU", seen.fallbacks)
+            ("Waited for batches", seen.loads), ("Waited for the device", seen.waits), ("Copies", seen.copies), ("Fell back to the CPU", seen.fell)
         ):  # fmt: skip
             if table:
                 rows = [
@@ -53,7 +53,7 @@ def page(report: Any) -> str:
                 parts += [f"<h2>{head}</h2>", _table(("where", "times", "seconds", "MiB"), rows)]
         if seen.breaks:
             rows = [(one["site"], f"{one['count']:,}", one["why"]) for one in seen.breaks[:50]]
-            parts += ["<h2>Graphs broke</h2>", _table(("where", "times", "why"), rows)]
+            parts += ["<h2>Graphs broke</h2>", _table(("where", "times", "why"), rows, (1,))]
         if seen.errors:
             rows = [
                 (
@@ -124,11 +124,12 @@ def _bars(steps: Sequence[Any], phases: Sequence[str]) -> str:
             bars.append(
                 f'<rect x="{at * width:.1f}" y="{foot:.1f}" width="{max(width - 0.3, 0.5):.1f}" height="{high:.1f}" fill="{colour}"/>'
             )
-    legend = "".join(
-        f'<text x="{8 + 110 * at}" y="14" font-size="12" fill="{colour}">■ {escape(name)}</text>'
-        for at, (name, colour) in enumerate(zip(phases, _COLOURS, strict=True))
+    legend = " ".join(
+        f'<span style="color:{colour}">■</span> {escape(name)}'
+        for name, colour in zip(phases, _COLOURS, strict=True)
     )
-    return _svg("".join(bars) + legend, f"{1e3 * top:.1f} ms at the top; {len(steps):,} steps")
+    drawn = _svg("".join(bars), f"{1e3 * top:.1f} ms at the top; {len(steps):,} steps")
+    return f"<p>{legend}</p>{drawn}"  # beside the drawing: no bar covers it
 
 
 def _memory(steps: Sequence[Any]) -> str:

@@ -102,6 +102,42 @@ def test_what_was_suspected_is_measured_in_a_few_steps(tmp_path: Path) -> None:
     assert not (tmp_path / "ended").exists()
 
 
+ONCE = """
+import torch
+model = torch.nn.Sequential(*(torch.nn.Linear(4, 4) for _ in range(8))).cuda()
+saved = [one.detach().cpu() for one in model.parameters()]
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1, foreach=True)
+for step in range(30):
+    optimizer.zero_grad()
+    model(torch.ones(2, 4, device="cuda")).sum().backward()
+    optimizer.step()
+"""
+
+
+def test_what_is_done_many_times_but_in_one_step_is_no_cost_of_a_step(tmp_path: Path) -> None:
+    script = tmp_path / "once.py"
+    script.write_text(ONCE)
+    env = environment(TDEV_BACKEND="sim", OMP_NUM_THREADS="1")
+    done = python("-m", "tdev", "doctor", "--perf", str(script), env=env)
+    assert "copy to the host" not in done.stdout + done.stderr, done.stdout
+    assert done.returncode in (0, 1), done.stderr
+
+
+def test_what_tdev_run_is_given_is_handed_on_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script, asked = tmp_path / "x.py", []
+
+    def measured(words: list[str], steps: int) -> tuple[None, str]:
+        asked.append((words, steps))
+        return None, "no"
+
+    script.write_text("pass\n")
+    monkeypatch.setattr(perf, "_measured", measured)
+    assert perf.main(["--library", "a,b", "--steps=3", "--root=src", str(script), "--lr"]) == 2
+    assert asked == [(["--library", "a,b", "--root", "src", str(script), "--lr"], 3)]
+
+
 def test_graph_breaks_have_their_lines() -> None:
     seen = {
         "steps": 4, "seconds": {"forward": 0.1}, "timeline": [{"seconds": [0.1]}], "waits": {}, "copies": {}, "fell": {},

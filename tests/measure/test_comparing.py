@@ -13,7 +13,9 @@ import torch
 from torch import nn
 
 from tdev_core.measure import draws
-from tdev_core.measure.comparing import Comparison, compare, read
+from tdev_core.measure.comparing import Comparison, Row, compare, read
+from tdev_core.measure.digests import digest
+from tdev_core.measure.places import Key, Place
 from tdev_core.measure.recording import Recording
 from tdev_core.measure.values import judged
 from tdev_core.measure.wish import Wish, mark
@@ -199,6 +201,47 @@ def test_what_follows_from_a_difference_is_not_called_the_first(tmp_path: Path) 
     beyond = [one for one in found.differences if one.beyond]
     assert found.first is not None and found.first.key[0].function == "torch.Tensor.mul"
     assert len(beyond) > 3
+
+
+def ranks(
+    *operators: tuple[str, float, float], of: int = 2
+) -> tuple[dict[str, dict[Key, Row]], dict[str, dict[Key, Row]]]:
+    """Return two recordings of so many ranks; an operator gives 1 + its second number on rank 1, and 1 + its first on the others."""
+    sides: list[dict[str, dict[Key, Row]]] = [{}, {}]
+    for rank in range(of):
+        for side, rows in enumerate(sides):
+            given, mine = digest(torch.ones(3)), rows.setdefault(f"main-rank{rank}", {})
+            for number, (name, *off) in enumerate(operators):
+                found = digest(torch.full((3,), 1 + side * off[rank == 1]))
+                site = f"{name}.py:{rank if 'recv' in name else number}"
+                place = Place(0, "forward", site, "", name, 0)
+                mine[place, name, 0] = Row(name, (given,), (found,))
+                given = found
+    return sides[0], sides[1]
+
+
+@pytest.mark.parametrize("collective", ["c10d::allreduce_", "_c10d_functional::all_reduce"])
+def test_a_collective_has_what_every_rank_gave(collective: str) -> None:
+    first = compare(*ranks(("clamp", 0.0, 0.2), (collective, 0.1, 0.1))).first
+    assert first is not None and (first.process, first.key[1]) == ("main-rank1", "clamp")
+    first = compare(*ranks(("clamp", 0.0, 0.0), (collective, 0.1, 0.1), ("add", 0.3, 0.3))).first
+    assert first is not None and first.key[1] == collective, "it makes a difference of its own"
+
+
+def test_what_was_received_is_the_senders() -> None:
+    first = compare(*ranks(("mul", 0.0, 0.2), ("c10d::recv_", 0.2, 0.0))).first
+    assert first is not None and (first.process, first.key[1]) == ("main-rank1", "mul")
+    first = compare(*ranks(("mul", 0.0, 0.0), ("c10d::recv_", 0.2, 0.0))).first
+    assert first is not None and first.key[1] == "c10d::recv_"
+
+
+def test_of_several_ranks_the_earlier_step_is_the_first() -> None:
+    reference, other = ranks(("mul", 0.3, 0.2))
+    for rows in (reference, other):
+        (((place, *rest), row),) = rows["main-rank0"].items()
+        rows["main-rank0"] = {(place._replace(step=4), *rest): row}
+    first = compare(reference, other).first
+    assert first is not None and first.process == "main-rank1"
 
 
 def test_terms_that_cancel_leave_their_rounding(tmp_path: Path) -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
+import sys
+import types
+import weakref
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -42,6 +46,20 @@ def test_steps_are_those_of_the_first_optimizer() -> None:
     assert found.steps == 3 and len(found.timeline) == 3
     assert all(found.seconds[phase] > 0 for phase in PHASES)
     assert "3 steps were watched" in str(found)
+
+
+def test_a_program_that_trains_anew_goes_on_being_watched_and_keeps_nothing_for_it() -> None:
+    with Monitor() as monitor:
+        for _ in range(3):  # the folds of a validation
+            train(4)
+    assert monitor.summary().steps == 12
+    optimizer = torch.optim.SGD([torch.zeros(2, requires_grad=True)], 0.1)
+    gone = weakref.ref(optimizer)
+    with Monitor():
+        optimizer.step()
+        del optimizer
+        gc.collect()
+        assert gone() is None, "nobody trains with it any more, and its parameters take memory"
 
 
 def test_a_monitor_leaves_nothing_behind() -> None:
@@ -124,18 +142,56 @@ def test_what_moves_and_waits_has_its_line_and_its_bytes(backend: str, tmp_path:
     assert seen["memory"]["step"] >= 64 * 4 * 4
     assert seen["waits"][f"{script}:11 item"]["count"] == 5
     assert seen["copies"][f"{script}:6 to the device"] == {
-        "count": 5, "bytes": 5 * 8 * 64 * 4, "seconds": seen["copies"][f"{script}:6 to the device"]["seconds"],
+        "count": 5, "steps": 5, "bytes": 5 * 8 * 64 * 4, "seconds": seen["copies"][f"{script}:6 to the device"]["seconds"],
     }  # fmt: skip
     assert seen["copies"][f"{script}:12 to the host"]["bytes"] == 8 * 64 * 4
     assert all(step["to_device"] == 8 * 64 * 4 for step in seen["timeline"][1:])
     assert [error["code"] for error in seen["errors"]] == ["TDEV101"]
 
 
+COPIES = """
+import torch
+host, device = torch.ones(8, 32), torch.zeros(8, 32, device="cuda")
+host.cuda()
+host.to("cuda")
+host.to(device)
+host.type("torch.cuda.FloatTensor")
+device.copy_(host)
+device.cpu()
+device.to("cpu")
+host.copy_(device)
+torch.nn.Linear(32, 8, bias=False).cuda()
+torch.nn.Linear(32, 8, bias=False).to("cuda")
+"""
+
+
+def test_every_way_to_copy_is_seen_whatever_answers_it(tmp_path: Path) -> None:
+    script = tmp_path / "copies.py"
+    script.write_text(COPIES)
+    env = forkserver.environment(
+        TDEV_REPORT="json", TDEV_REPORT_DIR=str(tmp_path), TDEV_BACKEND="sim"
+    )
+    done = forkserver.python("-m", "tdev", "run", str(script), env=env)
+    assert done.returncode == 0, done.stderr
+    (path,) = tmp_path.glob("*.json")
+    copies = json.loads(path.read_text())["watched"]["copies"]
+    ways = dict(enumerate(COPIES.splitlines(), 1))
+    seen = {
+        int(where.split()[0].rpartition(":")[2]): (where.rpartition(" ")[2], spent["bytes"])
+        for where, spent in copies.items()
+    }
+    for line in range(4, len(ways) + 1):
+        towards = "host" if line in (9, 10, 11) else "device"
+        assert seen.get(line) == (towards, 1024), (ways[line], seen)
+
+
 def test_time_of_fallbacks_is_seen_on_mlx(tmp_path: Path) -> None:
     pytest.importorskip("mlx", reason="MLX is not installed; where it is, this runs")
     code = "import tdev as torch\ntorch.linalg.svdvals(torch.ones(3, 3, device='cuda'))\nprint(torch.report())"
     out = python(code, TDEV_REPORT="1", TDEV_BACKEND="mlx").stdout
-    assert re.search(r"fell back to the CPU:\n\s+aten::_linalg_svd\S*\s+1\s+\d+\.\d{3} s", out), out
+    assert re.search(
+        r"fell back to the CPU:\n\s+\S+:\d+ aten::_linalg_svd\S*\s+1\s+\d+\.\d{3} s", out
+    ), out
 
 
 class Reader(HTMLParser):
@@ -186,6 +242,11 @@ def test_a_page_is_one_file_that_asks_for_nothing(tmp_path: Path) -> None:
     ):
         assert head in reader.text
     assert path.read_text(encoding="utf-8").count("<rect") == 5 * len(PHASES)
+    drawn, _, rest = path.read_text(encoding="utf-8").partition("<svg")
+    assert all(f"■</span> {phase}" in drawn for phase in PHASES), (
+        "above the drawing, which covers nothing of it"
+    )
+    assert "<text" not in rest
 
 
 def test_an_empty_report_is_a_page_too(tmp_path: Path) -> None:
@@ -197,6 +258,86 @@ def test_an_empty_report_is_a_page_too(tmp_path: Path) -> None:
 def test_callbacks_are_of_frameworks_that_there_are() -> None:
     with pytest.raises(ValueError, match="'keras': no such framework"):
         monitoring.callback("keras")
+
+
+@pytest.mark.parametrize(
+    ("framework", "module", "base", "begins", "ends"),
+    [
+        ("lightning", "lightning.pytorch", "Callback", "on_fit_start", "on_fit_end"),
+        ("lightning", "lightning.pytorch", "Callback", "on_fit_start", "on_exception"),
+        ("transformers", "transformers", "TrainerCallback", "on_train_begin", "on_train_end"),
+    ],
+)
+def test_a_callback_watches_from_where_a_trainer_begins_to_where_it_ends(
+    framework: str,
+    module: str,
+    base: str,
+    begins: str,
+    ends: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of a trainer that only calls what the frameworks call; the frameworks' own are below."""
+    double = types.ModuleType(module)
+    setattr(double, base, type(base, (), {}))
+    monkeypatch.setitem(sys.modules, module.partition(".")[0], types.ModuleType("lightning"))
+    monkeypatch.setitem(sys.modules, module, double)
+    found = monitoring.callback(framework)
+    assert isinstance(found, getattr(double, base))
+    for _ in range(2):  # a trainer that is used again goes on with the same
+        getattr(found, begins)(object(), object(), state=None)
+        assert monitoring.running() is found.monitor
+        train(3)
+        getattr(found, ends)(object(), object(), state=None)
+        assert monitoring.running() is None
+    assert found.monitor.summary().steps == 6
+
+
+def test_lightnings_own_trainer_calls_the_callback() -> None:
+    reason = "lightning is not installed; where it is, this runs"
+    lightning: Any = pytest.importorskip("lightning.pytorch", reason=reason)
+
+    class Model(lightning.LightningModule):  # type: ignore[misc]  # of what is imported above
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = torch.nn.Linear(4, 1)
+
+        def training_step(self, batch: torch.Tensor, _: int) -> torch.Tensor:
+            return self.net(batch).square().mean()  # type: ignore[no-any-return]
+
+        def configure_optimizers(self) -> torch.optim.Optimizer:
+            return torch.optim.SGD(self.parameters(), 1e-2)
+
+    found = monitoring.callback("lightning")
+    quiet = dict.fromkeys(
+        ("logger", "enable_checkpointing", "enable_progress_bar", "enable_model_summary"), False
+    )
+    trainer = lightning.Trainer(max_epochs=2, callbacks=[found], accelerator="cpu", **quiet)
+    trainer.fit(Model(), torch.utils.data.DataLoader(torch.ones(8, 4), batch_size=2))
+    assert found.monitor.summary().steps == 8 and monitoring.running() is None
+
+
+def test_transformers_own_trainer_calls_the_callback(tmp_path: Path) -> None:
+    reason = "transformers and accelerate are not installed; where they are, this runs"
+    pytest.importorskip("accelerate", reason=reason)
+    transformers: Any = pytest.importorskip("transformers", reason=reason)
+
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = torch.nn.Linear(4, 1)
+
+        def forward(self, x: torch.Tensor) -> dict[str, torch.Tensor]:
+            return {"loss": self.net(x).square().mean()}
+
+    found = monitoring.callback("transformers")
+    arguments = transformers.TrainingArguments(
+        output_dir=str(tmp_path), max_steps=5, report_to=[], save_strategy="no", use_cpu=True,
+    )  # fmt: skip
+    data = [{"x": torch.ones(4)} for _ in range(64)]
+    transformers.Trainer(
+        model=Model(), args=arguments, train_dataset=data, callbacks=[found]
+    ).train()
+    assert found.monitor.summary().steps == 5 and monitoring.running() is None
 
 
 def test_compiling_is_timed() -> None:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from tdev_core.measure.tuning import lanes
-from tdev_core.measure.tuning.fingerprint import Fingerprint
+from tdev_core.measure.tuning.fingerprint import Fingerprint, does_more
 
 
 def seen(compute: Callable[[], Any], bits: dict[str, str] | None = None) -> str:
@@ -119,6 +119,19 @@ def test_settings_are_seen_to_change_a_step_or_not(ways: lanes.Lanes) -> None:
     found = {ways.made_of(one) for one in different}
     assert own not in found and len(found) == len(different)
     assert ways.made_of({}) == own
+
+
+def test_a_step_that_does_more_is_told_from_one_that_does_something_else(
+    ways: lanes.Lanes,
+) -> None:
+    own = ways.made_of({})
+    assert does_more(ways.made_of({"set_to_none": "false"}), own), (
+        "gradients are zeroed, and added to"
+    )
+    assert not does_more(own, own) and not does_more(own, ways.made_of({"set_to_none": "false"}))
+    others = ({"optimizer": "fused"}, {"optimizer": "foreach"}, {"autocast": "bfloat16"})
+    assert not any(does_more(ways.made_of(one), own) for one in others)
+    assert not does_more(own, "") and not does_more("", own), "nothing is known of a failure"
 
 
 def test_losses_are_the_same_whether_a_step_was_looked_at_or_not() -> None:

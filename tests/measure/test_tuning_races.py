@@ -45,7 +45,7 @@ class Made:
         return found
 
     def made_of(self, wanted: Mapping[str, str]) -> str:
-        return self.same.get(str(wanted), str(wanted))
+        return self.same.get(str(wanted), str(wanted).replace(" ", ""))
 
     def anew(self, wanted: Mapping[str, str], count: int) -> Sequence[float]:
         harm = sum(self.losses.get(f"{name}={value}", 0.0) for name, value in wanted.items())
@@ -136,12 +136,38 @@ def test_several_ways_share_the_blocks_of_the_first() -> None:
 def test_what_has_not_helped_so_far_is_given_up() -> None:
     hopeless = [len(raced(1.02, noise=0.05, seed=seed).ratios) for seed in range(30)]
     promising = [len(raced(0.97, noise=0.05, seed=seed).ratios) for seed in range(30)]
-    assert statistics.median(hopeless) <= 9 < statistics.median(promising)
+    assert 2 * statistics.median(hopeless) <= statistics.median(promising)
 
 
-def test_what_saves_five_in_a_hundred_is_seldom_given_up() -> None:
-    verdicts = [raced(0.95, noise=0.03, seed=seed).verdict for seed in range(100)]
-    assert verdicts.count("helps") >= 85, verdicts.count("helps")
+def test_what_saves_four_in_a_hundred_is_seldom_given_up() -> None:
+    verdicts = [raced(0.96, noise=0.03, seed=seed).verdict for seed in range(100)]
+    assert verdicts.count("helps") >= 90, verdicts.count("helps")
+
+
+def test_what_plainly_loses_is_given_up_at_once_where_others_tell_how_far_ratios_scatter() -> None:
+    blocks: Counter[int] = Counter()
+    for seed in range(20):
+        made = Made({"a=1": 1.6, "a=2": 1.0, "a=3": 1.02, "a=4": 0.7}, noise=0.02, seed=seed)
+        values = ("1", "2", "3", "4")
+        ways: dict[str, Way] = {"": lambda n, made=made: made.steps({}, n)}
+        ways |= {
+            value: lambda n, made=made, value=value: made.steps({"a": value}, n) for value in values
+        }
+        heat = races(ways, [("", value) for value in values])
+        found = heat.race("", "1")
+        assert found.verdict == "hurts" and heat.race("", "4").verdict == "helps"
+        blocks[len(found.ratios)] += 1
+        assert len(heat.race("", "4").ratios) >= 4, "what helps has to show it longer"
+    assert blocks[2] >= 15, blocks
+
+
+def test_two_outliers_do_not_give_up_what_helps() -> None:
+    found = Race([1.5, 0.8], spread=0.02, weighed=8)
+    assert not found.decided
+    assert Race([1.5, 1.6], spread=0.02, weighed=8).decided
+    assert not Race([1.5, 1.6], spread=0.02, weighed=2).decided, (
+        "two tell little of how far they scatter"
+    )
 
 
 def test_a_loss_that_is_none_is_a_failure() -> None:
@@ -192,7 +218,7 @@ def test_what_leaves_a_step_the_same_is_not_raced_and_said_to_be() -> None:
     made = Made(EFFECTS)
     made.same = {
         "{'optimizer': 'fused'}": "{}",
-        "{'autocast': 'bfloat16'}": "{'optimizer': 'foreach'}",
+        "{'autocast': 'bfloat16'}": "{'optimizer':'foreach'}",
     }
     found = found_in(made)
     assert found.same == {
@@ -202,6 +228,16 @@ def test_what_leaves_a_step_the_same_is_not_raced_and_said_to_be() -> None:
         {("optimizer", "fused"), ("autocast", "bfloat16")}
     )
     assert found.settings == {"optimizer": "foreach"}
+
+
+def test_what_only_adds_to_a_step_is_not_raced_and_said_to() -> None:
+    made = Made(EFFECTS)
+    made.same = {
+        "{}": "own a*2 b*1", "{'optimizer': 'fused'}": "fused a*2 b*1 c*1", "{'autocast': 'bfloat16'}": "cast a*1 b*1 c*9",
+    }  # fmt: skip
+    found = found_in(made)
+    assert found.more == ["optimizer = fused"] and found.same == {}
+    assert found.settings == {"autocast": "bfloat16", "optimizer": "foreach"}
 
 
 def test_threads_are_raced_whatever_a_step_is_made_of() -> None:

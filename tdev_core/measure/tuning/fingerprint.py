@@ -4,6 +4,9 @@ A step's fingerprint is that of its operators, with the types, shapes and stride
 its products (of matrices, convolutions), each made once more of given numbers, since a library chooses its kernels by flags
 that no operator shows. Numbers are left out: a learning rate, a step's count. Where steps differ by themselves (batches of
 another length), or a kernel adds up in another order each time, no two are alike, and everything is raced.
+
+A step that does all that another one does, and more, is known by how often each operator is in them; views, which compute
+nothing, are left out of that.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+from collections import Counter
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-__all__ = ["Bits", "Fingerprint"]
+__all__ = ["Bits", "Fingerprint", "does_more"]
 
 Bits = dict[str, str]
 """Of each product, with the precision that was asked for, a hash of what it comes to."""
@@ -31,6 +35,7 @@ class Fingerprint(TorchDispatchMode):
         """Know of no operator yet; ``bits`` are what other fingerprints of the same program have found."""
         super().__init__()  # type: ignore[no-untyped-call]  # torch's, which is not annotated
         self._hash = hashlib.blake2b(digest_size=16)
+        self._counts: Counter[str] = Counter()
         self._bits = bits
         self._stance: Any = None
 
@@ -51,18 +56,38 @@ class Fingerprint(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         what = [_described(one) for one in tree_leaves((args, kwargs))]
+        made_of = repr((str(func), sorted(kwargs), what))
         name = func._schema.name
-        self._hash.update(repr((str(func), sorted(kwargs), what)).encode())
         if any(one in name for one in _PRODUCTS) and not func._schema.is_mutable:
             key = repr((str(func), what, torch.get_float32_matmul_precision()))
             if key not in self._bits:
                 self._bits[key] = _bits(func, args, kwargs)
-            self._hash.update(self._bits[key].encode())
+            made_of += self._bits[key]
+        self._hash.update(made_of.encode())
+        if not _is_view(func):
+            self._counts[hashlib.blake2b(made_of.encode(), digest_size=8).hexdigest()] += 1
         return func(*args, **kwargs)
 
     def text(self) -> str:
-        """Return the fingerprint of what was seen."""
-        return self._hash.hexdigest()
+        """Return the fingerprint of what was seen: of all of it in its order, then of each operator with how many there are."""
+        counts = (f"{one}*{count}" for one, count in sorted(self._counts.items()))
+        return " ".join([self._hash.hexdigest(), *counts])
+
+
+def does_more(made_of: str, own: str) -> bool:
+    """Tell of two steps, by their fingerprints, whether the first does all that the second one does, and more."""
+    mine, theirs = _counts(made_of), _counts(own)
+    return bool(theirs) and mine > theirs
+
+
+def _counts(text: str) -> Counter[str]:
+    pairs = (part.split("*") for part in text.split()[1:])
+    return Counter({one: int(count) for one, count in pairs})
+
+
+def _is_view(func: Any) -> bool:
+    aliases = [one.alias_info for one in func._schema.returns]
+    return bool(aliases) and all(one is not None and not one.is_write for one in aliases)
 
 
 def _described(value: Any) -> Any:

@@ -14,17 +14,19 @@ from dataclasses import dataclass, field
 
 __all__ = ["WORTH", "Failed", "Heat", "Race", "Sample", "Way", "races"]
 
-WORTH = 0.05
-"""The share of a step that has to be found where it is saved; shares below half of it are no difference."""
-_HELPS, _HOPELESS = math.log(200), math.log(10)
+WORTH = 0.035
+"""The share of a step that has to be found where it is saved, so that the whole is within one in twenty of the best; shares
+below half of it are no difference."""
+_HELPS, _HOPELESS = math.log(400), math.log(10)
 """How many times likelier one of two has to be, saving :data:`WORTH` and saving nothing, for a race to end: a setting that is
 used by mistake is worse than one that is missed, and of ten settings that are tried nine do not help."""
-_FEWEST, _MOST, _LAST = 4, 21, 41
-"""Blocks without which nothing is said; with which a race is given up; and with which one that seems to help is."""
+_FEWEST, _MOST, _LAST = 4, 41, 101
+"""Blocks without which nothing is said to help; with which a race is given up; and with which one that seems to help is."""
+_LOST_AT_ONCE, _ENOUGH = 2, 6
+"""Blocks without which nothing is given up; and ratios, of all that take turns, that tell how far those of so few blocks scatter."""
 _FINEST = 0.005
 """Ratios are not taken to scatter less: clocks and interrupts are coarse."""
 _CONFIDENCE = 0.98
-_SURELY = statistics.NormalDist().inv_cdf(_CONFIDENCE)
 _BLOCK = 0.03
 """Seconds that a block takes at least, in up to :data:`_LONGEST` steps."""
 _LONGEST = 8
@@ -52,12 +54,14 @@ class Race:
         seconds: median seconds of a step, of the first way and of the other.
         spread: the standard deviation of the ratios' logarithms, as all races that were run by turns have it; None: as these
             ratios have it.
+        weighed: how many ratios tell ``spread``.
     """
 
     ratios: Sequence[float] = ()
     failure: str = ""
     seconds: tuple[float, float] = (math.nan, math.nan)
     spread: float | None = None
+    weighed: int = 0
 
     @property
     def ratio(self) -> float:
@@ -81,25 +85,17 @@ class Race:
         """``helps``, ``hurts``, ``equal`` or ``fails``."""
         if self.failure:
             return "fails"
-        if self._evidence(1) >= _HELPS:
+        if len(self.ratios) >= _FEWEST and self._evidence(1) >= _HELPS:
             return "helps"
         return "hurts" if self._evidence(-1) >= _HOPELESS else "equal"
 
     @property
     def decided(self) -> bool:
-        """Whether further blocks would tell nothing that matters: how much is lost, or less than :data:`WORTH` saved, does not."""
+        """Whether further blocks would tell nothing that matters: how much is lost does not."""
         evidence, count = self._evidence(1), len(self.ratios)
         if self.failure or count >= (_LAST if evidence > 0 else _MOST):
             return True
-        return count >= _FEWEST and (
-            evidence <= -_HOPELESS or evidence >= _HELPS or self._surely_less()
-        )
-
-    def _surely_less(self) -> bool:
-        """Tell whether :data:`WORTH` is surely not saved, though something may be."""
-        logs, spread = self._logs()
-        error = _SURELY * spread / math.sqrt(len(logs))
-        return _middle(logs) - error > math.log(1 - WORTH)
+        return evidence <= -_HOPELESS or (count >= _FEWEST and evidence >= _HELPS)
 
     def _logs(self) -> tuple[list[float], float]:
         """Return the ratios' logarithms, and how far they scatter."""
@@ -110,12 +106,14 @@ class Race:
         """Return the logarithm of how many times likelier these ratios are where :data:`WORTH` is saved than where nothing is.
 
         Of the likeliest ways to save that or more, and nothing or less, with noise that is normal but for outliers
-        (a generalized likelihood ratio). ``sign`` -1 has it of what is lost.
+        (a generalized likelihood ratio). Of a few blocks the best counts: the others may be outliers. ``sign`` -1 has it of what is
+        lost.
         """
-        if len(self.ratios) < _FEWEST:
+        few = len(self.ratios) < _FEWEST
+        if few and (len(self.ratios) < _LOST_AT_ONCE or self.weighed < _ENOUGH):
             return 0.0
         logs, spread = self._logs()
-        middle = sign * _middle(logs)
+        middle = sign * (min(logs) if few else _middle(logs))
         off_nothing = min(middle, 0.0)
         off_worth = max(middle - math.log(1 - WORTH), 0.0)
         return len(logs) / 2 * math.log((spread**2 + off_nothing**2) / (spread**2 + off_worth**2))
@@ -168,6 +166,7 @@ class Heat:
     failures: dict[str, str] = field(default_factory=dict)
     decided: dict[tuple[str, str], Race] = field(default_factory=dict)
     _spread: float = math.inf
+    _weighed: int = 0
 
     def race(self, first: str, other: str) -> Race:
         """Return how one of the ways did against another, by the turns that both had."""
@@ -180,12 +179,13 @@ class Heat:
         if pairs:
             seconds = statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
         failure = self.failures.get(other, "") or self.failures.get(first, "")
-        return Race([b / a for a, b in pairs], failure, seconds, self._spread)
+        return Race([b / a for a, b in pairs], failure, seconds, self._spread, self._weighed)
 
     def weigh(self, pairs: Sequence[tuple[str, str]]) -> None:
         """See how far the ratios of these pairs scatter."""
         ratios = [self.race(*pair).ratios for pair in pairs]
         self._spread = _spread([[math.log(one) for one in each] for each in ratios])
+        self._weighed = sum(map(len, ratios))
 
 
 def races(

@@ -2,7 +2,7 @@
 
 What always holds: what is kept was faster in a race of its own, and faster again on top of what was kept before it; the
 whole was raced against the program's own way; and its losses, from the program's start, are those of the program's own way
-but for what is allowed. What leaves a step made of the same operators is not raced.
+but for what is allowed. What leaves a step made of the same operators, or only adds some, is not raced.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import Protocol
 
 from tdev_core.measure.tuning.choices import CHOICES
+from tdev_core.measure.tuning.fingerprint import does_more
 from tdev_core.measure.tuning.racing import Heat, Race, Sample, races
 
 __all__ = ["Losses", "Outcome", "Progress", "Trial", "search"]
@@ -72,6 +73,7 @@ class Outcome:
     Attributes:
         trials: every race, in their order.
         same: what was not raced, with what it is the same as: the value of another setting, or empty for the program's own way.
+        more: what was not raced, since a step then does all that it does by itself, and more.
         behind: values that were raced no further, since another value of the same setting helps more: that one.
         settings: what to use; empty where nothing helps.
         together: the settings against the program's own way; None where there are none.
@@ -83,6 +85,7 @@ class Outcome:
 
     trials: list[Trial] = field(default_factory=list)
     same: dict[str, str] = field(default_factory=dict)
+    more: list[str] = field(default_factory=list)
     behind: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)
     together: Race | None = None
@@ -171,17 +174,21 @@ class _Search:
         self._told(what, self._done, self._total, race)
 
     def _different(self, offers: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
-        """Return the values that are worth a race: of those with which a step is made of the same, one."""
+        """Return the values that are worth a race: of those with which a step is made of the same, one; of those with which it only does more, none."""
         singles = [(name, value) for name, values in offers.items() for value in values]
         shown = [one for one in singles if one[0] in CHOICES and CHOICES[one[0]].shows]
-        known = {self._lanes.made_of({}): ""} if shown else {}
+        own = self._lanes.made_of({}) if shown else ""
+        known = {own: ""}
         for name, value in shown:
             made_of = self._lanes.made_of({name: value})
             if made_of and made_of in known:
                 self._found.same[_label(name, value)] = known[made_of]
+            elif does_more(made_of, own):
+                self._found.more.append(_label(name, value))
             else:
                 known[made_of] = _label(name, value)
-        return [one for one in singles if _label(*one) not in self._found.same]
+        needless = {*self._found.same, *self._found.more}
+        return [one for one in singles if _label(*one) not in needless]
 
     def _raced(
         self,
