@@ -66,9 +66,12 @@ class Hunk:
 
 
 def hunks(outcome: Outcome, kind: Kind, style: Style) -> list[Hunk]:
-    """Return the hunks to ask about; imports follow the others, but under the alias, where they are the change."""
+    """Return the hunks to ask about; imports follow the others, but under the alias, where they are the change.
+
+    ``--target accelerator`` changes a file whole or leaves it whole, and half an answer would be neither.
+    """
     own = [c for c in outcome.changes if c.rule not in _FOLLOW]
-    if kind is not Kind.PYTHON or style == "alias" or not own:
+    if kind is not Kind.PYTHON or style != "explicit" or not own:
         return [Hunk(outcome.changes, whole=True)]
     groups: list[list[Change]] = []
     for change in sorted(own, key=lambda c: (c.place.line, c.place.column)):

@@ -138,6 +138,34 @@ def test_under_the_alias_and_in_notebooks_a_file_goes_as_a_whole(place: Path, as
     assert (place / "n.ipynb").read_text() == book
 
 
+PORTED = """\
+import torch
+
+
+def one(model):
+    return model.to("cuda")
+
+
+
+
+def two(model):
+    return model.to("cuda")
+"""
+
+
+@pytest.mark.parametrize("typed", ["y\nn\n", "n\ny\n", "y\nq\n", "n\n", "y\n", "y\ny\n"])
+def test_a_file_of_the_accelerator_target_is_changed_whole_or_left_whole(
+    place: Path, asked: Asked, typed: str
+) -> None:
+    (place / "a.py").write_text(PORTED)
+    _, said = asked(typed + "\x04", "--target", "accelerator", ".")
+    text = (place / "a.py").read_text()
+    assert "(1/1)" in said, "there is one answer to give"
+    assert text.count("accelerator()") == (2 if typed[0] == "y" else 0)
+    assert text.count("cuda") == (0 if typed[0] == "y" else 2)
+    assert text.startswith("# tdev: keep\n") == (typed[0] == "n")
+
+
 def test_it_needs_a_terminal(place: Path, codemod: Callable[..., Ran]) -> None:
     ran = codemod("--interactive", ".")
     assert ran.status == 2 and "on a terminal" in ran.err

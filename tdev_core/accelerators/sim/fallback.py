@@ -25,9 +25,16 @@ from tdev_core.accelerators.privateuse.schema import Facts, facts
 from tdev_core.accelerators.sim import faults, memory, pinned, refusals, rng
 from tdev_core.accelerators.sim.lowering import Call
 
-__all__ = ["common_device", "kernel", "run"]
+__all__ = ["VIEWS", "common_device", "kernel", "run", "view_kernel"]
 
 _CPU = torch.device("cpu")
+VIEWS = frozenset(
+    "aten::as_strided aten::view aten::_unsafe_view aten::_reshape_alias aten::unfold aten::t aten::transpose.int"
+    " aten::permute aten::expand aten::select.int aten::slice.Tensor aten::unsqueeze aten::squeeze aten::squeeze.dim"
+    " aten::squeeze.dims aten::split.Tensor aten::split_with_sizes aten::unbind.int aten::diagonal".split()
+)
+"""Operators that compute strides and read no data: torch's own kernels answer for any device."""
+
 _CPU_RESULTS = {"aten::_pack_padded_sequence": {1}, "aten::_pad_packed_sequence": {1}}
 _no_torch_function = torch_api.no_torch_function
 _Tensor = torch.Tensor
@@ -256,5 +263,20 @@ def kernel(op: OpOverload) -> Callable[..., Any]:
 
     def boxed(*args: Any, **kwargs: Any) -> Any:
         return run(op, *args, **kwargs)
+
+    return boxed
+
+
+def view_kernel(op: OpOverload, key: str) -> Callable[..., Any]:
+    """Make the kernel of one of :data:`VIEWS`: torch's own at dispatch key ``key``, as long as nobody looks at operators."""
+    name, _, overload = op.name().removeprefix("aten::").partition(".")
+    own = torch_api.kernel(name, overload or "default", key)
+
+    def boxed(*args: Any, **kwargs: Any) -> Any:
+        if forked or faults.asked or refusals.asked:
+            return run(op, *args, **kwargs)
+        torch_api.run_backward_on_caller()
+        with _no_torch_function():
+            return own(*args, **kwargs)
 
     return boxed

@@ -117,8 +117,10 @@ def _implement_kernels() -> dict[str, Any]:
         base = name.removeprefix("aten::").partition(".")[0]
         if base in _NATIVE or base in special.OPERATORS:
             continue
-        if any(torch_api.has_kernel(name, key) for key in _CPUS):
-            kernels[name] = fallback.kernel(op)
+        key = next((key for key in _CPUS if torch_api.has_kernel(name, key)), None)
+        if key is not None:
+            is_view = name in fallback.VIEWS
+            kernels[name] = fallback.view_kernel(op, key) if is_view else fallback.kernel(op)
             torch_api.implement(name, kernels[name])
     return kernels
 

@@ -294,6 +294,10 @@ def test_a_line_starts_where_it_does_also_behind_what_is_left_out() -> None:
     moves = "count = helper(4); x.cuda()\n"
     source = f"import torch\n\nprint('says nothing')\n{moves}{moves}"
     assert _agree(source, "accelerator")
+    indented = moves.replace("count", "    count")
+    function = f"import torch\n\ndef f(x, y):\n    x = y.to(torch.float32)\n{indented}{indented}"
+    assert _agree(function, "accelerator")
+    assert "    device = " in _said(function, "accelerator", False).code
     rows = _said(source, "accelerator", False).code.splitlines()
     assert rows[2] == "print('says nothing')" and rows[3].startswith("device = ")
 

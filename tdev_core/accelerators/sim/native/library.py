@@ -17,20 +17,13 @@ from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scala
 from tdev_core.accelerators.privateuse.native import Library
 from tdev_core.accelerators.privateuse.native_kernels import Kernels
 from tdev_core.accelerators.privateuse.schema import facts
-from tdev_core.accelerators.sim import aliasing, listening, lowering
+from tdev_core.accelerators.sim import aliasing, fallback, listening, lowering
 
 __all__ = ["LIBRARY", "answered", "guard", "load", "put", "state", "using"]
 
 LIBRARY = Library("sim")
 _kernels = Kernels(LIBRARY, "python -m tdev native sim")
 state, answered, using = _kernels.state, _kernels.answered, _kernels.using
-
-_VIEWS = frozenset(
-    "aten::as_strided aten::view aten::_unsafe_view aten::_reshape_alias aten::unfold aten::t aten::transpose.int"
-    " aten::permute aten::expand aten::select.int aten::slice.Tensor aten::unsqueeze aten::squeeze aten::squeeze.dim"
-    " aten::squeeze.dims aten::split.Tensor aten::split_with_sizes aten::unbind.int aten::diagonal".split()
-)
-"""Operators that compute strides and read no data: torch's own kernels answer for any device."""
 
 _PYTHONS = frozenset(
     "_pack_padded_sequence _pad_packed_sequence scalar_tensor set_ resize_ resize_as_".split()
@@ -75,7 +68,7 @@ def put(operators: Iterable[OpOverload]) -> None:
         if known.random or known.name in waits.OPERATORS or base in _PYTHONS:
             continue
         schema = operator._schema
-        if known.name in _VIEWS:
+        if known.name in fallback.VIEWS:
             library.view(schema.name, schema.overload_name)
             continue
         stays = known.name in _COPIES

@@ -52,9 +52,10 @@ class Cutter:
             if not unit.kept:
                 run.append(node)
                 continue
-            if not self._take_out(before, run, unit):
-                for part in self._split(run, unit):
-                    self._replace(part)
+            whole, beside = self._split(run, unit)
+            if beside or not self._take_out(before, run, unit):
+                self._replace(whole)
+                self._replace(beside)
                 self._take_out_lines(run[-1] if run else before, unit)
             run, before = [], node
             if not isinstance(node, BLOCKS):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 import torch
 
-from tdev_core.accelerators.sim import faults, memory
+from tdev_core.accelerators.sim import fallback, faults, memory
 from tdev_core.errors import ConfigError
 
 
@@ -180,3 +180,38 @@ def test_whatever_makes_a_tensor_runs_out_of_memory_in_torchs_words(
         with pytest.raises(torch.OutOfMemoryError, match="^CUDA out of memory. Tried to allocate"):
             pytest.fail(f"{name} made {create()}")
         assert pool.allocated == held, name
+
+
+def test_views_are_torch_s_own_unless_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = torch.arange(12.0, device="sim").reshape(3, 4)
+    x.t()  # a thread's first operator is Python's
+
+    def ran(op: object, *args: object, **kwargs: object) -> None:
+        raise AssertionError(f"{op} made aliases of its arguments")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fallback, "run", ran)
+        views = [
+            x.view(2, 6),
+            x.t(),
+            x.transpose(0, 1),
+            x.permute(1, 0),
+            x.expand(2, 3, 4),
+            x[1],
+            x[:, 1:3],
+        ]
+        views += [
+            x.unsqueeze(0),
+            x.unsqueeze(0).squeeze(),
+            x.diagonal(),
+            *x.split(2),
+            *x.unbind(),
+            x.unfold(1, 2, 1),
+        ]
+    assert all(view.device == x.device and view.data_ptr() >= x.data_ptr() for view in views)
+    x.mul_(2)
+    assert views[1].tolist() == [[0, 8, 16], [2, 10, 18], [4, 12, 20], [6, 14, 22]]
+    assert views[6].tolist() == [[2, 4], [10, 12], [18, 20]]
+    ask(monkeypatch, "xid@call:1")
+    with pytest.raises(torch.AcceleratorError):
+        x.t()
