@@ -12,7 +12,7 @@ import re
 import time
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tdev_core.codemod.engine import STYLES, Names, Options, Result, Style, rewrite
@@ -72,6 +72,14 @@ STATEMENTS = st.sampled_from(
         "import cupy",
         "@torch.cuda.amp.autocast()\n{i}def g(x: 'torch.cuda.Stream', device='cuda'): return x",
         "global device",
+        # parse, though Python compiles them in a function or loop only
+        "return torch.zeros(3, device=choose())",
+        "yield torch.cuda.current_device()",
+        "await g(device='cuda')",
+        "break",
+        "nonlocal device",
+        "def choose(): return device",
+        "y = torch.zeros(3, device=choose())",
         "mock.patch('torch.cuda.is_available')",
         "if torch.cuda.is_available(): pass\n{i}elif torch.backends.mps.is_available(): pass",
     ]
@@ -106,7 +114,9 @@ def programs(draw: st.DrawFn) -> str:
         body = [draw(IMPORTS)] if draw(st.integers(0, 3)) == 0 else []
         body += draw(st.lists(STATEMENTS, min_size=1, max_size=4))
         for statement in body:
-            if statement.startswith("global") and not (wrapper or "").startswith(("def", "async")):
+            if statement.startswith(("global", "nonlocal")) and not (wrapper or "").startswith(
+                ("def", "async")
+            ):
                 continue
             lines.append(
                 indent + statement.replace("{i}", indent).replace("{{", "{").replace("}}", "}")
@@ -153,6 +163,9 @@ SLOW = settings(
 
 @SLOW
 @given(programs(), STYLE, st.booleans())
+@example(
+    "import torch\nx = torch.zeros(2, device=f())\nreturn x\ndef f(): return 1", "explicit", False
+)
 def test_the_result_parses_and_is_stable(source: str, style: Style, annotate: bool) -> None:
     if not _parses(source):
         return

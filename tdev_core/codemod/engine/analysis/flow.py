@@ -360,8 +360,10 @@ class Flow:
         """What each function returns."""
         found: dict[cst.CSTNode, list[cst.Return]] = {}
         for node in self.tree.of(cst.Return):
-            home = next(p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef))
-            found.setdefault(home, []).append(node)
+            around = (p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef))
+            # A cell or a template may hold a `return` that no function is around.
+            if home := next(around, None):
+                found.setdefault(home, []).append(node)
         return found
 
     def _local_call(self, func: cst.Name) -> Kinds:
