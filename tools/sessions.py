@@ -28,6 +28,7 @@ CHECKS = ("check", "lint", "typecheck")
 TESTS = ("tests(sim)", "tests(mlx)", "tests(cpu)")
 _MOST_WORKERS = 8
 _SHOWN_LINES = 150  # of a failed session's log
+_MESSAGE_WIDTH = 150  # of a failed test's
 _TO_END_S = 20.0
 _QUICK_S = 50.0  # for tests, on each core
 _SAMPLED = 50  # of so many tests one runs where nothing was changed
@@ -66,6 +67,8 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: tuple[str, ...] = ()
+    """Each failed test, with the first line of what it said."""
 
 
 def main() -> int:
@@ -242,10 +245,10 @@ def _outcome(one: Running) -> Outcome:
     return Outcome(one.job, one.process.returncode, one.seconds(), *told)
 
 
-def counts(report: Path) -> tuple[int, int, int]:
-    """Passed, failed and skipped tests of a JUnit file; an error in a fixture counts as failed."""
+def counts(report: Path) -> tuple[int, int, int, tuple[str, ...]]:
+    """Passed, failed and skipped tests of a JUnit file, and which failed; an error in a fixture counts as failed."""
     if not report.exists():
-        return 0, 0, 0
+        return 0, 0, 0, ()
     # pytest's own report of this run
     suites = list(ElementTree.parse(report).getroot().iter("testsuite"))  # nosec B314
     total = {
@@ -253,7 +256,18 @@ def counts(report: Path) -> tuple[int, int, int]:
         for k in ("tests", "failures", "errors", "skipped")
     }
     failed = total["failures"] + total["errors"]
-    return total["tests"] - failed - total["skipped"], failed, total["skipped"]
+    failures = tuple(
+        f"{case.get('classname')}::{case.get('name')}: {_first_line(told.get('message'))}"
+        for suite in suites
+        for case in suite.iter("testcase")
+        for told in case
+        if told.tag in ("failure", "error")
+    )
+    return total["tests"] - failed - total["skipped"], failed, total["skipped"], failures
+
+
+def _first_line(message: str | None) -> str:
+    return (message or "").strip().partition("\n")[0][:_MESSAGE_WIDTH]
 
 
 def _print_outcome(outcome: Outcome) -> None:
@@ -274,6 +288,9 @@ def _summary(outcomes: list[Outcome]) -> int:
         progress.heading(f"failed: {', '.join(names)}")
         quoted = " ".join(f"'{name}'" if "(" in name else name for name in names)
         print(f"Once more only these: python3 tools/run_tests.py {quoted}")
+        # The last lines of a log are what a reader of a long one sees.
+        for failure in (failure for outcome in broken for failure in outcome.failures):
+            print(failure)
     passed, failed, skipped = (
         sum(getattr(o, k) for o in outcomes) for k in ("passed", "failed", "skipped")
     )

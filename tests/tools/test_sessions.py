@@ -71,8 +71,12 @@ def test_five(): pass
 """
     (outcome,) = sessions.run_all([[suite(tmp_path, text)]])
     assert (outcome.status, outcome.passed, outcome.failed, outcome.skipped) == (1, 2, 2, 1)
+    capsys.readouterr()
     assert sessions._summary([outcome]) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "2 passed, 2 failed, 1 skipped"
+    summary = capsys.readouterr().out.splitlines()
+    assert summary[-1] == "2 passed, 2 failed, 1 skipped"
+    named = [line.partition("test_sample::")[2] for line in summary if "test_sample::" in line]
+    assert named == ["test_three: assert False", 'test_four: failed on setup with "ValueError"']
 
 
 def test_a_suite_without_tests_is_a_failure(tmp_path: Path) -> None:
