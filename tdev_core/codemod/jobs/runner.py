@@ -58,7 +58,7 @@ def run(
 
     ``seen`` is called once for each file that is done with (progress).
     """
-    reading = _Reader(plan, survey(files))
+    reading = _Reader(plan, survey(files, options(plan.settings).style))
     with Pool(plan.settings.jobs or default_jobs(), plan.engine) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             for found, known, raw in reading.in_order(files, outcomes):

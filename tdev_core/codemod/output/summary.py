@@ -97,7 +97,8 @@ class Summary:
             places = "1 place" if self.other_places == 1 else f"{self.other_places:,} places"
             where = _files(self.other_files).replace("file", "other file")
             others = f" {places} in {where} say CUDA and are left as they are."
-        return stopped + (", ".join(parts) or "no files to look at") + "." + others
+        none = "no file was done" if self.interrupted else "no files to look at"
+        return stopped + (", ".join(parts) or none) + "." + others
 
 
 def _files(count: int) -> str:
