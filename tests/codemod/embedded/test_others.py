@@ -81,7 +81,9 @@ def test_scripts_images_and_settings_by_their_names(
     place: Path, codemod: Codemod, name: str
 ) -> None:
     (place / name).write_text("export CUDA_VISIBLE_DEVICES=0\n")
-    assert codemod("--check", ".").out.startswith(f"{name}:1:8 other-file ")
+    ran = codemod("--check", ".")
+    assert ran.out.startswith(f"{name}:1:8 other-file ")
+    assert "1 place in 1 other file says CUDA and is left as it is." in ran.err
 
 
 def test_they_are_listed_apart_and_left(tree: Path, codemod: Codemod) -> None:
