@@ -133,7 +133,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--report", choices=("json", "sarif", "markdown"), help="print a report in this format")
     add("--output", metavar="FILE", help="write the report to this file instead")
     add("--config", metavar="FILE", help="read [tool.tdev] from this file")
-    add("--jobs", "-j", type=int, metavar="N", help="worker processes (default: one per processor)")
+    add(
+        "--jobs",
+        "-j",
+        type=int,
+        metavar="N",
+        help="worker processes (default: as many as there is work and processors for)",
+    )
     add("--quiet", "-q", action="store_true", help="print results only")
     add("--explain", metavar="RULE", action=_Explain, help="print the page of a rule")
     add("--verbose", "-v", action="store_true", help="list every finding, however many there are")

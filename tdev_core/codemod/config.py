@@ -152,7 +152,7 @@ def overlay(settings: Settings, given: Mapping[str, Any]) -> Settings:
 
 def _common_directory(paths: Sequence[Path]) -> Path:
     resolved = [path.resolve() for path in paths] or [Path.cwd()]
-    directories = [path if path.is_dir() else path.parent for path in resolved]
+    directories = [path if os.path.isdir(path) else path.parent for path in resolved]
     common = directories[0]
     for directory in directories[1:]:
         while common != directory and common not in directory.parents:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdev_core.codemod.config import Settings
-from tdev_core.codemod.engine import Names, Options, Style
+from tdev_core.codemod.engine import IMPORT_RULES, Names, Options, Style
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 KEEP = "# tdev: keep"
-_FOLLOW = ("import", "tdev-import")
 _NEAR = 2
 """Changes that have fewer lines between them are one hunk."""
 _KEYS = {
@@ -70,7 +69,7 @@ def hunks(outcome: Outcome, kind: Kind, style: Style) -> list[Hunk]:
 
     ``--target accelerator`` changes a file whole or leaves it whole, and half an answer would be neither.
     """
-    own = [c for c in outcome.changes if c.rule not in _FOLLOW]
+    own = [c for c in outcome.changes if c.rule not in IMPORT_RULES]
     if kind is not Kind.PYTHON or style != "explicit" or not own:
         return [Hunk(outcome.changes, whole=True)]
     groups: list[list[Change]] = []
@@ -93,7 +92,8 @@ class Session:
         from rich.console import Console  # rich takes longer to import than most runs take
 
         self._console: Console = Console(highlight=False)
-        self._options = replace(options(settings), tree=survey(files))
+        chosen = options(settings)
+        self._options = replace(chosen, tree=survey(files, chosen.style))
         self._engine, self._names = load_engine(engine), Names.load()
         self._file = declined
         self._baseline: Baseline | None = None
@@ -114,7 +114,7 @@ class Session:
         # A baseline of its own: what it sees now is not what was declined.
         fresh = result if known is None else Baseline(known.base, known.entries)(result)
         listed = [c for c in result.outcome.changes if c not in fresh.outcome.changes]
-        kept = {line for c in listed if c.rule not in _FOLLOW for line in Hunk((c,)).lines}
+        kept = {line for c in listed if c.rule not in IMPORT_RULES for line in Hunk((c,)).lines}
         if not fresh.outcome.changes:
             return _unchanged(result)
         before = self._outcome(found, result.old, kept) if kept else result.outcome

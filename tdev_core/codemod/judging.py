@@ -14,12 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tdev_core.codemod.embedded.jsonspans import CellSource, Spans, read_spans
+from tdev_core.codemod.engine import IMPORT_RULES
 from tdev_core.codemod.errors import Unreadable, UsageError
 from tdev_core.codemod.files.since import Lines
 from tdev_core.codemod.model import Change, FileResult, Place, Remark, Status
 from tdev_core.codemod.text import decode_python, lines
 
-BASELINE_VERSION = 1
+BASELINE_VERSION = 2
 Item = Change | Remark
 
 
@@ -60,7 +61,10 @@ class Baseline:
         try:
             data = json.loads(file.read_text(encoding="utf-8"))
             if data["version"] != BASELINE_VERSION:
-                raise UsageError(f"--baseline {file}: version {data['version']!r} is not known")
+                raise UsageError(
+                    f"--baseline {file}: version {data['version']!r} is another release's; "
+                    f"--write-baseline {file} makes a new one"
+                )
             entries = {
                 str(path): Counter({(e["rule"], e["line"]): int(e["count"]) for e in listed})
                 for path, listed in data["files"].items()
@@ -101,7 +105,9 @@ class Baseline:
         """List these items of a file beside what is listed already, when it is written next."""
         spans = _Spans(result)
         path = self._key(result.path)
-        given = Counter((item.rule, spans.line_text(item.place)) for item in items)
+        follow = any(item.rule in IMPORT_RULES for item in items)
+        told = [*items, *(result.outcome.resting if follow else ())]
+        given = Counter((item.rule, spans.line_text(item.place)) for item in told)
         self.seen[path] = given + self.entries.get(path, Counter())
         for path, counts in self.entries.items():
             self.seen.setdefault(path, counts)
@@ -115,13 +121,18 @@ class Baseline:
         left = Counter(self.entries.get(path, ()))
         seen: Counter[tuple[str, str]] = Counter()
         fresh: list[int] = []
-        for item in result.items():
+        for item in (*result.items(), *result.outcome.resting):
             entry = item.rule, spans.line_text(item.place)
             seen[entry] += 1
             left[entry] -= 1
             if left[entry] < 0:
                 fresh.append(id(item))
         self.seen[path] = seen
+        outcome = result.outcome
+        own = [change for change in outcome.changes if change.rule not in IMPORT_RULES]
+        if own and not any(id(item) in fresh for item in (*own, *outcome.resting)):
+            # The imports follow what was declined, and change no more than that.
+            fresh = [number for number in fresh if number not in map(id, outcome.changes)]
         return _only(result, lambda item: id(item) in fresh)
 
     def _key(self, shown: str) -> str:
@@ -134,6 +145,9 @@ def _only(result: FileResult, keeps: Callable[[Item], bool]) -> FileResult:
     outcome = result.outcome
     changes = tuple(change for change in outcome.changes if keeps(change))
     remarks = tuple(remark for remark in outcome.remarks if keeps(remark))
+    if not any(change.rule in IMPORT_RULES for change in changes):
+        # The import is not what is judged here; what needs it changed is.
+        remarks += tuple(remark for remark in outcome.resting if keeps(remark))
     status = (
         Status.UNCHANGED if outcome.status is Status.CHANGED and not changes else outcome.status
     )

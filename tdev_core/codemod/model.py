@@ -6,6 +6,7 @@ main one. Lines and columns are counted from 1, columns in code points, as edito
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -92,7 +93,7 @@ class Remark:
     @property
     def said(self) -> str:
         """The message, behind the name of what it is about where it does not say that itself."""
-        if not self.name or self.name in self.message:
+        if not self.name or re.search(rf"(?<!\w){re.escape(self.name)}(?!\w)", self.message):
             return self.message
         return f"`{self.name}`: {self.message}"
 
@@ -106,6 +107,8 @@ class Outcome:
     new: bytes | None = None
     changes: tuple[Change, ...] = ()
     remarks: tuple[Remark, ...] = ()
+    resting: tuple[Remark, ...] = ()
+    """What no change touches and is right only once the imports are changed: told where these are not."""
 
     def __post_init__(self) -> None:
         if self.new is not None and self.status is not Status.CHANGED:
@@ -120,9 +123,9 @@ class FileResult:
     outcome: Outcome
     old: bytes | None = None
     written: bool = False
+    """Whether the file holds the new text by now: its lines are then those after the changes."""
     other: bool = False
     """Whether the file is of the kind ``other``."""
-    """Whether the file holds the new text by now: its lines are then those after the changes."""
 
     @property
     def remarks(self) -> tuple[Remark, ...]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tdev_core.codemod.engine import Edit, Finding
+from tdev_core.codemod.engine import IMPORT_RULES, Edit, Finding
 from tdev_core.codemod.model import Change, Place, Remark
 
+_RESTS = "runs on CUDA alone until the imports of this file are rewritten"
 _DOTTED = re.compile(r"[\w.]+")
 _BEFORE = re.compile(r"[\w.]*$")
 _AFTER = re.compile(r"(?:\.\w+)*")
@@ -20,7 +21,7 @@ _KEYWORD = re.compile(
     r"(?:(?:if|elif|while|assert|return|not|with|async|await|del|raise)\b|@|\()\s*"
 )
 _LITERAL = re.compile(r"""[A-Za-z]{0,2}(?:'[^'\n]{1,60}'|"[^"\n]{1,60}")""")
-_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+)*")
+_NAME = re.compile(r"[A-Za-z_]\w*(?:\.\w+|(?:\[[^][\n]{1,40}\])+(?=\.))*")
 
 
 def change(edit: Edit, rows: Sequence[str], cell: int | None = None) -> Change:
@@ -43,6 +44,14 @@ def remark(finding: Finding, rows: Sequence[str], cell: int | None = None) -> Re
     place = Place(finding.line, finding.column, finding.line, finding.column, cell)
     name = _name(rows[finding.line - 1], finding.column - 1) if finding.line <= len(rows) else ""
     return Remark(finding.rule, place, finding.message, finding.severity, name)
+
+
+def resting(
+    places: Sequence[tuple[int, int]], rows: Sequence[str], cell: int | None = None
+) -> tuple[Remark, ...]:
+    """Return a remark for each place that is right only once the imports are rewritten."""
+    findings = (Finding(IMPORT_RULES[-1], *place, _RESTS, "warning", "") for place in places)
+    return tuple(remark(finding, rows, cell) for finding in findings)
 
 
 def _name(row: str, at: int) -> str:

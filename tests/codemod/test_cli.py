@@ -284,23 +284,28 @@ def test_a_reader_that_leaves_is_no_crash(place: Path) -> None:
     assert process.wait() == 2 and "Traceback" not in said
 
 
+@pytest.mark.parametrize("listed", [False, True], ids=["closed", "listed and not entered"])
 def test_a_closed_directory_is_one_line_and_the_rest_is_done(
-    place: Path, codemod: Codemod, monkeypatch: pytest.MonkeyPatch
+    place: Path, codemod: Codemod, monkeypatch: pytest.MonkeyPatch, listed: bool
 ) -> None:
     write(place, a=BEFORE)
     (place / "closed").mkdir()
+    (place / "closed" / "b.py").write_bytes(BEFORE)
+    within = f"{place / 'closed'}{os.sep}"
     stat, scandir = os.stat, os.scandir
 
     def refuse(path: object) -> None:
-        if isinstance(path, (str, os.PathLike)) and "closed" in Path(path).parent.parts:
-            raise PermissionError(13, "Permission denied", str(path))
+        given = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+        if os.path.join(place, given).startswith(within):
+            raise PermissionError(13, "Permission denied", given)
 
     def closed_stat(path: Any, **rest: Any) -> os.stat_result:
         refuse(path)
         return stat(path, **rest)
 
     def closed_scandir(path: Any) -> Any:
-        refuse(os.path.join(path, "x"))
+        if not listed:
+            refuse(os.path.join(path, "x"))
         return scandir(path)
 
     # A test may run as root, to whom nothing is closed.
@@ -310,6 +315,8 @@ def test_a_closed_directory_is_one_line_and_the_rest_is_done(
     assert ran.status == 2 and (place / "a.py").read_bytes() == AFTER
     [line] = [line for line in ran.err.splitlines() if line.startswith("closed")]
     assert line == "closed: this directory cannot be read: Permission denied"
+    named = codemod("closed/b.py")
+    assert named.status == 2 and "Traceback" not in named.err
 
 
 def test_a_file_with_two_names_is_rewritten_once(place: Path, codemod: Codemod) -> None:

@@ -92,6 +92,21 @@ def test_a_baseline_remembers_instead(place: Path, asked: Asked) -> None:
     assert "write this hunk?" not in said and (place / "a.py").read_text() == text
 
 
+@pytest.mark.parametrize("style", ["explicit", "alias"])
+def test_what_was_declined_is_no_finding_of_the_linter(
+    place: Path, asked: Asked, capfd: pytest.CaptureFixture[str], style: str
+) -> None:
+    """The imports, which follow the hunks and are not asked for, are not what is left."""
+    source = f"{SOURCE}\n\ndef three(x):\n    return x.cuda()\n" if style == "alias" else SOURCE
+    (place / "a.py").write_text(source)
+    way = ("--style", style, "--baseline", "no.json", ".")
+    asked("n\n" * 5, *way)
+    judged = ["--check", "--jobs", "1", *way]
+    assert main(judged) == 0 and capfd.readouterr().out == ""
+    (place / "a.py").write_text(f"{source}torch.cuda.empty_cache()  # new\n")
+    assert main(judged) == 1 and "empty_cache" in capfd.readouterr().out
+
+
 def test_quitting_keeps_what_was_answered(place: Path, asked: Asked) -> None:
     (place / "a.py").write_text(SOURCE)
     (place / "b.py").write_text(SOURCE)

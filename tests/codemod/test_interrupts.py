@@ -16,8 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from tdev_core.codemod.cli import main
 from tdev_core.codemod.engine import Options
-from tdev_core.codemod.jobs.pool import result_of
+from tdev_core.codemod.jobs.pool import Pool, result_of
 from tdev_core.codemod.jobs.process import Job
 from tdev_core.codemod.model import Kind, Outcome
 from tests.codemod.conftest import AFTER, BEFORE, Ran
@@ -191,6 +192,31 @@ def test_the_result_is_the_same_with_any_number_of_workers(
         (place / f"f{index:02}.py").write_bytes(BEFORE + b"# x\n" * (40 - index) * 20)
     one, three = codemod("--diff", "."), codemod("--jobs", "3", "--diff", ".")
     assert one == three and one.out.count("+++ b/") == 40
+
+
+@pytest.mark.parametrize(("size", "workers"), [(0, 1), (1 << 20, 2)])
+def test_a_worker_is_started_where_there_is_that_much_to_do(
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    size: int,
+    workers: int,
+) -> None:
+    """Each takes as long to start as it takes for half a megabyte, on however many processors."""
+    for index in range(8):
+        (place / f"f{index}.py").write_bytes(BEFORE)
+    (place / "f8.py").write_bytes(BEFORE + b"# x\n" * (size // 8))
+    monkeypatch.setattr("tdev_core.codemod.jobs.runner.default_jobs", lambda: 8)
+    made: list[int] = []
+    pool = Pool.__init__
+
+    def counted(self: Pool, jobs: int, engine: str) -> None:
+        made.append(jobs)
+        pool(self, jobs, engine)
+
+    monkeypatch.setattr(Pool, "__init__", counted)
+    (place / "pyproject.toml").write_text("")
+    main([".", "--quiet"], engine="tests.codemod.small_engine")
+    assert made == [workers]
 
 
 def test_a_terminal_gets_a_bar_and_a_file_does_not(place: Path) -> None:

@@ -252,3 +252,63 @@ def test_the_step_in_the_documentation_runs(past: Path, codemod: Codemod) -> Non
         )  # bad.py is an error where it is read
     for command in asking:  # tests/codemod/test_interactive.py answers on a terminal
         assert "on a terminal" in codemod("--force", *command.replace("src/", ".").split()).err
+
+
+REAL = "tdev_core.codemod.engine"
+USES = "import torch\n\n\ndef f(x, rank):\n    y = torch.zeros(3)\n    return y, x.cuda()\nz = 1\n"
+WAYS = [[], ["--style", "alias"]]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=["explicit", "alias"])
+@pytest.mark.parametrize("kind", ["module", "notebook"])
+def test_a_new_use_is_judged_where_the_old_import_would_change(
+    place: Path, codemod: Codemod, git: Git, way: list[str], kind: str
+) -> None:
+    """What rests on the import alone is no edit of its own line, and new all the same."""
+
+    def write(text: str) -> None:
+        if kind == "module":
+            (place / "a.py").write_text(text)
+            return
+        source = text.splitlines(keepends=True)
+        cell = {"cell_type": "code", "source": source, "outputs": [], "metadata": {}}
+        book = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}, "cells": [cell]}
+        (place / "a.ipynb").write_text(json.dumps(book, indent=1))
+
+    write(USES)
+    git("init", "-q", "-b", "main")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    assert codemod("--check", *way, "--write-baseline", "b.json", ".", engine=REAL).status == 0
+    added = 'def g(x):\n    x = x.to("cuda")\n    return 1\n'
+    judged = (["--since", "HEAD"], ["--baseline", "b.json"])
+    for other in ("# nothing of CUDA's\n", "\n\ndef g(x):\n    return x.to(torch.int8)\n"):
+        write(USES + other)
+        for one in judged:
+            ran = codemod("--check", *way, *one, ".", engine=REAL)
+            assert (ran.status, ran.out) == (0, ""), ran
+    write(USES + "\n\n" + added)
+    for one in judged:
+        ran = codemod("--check", *way, *one, ".", engine=REAL)
+        [line] = ran.out.splitlines()
+        assert ran.status == 1 and "11:9 tdev-import `x.to`: runs on CUDA alone until" in line
+    if way:
+        write(USES + "\n\ntorch.cuda.empty_cache()\n")
+        for one in judged:
+            [line] = codemod("--check", *way, *one, ".", engine=REAL).out.splitlines()
+            assert "10:1 tdev-import `torch.cuda.empty_cache`" in line
+
+
+def test_a_new_file_is_told_of_its_import_alone(place: Path, codemod: Codemod) -> None:
+    (place / "old.py").write_text(USES)
+    codemod("--check", "--style", "alias", "--write-baseline", "b.json", ".", engine=REAL)
+    (place / "new.py").write_text(USES)
+    ran = codemod("--check", "--style", "alias", "--baseline", "b.json", ".", engine=REAL)
+    assert ran.status == 1
+    assert [line.split("`")[0] for line in ran.out.splitlines()] == ["new.py:1:8 import "]
+
+
+def test_a_baseline_of_another_release_says_so(place: Path, codemod: Codemod) -> None:
+    (place / "b.json").write_text('{"version": 1, "files": {}}')
+    ran = codemod("--check", "--baseline", "b.json", ".")
+    assert ran.status == 2 and "another release's" in ran.err

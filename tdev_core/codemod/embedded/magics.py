@@ -10,6 +10,8 @@ process and are left alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from tdev_core.codemod.embedded.segments import Segment
 from tdev_core.codemod.text import lines
@@ -21,6 +23,7 @@ _LINE_MAGIC = re.compile(r"\s*(?:[%!]|\?{1,2}\S|,\s*\S+\s|;\s*\w)")
 _HELP = re.compile(r"\s*[\w.*\[\]'\"%]+\?{1,2}\s*(?:#.*)?$")
 _ASSIGNED = re.compile(r"(\s*[A-Za-z_][\w.,\s\[\]]*=\s*)(?:%\s*[A-Za-z]|!(?!=))")
 _CUDA = re.compile(r"cuda|nvidia|--gpus\b", re.IGNORECASE)
+_USES = re.compile(r"\btorch\.cuda\b|\.cuda\(|\bdevice=[\"']cuda")
 _TOKEN = re.compile(
     r"""(?P<comment>\#[^\r\n]*)
       | (?P<string>[A-Za-z]{0,3}(?P<quote>\"{3}|'{3}|"|'))
@@ -56,9 +59,23 @@ def mask(code: str) -> Segment | None:
     return Segment("".join(result), masks)
 
 
-def mentions_torch(segment: Segment) -> bool:
-    """Tell whether a masked line of the segment uses CUDA, which is then for a person to look at."""
-    return any(_CUDA.search(original) for original in segment.masks.values())
+@dataclass(frozen=True)
+class Mention:
+    """A line, from 1, that says CUDA and is not rewritten; ``uses``: it is torch's CUDA that it uses."""
+
+    line: int
+    text: str
+    uses: bool
+
+
+def mentions(code: str, segment: Segment | None) -> Iterator[Mention]:
+    """Yield the magics and shell lines of a cell that say CUDA; every line where the cell is no Python."""
+    if segment is not None and not segment.masks:
+        return
+    masked = lines(code) if segment is None else lines(segment.code)
+    for number, (line, left) in enumerate(zip(lines(code), masked, strict=True), 1):
+        if (segment is None or line != left) and _CUDA.search(line):
+            yield Mention(number, line.strip(), _USES.search(line) is not None)
 
 
 def _kept(body: str) -> str | None:

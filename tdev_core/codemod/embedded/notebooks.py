@@ -19,7 +19,7 @@ from tdev_core.codemod.embedded.segments import Joined, Rewrite, Segment, rewrit
 from tdev_core.codemod.engine import Rule
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Change, Outcome, Place, Remark, Status
-from tdev_core.codemod.records import change, remark
+from tdev_core.codemod.records import change, remark, resting
 from tdev_core.codemod.text import decode_utf8, lines
 
 
@@ -48,6 +48,11 @@ def rewrite_notebook(raw: bytes, rewrite: Rewrite) -> Outcome:
         new=text.encode(new),
         changes=tuple(sorted(changes, key=_order)),
         remarks=ordered,
+        resting=tuple(
+            remark
+            for at, place in rewritten.resting
+            for remark in resting([place], rows[at], cells[at].index + 1)
+        ),
     )
 
 
@@ -96,9 +101,11 @@ def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[R
     cells, segments, remarks = [], [], []
     for cell in spans.cells:
         segment = magics.mask(cell.code)
+        number = cell.index + 1
+        if segment is None or segment.parses:
+            remarks += [_magic_remark(number, said) for said in magics.mentions(cell.code, segment)]
         if segment is None:
             continue
-        number = cell.index + 1
         if not segment.parses:
             remarks.append(
                 _cell_remark(
@@ -106,9 +113,6 @@ def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[R
                 )
             )
             continue
-        if magics.mentions_torch(segment):
-            message = "a magic or shell line mentions CUDA; such lines are never rewritten"
-            remarks.append(_cell_remark(NOTEBOOK_MAGIC, number, message, cell))
         cells.append(cell)
         segments.append(segment)
     return cells, segments, remarks
@@ -117,6 +121,13 @@ def _python_cells(spans: Spans) -> tuple[list[CellSource], list[Segment], list[R
 def _cell_remark(rule: Rule, number: int, message: str, cell: CellSource) -> Remark:
     severity = "warning" if "cuda" in cell.code else "note"
     return Remark(rule.id, Place(1, 1, 1, 1, number), message, severity)
+
+
+def _magic_remark(cell: int, said: magics.Mention) -> Remark:
+    message = "a magic or shell line mentions CUDA; such lines are never rewritten"
+    place = Place(said.line, 1, said.line, 1, cell)
+    name = said.text if len(said.text) <= 60 else said.text[:57] + "..."
+    return Remark(NOTEBOOK_MAGIC.id, place, message, "warning" if said.uses else "note", name)
 
 
 def _order(item: Change | Remark) -> tuple[int, int, int]:

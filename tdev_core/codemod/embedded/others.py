@@ -13,7 +13,9 @@ from tdev_core.codemod.model import Outcome, Place, Remark, Status
 MAX_SIZE = 256 * 1024
 """Larger files (bytes) are data."""
 
-_GATE = re.compile(rb"cuda|nvidia|nvcc|nvcr\.io|--gpus|accelerator\W{1,4}gpu", re.IGNORECASE)
+_GATE = re.compile(
+    rb"cuda|nvidia|nvcc|nvcr\.io|--gpus|accelerator\W{1,4}gpu|whl/cu\d", re.IGNORECASE
+)
 _KINDS = tuple(
     (re.compile(pattern), message)
     for pattern, message in (
@@ -30,7 +32,14 @@ _KINDS = tuple(
             "PyTorch's CUDA in a file that is not read as Python; write tdev's there by hand",
         ),
         (r"\b(?:nvidia-smi|nvcc)\b", "NVIDIA's tool, which another device does not have"),
-        (r"\bCUDA_[A-Z][A-Z0-9_]*\b", "a variable that CUDA alone reads"),
+        (
+            r"\b(?:CUDA_[A-Z][A-Z0-9_]*|NVIDIA_(?:VISIBLE_DEVICES|DRIVER_CAPABILITIES))\b",
+            "a variable that CUDA alone reads",
+        ),
+        (
+            r"\bdownload\.pytorch\.org/whl/cu\d+|\bpytorch-cuda\b|\bcudatoolkit\b|\bcupy-cuda\d+x\b",
+            "a package built for CUDA; another device needs another",
+        ),
         (
             r"\baccelerator[\"']?\s*[:=]\s*[\"']?(?:gpu|cuda)\b",
             "names a kind of accelerator to Lightning; `auto` takes the one that is there",

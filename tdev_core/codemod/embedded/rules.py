@@ -23,7 +23,8 @@ NOTEBOOK_MAGIC = Rule(
         `%timeit torch.cuda.synchronize()`, `!nvidia-smi` and `%env CUDA_VISIBLE_DEVICES=0` are lines for
         IPython or for a shell, and are never rewritten. What a line magic runs is Python that you can
         write as the codemod would (`%timeit tdev.cuda.synchronize()`); for `!nvidia-smi` there is
-        `python -m tdev doctor`.
+        `python -m tdev doctor`. A line that uses torch's CUDA is a warning, any other a note; so are the
+        lines of a cell that is no Python (`%%bash`).
     """),
     "warning",
 )
@@ -32,13 +33,14 @@ OTHER_FILE = Rule(
     "other-file",
     "Configuration, scripts and images that say CUDA",
     cleandoc("""
-        YAML, JSON, TOML, shell scripts, makefiles, Dockerfiles, `.env` files and Cython are listed where they
-        say CUDA, and never rewritten.
+        YAML, JSON, TOML, INI, scripts for a shell or for Slurm, makefiles, Dockerfiles, `.env` files and Cython
+        are listed where they say CUDA, and never rewritten.
 
         - `device: cuda` works as it is: tdev translates a device where it is used, also one that was
           read from a file.
         - `accelerator: gpu` is Lightning's; `auto` takes the accelerator that is there.
         - Images such as `nvidia/cuda:12.4.1-runtime`, `--gpus` and `nvidia.com/gpu` ask for NVIDIA's GPUs.
+        - `download.pytorch.org/whl/cu121`, `pytorch-cuda` and `cupy-cuda12x` are packages built for CUDA.
         - `nvidia-smi`, `nvcc` and variables such as `CUDA_VISIBLE_DEVICES` mean something on CUDA alone.
 
         Files of more than 256 KiB and comments are not looked at.

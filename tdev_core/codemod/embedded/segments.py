@@ -75,11 +75,12 @@ class Joined:
 
 @dataclass(frozen=True)
 class Rewritten:
-    """The pieces' new texts (unmasked), and edits and findings by piece, lines counted in it."""
+    """The pieces' new texts (unmasked), and edits, findings and what rests on the imports by piece, lines counted in it."""
 
     codes: tuple[str, ...]
     edits: tuple[tuple[int, Edit], ...]
     findings: tuple[tuple[int, Finding], ...]
+    resting: tuple[tuple[int, tuple[int, int]], ...]
 
 
 def rewrite_together(
@@ -99,14 +100,12 @@ def rewrite_together(
         edits.append(
             (
                 index,
-                Edit(
-                    edit.rule,
-                    line,
-                    edit.column,
-                    line + span,
-                    edit.end_column,
-                    _unmask(edit.before, masks),
-                    _unmask(edit.after, masks),
+                replace(
+                    edit,
+                    line=line,
+                    end_line=line + span,
+                    before=_unmask(edit.before, masks),
+                    after=_unmask(edit.after, masks),
                 ),
             )
         )
@@ -114,7 +113,11 @@ def rewrite_together(
     for finding in result.findings:
         index, line = joined.locate(finding.line)
         findings.append((index, replace(finding, line=line)))
-    return Rewritten(codes, tuple(edits), tuple(findings))
+    resting = []
+    for line, column in result.resting:
+        index, line = joined.locate(line)
+        resting.append((index, (line, column)))
+    return Rewritten(codes, tuple(edits), tuple(findings), tuple(resting))
 
 
 def _split(code: str, count: int) -> list[str]:

@@ -5,6 +5,7 @@ is rewritten. Imports nothing of the codemod; ``jobs``, ``embedded`` and ``tdev_
 """
 
 from tdev_core.codemod.engine.api import (
+    IMPORT_RULES,
     STYLES,
     Edit,
     Finding,
@@ -26,6 +27,7 @@ from tdev_core.codemod.engine.vocabulary import CUT, may_concern
 
 __all__ = [
     "CUT",
+    "IMPORT_RULES",
     "STYLES",
     "Edit",
     "Finding",

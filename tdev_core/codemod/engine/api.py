@@ -23,6 +23,8 @@ Severity = Literal["error", "warning", "note"]
 Parameters = tuple[tuple[str, "int | None"], ...]
 
 STYLES: tuple[Style, ...] = ("explicit", "alias", "accelerator")
+IMPORT_RULES = ("import", "tdev-import")
+"""The rules whose edits are imports, which follow what the others found."""
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,8 @@ class Result:
     findings: tuple[Finding, ...] = ()
     statements: tuple[int, ...] = field(default=(), compare=False, repr=False)
     """The offsets at which an outermost statement of the old text starts a line; empty if unknown."""
+    resting: tuple[tuple[int, int], ...] = ()
+    """Lines and columns of what no edit touches and is right only once the file's imports are edited."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,16 @@ from tdev_core.codemod.engine.analysis.resolve import Reference, Resolver
 from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
 from tdev_core.codemod.engine.analysis.tree import Tree
-from tdev_core.codemod.engine.api import Edit, Finding, Names, Options, Result, Rule, Severity
+from tdev_core.codemod.engine.api import (
+    IMPORT_RULES,
+    Edit,
+    Finding,
+    Names,
+    Options,
+    Result,
+    Rule,
+    Severity,
+)
 from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
 
@@ -93,6 +102,8 @@ class File:
         self.shims: list[cst.CSTNode] = []
         self.used: list[cst.CSTNode] = []
         """References that have become tdev's, now or in an earlier run."""
+        self._rests: list[cst.CSTNode] = []
+        """Those that are torch's in the text: an edit of theirs, or of an import, makes them tdev's."""
         self.given: list[cst.CSTNode] = []
         """CUDA's names that go to other modules, which may need tdev's shims to take them."""
         self.questions: list[Question] = []
@@ -298,6 +309,7 @@ class File:
         self.used.append(reference.node)
         if reference.package == "tdev":
             return
+        self._rests.append(reference.node)
         for binding in reference.bindings if why else ():
             self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
@@ -369,7 +381,18 @@ class File:
         )
         code = ("\ufeff" if self.tree.bom else "") + "".join(pieces)
         statements = self.tree.statements if not self.tree.bom else ()
-        return Result(code, tuple(edits), tuple(findings), statements)
+        return Result(code, tuple(edits), tuple(findings), statements, self._resting(edits))
+
+    def _resting(self, edits: list[Edit]) -> tuple[tuple[int, int], ...]:
+        """Return the places that stay as they are and are tdev's through the edited imports."""
+        if not any(edit.rule in IMPORT_RULES for edit in edits):
+            return ()
+        edited = {edit.line for edit in edits if edit.rule not in IMPORT_RULES}
+        places = {
+            self.tree.position(self.tree.span(node)[0])
+            for node in (*self._rests, *self.shims, *self.given)
+        }
+        return tuple(sorted(place for place in places if place[0] not in edited))
 
     def flattened(self) -> list[Change]:
         """Return the changes in order, with edits inside a wrapped span folded into the wrap."""

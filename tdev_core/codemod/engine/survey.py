@@ -90,9 +90,10 @@ _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper"
 
 
 class Survey:
-    """Facts of the files seen so far."""
+    """Facts of the files seen so far; ``staying``: what ``--target accelerator`` alone asks for, too."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, staying: bool = True) -> None:
+        self._looks_for_staying = staying
         self._modules: set[str] = set()
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
@@ -132,7 +133,8 @@ class Survey:
             beside = self._platforms.setdefault((path.parent, _PLATFORM.sub("*", path.stem)), {})
             beside[platform.group().lower()] = f"{path.parent.name}/{path.name}"
         if not is_for_tests(path):
-            self._built_on |= built_on(raw)
+            if self._looks_for_staying:
+                self._built_on |= built_on(raw)
             compiled = _makes_kernels(raw, signs)
             if compiled:
                 self._compiled.add(name := dotted_name(path, top, home))
@@ -151,17 +153,21 @@ class Survey:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
         if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
-            units, used, switches = staying(raw)
-            self._staying |= units
-            self._staying_uses |= used
-            if (
-                units
-                and b"cuda.is_available" in raw
-                and not is_for_tests(path)
-                and not is_script(path, raw)
-            ):
-                self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
-            self._switches |= switches
+            if self._looks_for_staying:
+                self._stays(path, raw)
+
+    def _stays(self, path: PurePath, raw: bytes) -> None:
+        units, used, switches = staying(raw)
+        self._staying |= units
+        self._staying_uses |= used
+        if (
+            units
+            and b"cuda.is_available" in raw
+            and not is_for_tests(path)
+            and not is_script(path, raw)
+        ):
+            self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
+        self._switches |= switches
 
     def _questions(self, raw: bytes) -> None:
         if any(answer in raw for answer in _ANSWERS):

@@ -32,7 +32,11 @@ _KINDS = {
 }
 # Files without code of ours that may say CUDA.
 _OTHER_SUFFIXES = frozenset(
-    (".yaml", ".yml", ".json", ".toml", ".sh", ".bash", ".mk", ".env", ".pyx", ".pxd")
+    (
+        *(".yaml", ".yml", ".json", ".toml", ".cfg", ".ini", ".env"),
+        *(".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".mk", ".dockerfile"),
+        *(".pyx", ".pxd"),
+    )
 )
 _OTHER_NAMES = re.compile(r"(?:Dockerfile|Containerfile|[Mm]akefile|GNUmakefile|\.env)(?:\..+)?$")
 _DOCS_KINDS = {".md": Kind.DOCS, ".rst": Kind.DOCS}
@@ -95,13 +99,14 @@ class _Finder:
     def below(self, given: str) -> Iterator[Found]:
         """Yield the files at or below one given path."""
         path = Path(os.path.abspath(given))
-        if path.is_dir():
+        # os.path answers no where a directory is closed; a Path raises.
+        if os.path.isdir(path):
             root = path.resolve()
             if not self._excluded(root, True):
                 yield from self._walk(root, given, ignore.layers_above(root))
-        elif path.is_symlink():
+        elif os.path.islink(path):
             yield from self._link(path, given)
-        elif not path.is_file():
+        elif not os.path.isfile(path):
             raise UsageError(f"{given}: neither a file nor a directory")
         elif not self._excluded(path.resolve(), False):
             # Resolved, so that a file reached by two names comes once.
@@ -114,10 +119,12 @@ class _Finder:
         return Found(path, given, self._kind(path) or Kind.PYTHON)
 
     def _link(self, path: Path, given: str) -> Iterator[Found]:
-        if not path.exists():
+        if not os.path.exists(path):
             raise UsageError(f"{given}: a symbolic link that leads nowhere ({os.readlink(path)})")
         target = path.resolve()
-        if any(root == target or root in target.parents for root in self._roots if root.is_dir()):
+        if any(
+            root == target or root in target.parents for root in self._roots if os.path.isdir(root)
+        ):
             return  # it lies in a directory that was given too and is looked at there
         reason = f"a symbolic link; name the file it leads to instead: {target}"
         yield Found(path, given, self._kind(path) or Kind.PYTHON, skip=reason)
@@ -130,7 +137,8 @@ class _Finder:
         try:
             with os.scandir(directory) as scanned:
                 entries = sorted(scanned, key=lambda entry: entry.name)
-            os.stat(directory / os.curdir)  # listed is not yet entered
+            # Listed is not yet entered; a Path would leave the dot out.
+            os.stat(os.path.join(directory, os.curdir))
         except OSError as error:
             reason = f"this directory cannot be read: {error.strerror or error}"
             yield Found(directory, shown, Kind.PYTHON, error=reason)

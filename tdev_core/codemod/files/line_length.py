@@ -8,6 +8,7 @@ the git repository is read. A file that cannot be read or parsed says nothing.
 from __future__ import annotations
 
 import configparser
+import os
 import re
 import sys
 from collections.abc import Mapping
@@ -42,7 +43,7 @@ def line_length(directory: Path) -> int:
         found = read(directory)
         if 0 < found <= _LONGEST:
             return found
-    if (directory / ".git").exists() or directory.parent == directory:
+    if os.path.exists(directory / ".git") or directory.parent == directory:
         return 0
     return line_length(directory.parent)
 

@@ -18,7 +18,7 @@ from tdev_core.codemod.embedded.segments import Rewrite
 from tdev_core.codemod.engine import Names, Options, Result, SyntaxError_
 from tdev_core.codemod.errors import Unreadable
 from tdev_core.codemod.model import Kind, Outcome, Status
-from tdev_core.codemod.records import change, remark
+from tdev_core.codemod.records import change, remark, resting
 from tdev_core.codemod.text import decode_python, lines
 from tdev_core.codemod.verify import check
 
@@ -111,4 +111,10 @@ def _python(raw: bytes, rewrite: Rewrite, docs: bool) -> Outcome:
     if result.code == text.code:
         return Outcome(Status.UNCHANGED, remarks=remarks)
     changes = tuple(change(edit, rows) for edit in result.edits)
-    return Outcome(Status.CHANGED, new=text.encode(result.code), changes=changes, remarks=remarks)
+    return Outcome(
+        Status.CHANGED,
+        new=text.encode(result.code),
+        changes=changes,
+        remarks=remarks,
+        resting=resting(result.resting, rows),
+    )

@@ -7,7 +7,7 @@ cannot be handled becomes a result with an error and the run goes on.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -25,6 +25,9 @@ from tdev_core.codemod.text import is_generated
 
 NOTEBOOK_FACTOR = 16
 """A notebook may be that much larger than source: most of it is pictures."""
+
+_A_WORKERS_PART = 512 * 1024
+"""Bytes of source: reading libcst takes a worker about as long as they do."""
 
 _UNCHANGED = Outcome(Status.UNCHANGED)
 
@@ -58,14 +61,24 @@ def run(
 
     ``seen`` is called once for each file that is done with (progress).
     """
-    reading = _Reader(plan, survey(files))
-    with Pool(plan.settings.jobs or default_jobs(), plan.engine) as pool:
+    reading = _Reader(plan, survey(files, options(plan.settings).style))
+    jobs = plan.settings.jobs or min(default_jobs(), _worth_starting(files))
+    with Pool(jobs, plan.engine) as pool:
         with closing(pool.map(reading.jobs(files))) as outcomes:
             for found, known, raw in reading.in_order(files, outcomes):
                 # An interrupt waits until the file that was just written is counted and named.
                 with write.deferred_interrupts() if plan.write and known.new else nullcontext():
                     yield _finish(found, known, raw, plan)
                 seen()
+
+
+def _worth_starting(files: Iterable[Found]) -> int:
+    """Return how many workers have that much to do that they save more than their start costs."""
+    size = 0
+    for path in selected(files):
+        with suppress(OSError):  # said when it is read
+            size += path.stat().st_size
+    return 1 + size // _A_WORKERS_PART
 
 
 def _finish(found: Found, outcome: Outcome, raw: bytes | None, plan: Plan) -> FileResult:

@@ -11,7 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tdev_core.codemod.engine import Importing, ProgramTree, Survey, dotted_name, may_need
+from tdev_core.codemod.engine import (
+    Importing,
+    ProgramTree,
+    Style,
+    Survey,
+    dotted_name,
+    may_need,
+)
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.model import Kind
 
@@ -19,9 +26,9 @@ _LIMIT = 4_000_000
 _NEVER = frozenset({"site-packages", "dist-packages", "node_modules", "__pycache__"})
 
 
-def survey(files: Sequence[Found]) -> ProgramTree:
-    """Return the facts about the trees that these files lie in; what cannot be read is not in them."""
-    seen = Survey()
+def survey(files: Sequence[Found], style: Style) -> ProgramTree:
+    """Return the facts that this style asks for about the trees of these files; what cannot be read is not in them."""
+    seen = Survey(staying=style == "accelerator")
     needs = False
     read: list[tuple[Path, str, Path | None]] = []
     tops: dict[Path, Path | None] = {}
@@ -72,7 +79,7 @@ def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[P
     given = {
         str(found.path): found.path
         for found in files
-        if found.kind is Kind.PYTHON and not found.skip
+        if found.kind is Kind.PYTHON and not (found.skip or found.error)
     }
     for shown in sorted(given):
         yield given[shown]
@@ -88,7 +95,7 @@ def _around(files: Iterable[Found], tops: dict[Path, Path | None]) -> Iterator[P
 def _package(directory: Path, known: dict[Path, Path | None]) -> Path | None:
     """Return the outermost package that a directory is part of."""
     if directory not in known:
-        if not (directory / "__init__.py").exists():
+        if not os.path.exists(directory / "__init__.py"):  # Path.exists() raises in a closed one
             known[directory] = None
         else:
             known[directory] = _package(directory.parent, known) or directory

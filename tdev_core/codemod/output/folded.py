@@ -16,6 +16,7 @@ from tdev_core.codemod.output.about import title
 LISTED = 40
 """As many findings are listed one by one."""
 _FILES, _MESSAGES, _WIDTH = 3, 3, 110
+_INDENT = " " * 10
 _HEADS = {
     "change": ("Rewritten", "To rewrite (the codemod does it)"),
     "warning": ("For you to decide", "For you to decide"),
@@ -41,15 +42,19 @@ class Group:
             return next(iter(self.messages))
         return "; ".join(f"{message} ({n:,})" for message, n in self.messages.most_common())
 
-    def where(self) -> list[str]:
-        """Return the files with most of them, each with the line of its first."""
+    def where(self, width: int = 0) -> list[str]:
+        """Return the files with most of them, each with the line of its first; as many, at least one, as fit in ``width``."""
         most = sorted(self.files.items(), key=lambda item: (-item[1], item[0]))
         told = [
             f"{path}:{self.first[path]}" + (f" ({count:,})" if count > 1 else "")
             for path, count in most[:_FILES]
         ]
-        rest = len(most) - _FILES
-        return told + ([f"and {files(rest).replace(' ', ' more ', 1)}"] if rest > 0 else [])
+        while True:
+            rest = len(most) - len(told)
+            said = told + ([f"and {files(rest).replace(' ', ' more ', 1)}"] if rest > 0 else [])
+            if len(told) == 1 or not width or len(", ".join(said)) <= width:
+                return said
+            told.pop()
 
 
 class Folded:
@@ -89,7 +94,7 @@ class Folded:
             for rule, group in groups:
                 said = f"{group.kinds(rule)}, {files(len(group.files))}"
                 out.append(f"  {group.files.total():>6,}  {rule}: {_cut(said)}")
-                out.append(_cut(f"          {', '.join(group.where())}"))
+                out.append(f"{_INDENT}{', '.join(group.where(_WIDTH - len(_INDENT)))}")
         return [*out, *self._next(wrote, paths)]
 
     def _next(self, wrote: bool, paths: Sequence[str]) -> list[str]:

@@ -96,8 +96,11 @@ class Summary:
         if self.other_places:
             places = "1 place" if self.other_places == 1 else f"{self.other_places:,} places"
             where = _files(self.other_files).replace("file", "other file")
-            others = f" {places} in {where} say CUDA and are left as they are."
-        return stopped + (", ".join(parts) or "no files to look at") + "." + others
+            one = self.other_places == 1
+            left = "says CUDA and is left as it is" if one else "say CUDA and are left as they are"
+            others = f" {places} in {where} {left}."
+        none = "no file was done" if self.interrupted else "no files to look at"
+        return stopped + (", ".join(parts) or none) + "." + others
 
 
 def _files(count: int) -> str:

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdev_core.codemod.engine import Names, Options
+from tdev_core.codemod.embedded.segments import Segment, rewrite_together
+from tdev_core.codemod.engine import Edit, Names, Options, Result
 from tdev_core.codemod.jobs.process import Job, process
 from tdev_core.codemod.model import Kind, Outcome, Status
 from tests.codemod import small_engine
@@ -164,9 +165,35 @@ def test_cells_that_are_not_python_are_left_alone_and_named() -> None:
     assert sources(found.new)[2].splitlines()[1] == "tdev.cuda.synchronize()"
     assert [(r.rule, r.place.cell, r.severity) for r in found.remarks] == [
         ("notebook-syntax", 1, "warning"),
+        ("notebook-magic", 2, "warning"),
         ("notebook-magic", 3, "warning"),
         ("notebook-syntax", 4, "note"),
     ]
+
+
+def test_each_magic_that_says_cuda_is_named_at_its_line() -> None:
+    old = text(
+        notebook(
+            code("import torch\n", "!nvidia-smi -L\n", "torch.cuda.synchronize()\n", "!ls\n"),
+            code("%env CUDA_VISIBLE_DEVICES=0\n", "%timeit torch.cuda.synchronize()"),
+            code("%%bash\n", "ls\n", "pip install cupy-cuda12x"),
+        )
+    )
+    found = run(old.encode())
+    assert [(str(r.place), r.severity, r.name) for r in found.remarks] == [
+        ("cell 1:2:1", "note", "!nvidia-smi -L"),
+        ("cell 2:1:1", "note", "%env CUDA_VISIBLE_DEVICES=0"),
+        ("cell 2:2:1", "warning", "%timeit torch.cuda.synchronize()"),
+        ("cell 3:3:1", "note", "pip install cupy-cuda12x"),
+    ]
+
+
+def test_a_change_keeps_its_reason() -> None:
+    def rewrite(source: str, /, *, beside: str = "") -> Result:
+        return Result(source, (Edit("r", 1, 1, 1, 1, "", "", "because"),))
+
+    [(_, edit)] = rewrite_together([Segment("x = 1")], rewrite).edits
+    assert edit.why == "because"
 
 
 @pytest.mark.parametrize(

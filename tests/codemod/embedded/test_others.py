@@ -28,6 +28,15 @@ Codemod = Callable[..., Ran]
         ("docker run --gpus all x", "1:12", "--gpus", "NVIDIA GPUs"),
         ("    torch.cuda.synchronize()", "1:5", "torch.cuda.synchronize", "by hand"),
         ("\tnvidia-smi -L", "1:2", "nvidia-smi", "tool"),
+        ("ENV NVIDIA_VISIBLE_DEVICES=all", "1:5", "NVIDIA_VISIBLE_DEVICES", "CUDA alone"),
+        (
+            "pip install torch --index-url https://download.pytorch.org/whl/cu121",
+            "1:39",
+            "download.pytorch.org/whl/cu121",
+            "built for CUDA",
+        ),
+        ("  - pytorch-cuda=12.1", "1:5", "pytorch-cuda", "built for CUDA"),
+        ("RUN pip install cupy-cuda12x", "1:17", "cupy-cuda12x", "built for CUDA"),
     ],
 )
 def test_each_way_to_say_it(row: str, place: str, name: str, word: str) -> None:
@@ -44,6 +53,7 @@ def test_each_way_to_say_it(row: str, place: str, name: str, word: str) -> None:
         "description: Runs on cuda devices, mostly",
         "accelerator: auto",
         "url: https://example.org/cuda/x",
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu",
         "device: cpu",
         "\0 device: cuda",
     ],
@@ -62,6 +72,18 @@ def tree(place: Path) -> Path:
     (place / "fast.pyx").write_text("cdef int x = 1\n")
     (place / "data.json").write_text('["cuda", "' + "x" * 300_000 + '"]')
     return place
+
+
+@pytest.mark.parametrize(
+    "name", ["job.slurm", "x.zsh", "x.sbatch", "train.dockerfile", "setup.cfg", "a.ini", "b.mk"]
+)
+def test_scripts_images_and_settings_by_their_names(
+    place: Path, codemod: Codemod, name: str
+) -> None:
+    (place / name).write_text("export CUDA_VISIBLE_DEVICES=0\n")
+    ran = codemod("--check", ".")
+    assert ran.out.startswith(f"{name}:1:8 other-file ")
+    assert "1 place in 1 other file says CUDA and is left as it is." in ran.err
 
 
 def test_they_are_listed_apart_and_left(tree: Path, codemod: Codemod) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tdev_core.codemod.output.folded import LISTED
+from tdev_core.codemod.output.folded import LISTED, Group
 from tests.codemod.conftest import BEFORE, Ran
 
 Codemod = Callable[..., Ran]
@@ -44,6 +44,18 @@ def test_a_large_tree_is_a_screen(large: Path, codemod: Codemod) -> None:
         "  --verbose  lists all 200; --report markdown is for a pull request",
     ]
     assert ran.err.splitlines() == ["61 files would be rewritten."]
+
+
+@pytest.mark.parametrize(("folder", "named"), [(18, 3), (30, 2), (90, 1), (150, 1)])
+def test_a_path_is_never_cut_and_the_others_are_counted(folder: int, named: int) -> None:
+    group = Group()
+    paths = [f"{'d' * folder}/{index}.py" for index in range(9)]
+    for path in paths:
+        group.files[path] += 1
+        group.first[path] = "1"
+    shown = [f"{path}:1" for path in paths[:named]]
+    assert group.where(100) == [*shown, f"and {9 - named} more files"]
+    assert len(group.where()) == 4
 
 
 def test_verbose_lists_all(large: Path, codemod: Codemod) -> None:

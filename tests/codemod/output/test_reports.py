@@ -245,10 +245,19 @@ def test_a_change_names_the_whole_name(
         ("load_inline(cuda_sources=1)", 1, "load_inline"),
         ("x = [1]", 5, ""),
         ("notes.cuda_stream", 1, "notes.cuda_stream"),
+        ("if s[0].is_cuda and t[i][j].is_cuda:", 4, "s[0].is_cuda"),
+        ("t[i][j].a.is_cuda", 1, "t[i][j].a.is_cuda"),
+        ("f[0]", 1, "f"),
     ],
 )
 def test_a_finding_names_what_it_stands_at(source: str, column: int, name: str) -> None:
     assert records.remark(Finding("r", 1, column, "m", "note", ""), [source]).name == name
+
+
+def test_a_name_is_left_out_where_the_message_has_it_as_a_word() -> None:
+    place = Place(1, 1, 1, 1)
+    assert Remark("r", place, "asks for CUDA", "note", "s").said == "`s`: asks for CUDA"
+    assert Remark("r", place, "is_cuda of s.t", "note", "s").said == "is_cuda of s.t"
 
 
 def test_an_unwritable_report_is_an_error(mixed: Path, codemod: Codemod) -> None:
