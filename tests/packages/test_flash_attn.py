@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.packages import flash_attn
 from tdev_core.packages.flash_attn import bert_padding
-from tdev_core.packages.flash_attn.layers.rotary import apply_rotary_emb
+from tdev_core.packages.flash_attn.layers.rotary import RotaryEmbedding, apply_rotary_emb
 
 
 def defined(
@@ -252,3 +253,42 @@ def test_rotary_turns_each_pair_by_its_angle(interleaved: bool) -> None:
     assert torch.equal(
         apply_rotary_emb(half, angles.cos().float(), angles.sin().float()), in_float.bfloat16()
     )
+
+
+class Counted(TorchDispatchMode):
+    """Counts torch's operations by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        self.calls[name] = self.calls.get(name, 0) + 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_packed_sequences_cost_no_more_for_being_many() -> None:
+    """A gradient of all rows for each sequence would be quadratic."""
+    for sequences in (2, 16):
+        q, k, v = (heads(seed, 32, 2, 4).requires_grad_() for seed in (1, 2, 3))
+        ends = bounds(*range(0, 33, 32 // sequences))
+        with Counted() as counted:
+            flash_attn.flash_attn_varlen_func(q, k, v, ends, ends, 32, 32).sum().backward()
+        assert not counted.calls.keys() & {"slice_backward", "select_backward"}
+        assert counted.calls.get("add", 0) + counted.calls.get("add_", 0) == 0
+
+
+def test_rotary_embedding_keeps_its_waves() -> None:
+    """Those of a longer sequence serve a shorter one, and those of inference serve training."""
+    embedding = RotaryEmbedding(4)
+    qkv = heads(1, 1, 6, 3, 2, 4, dtype=torch.float32)
+    with torch.inference_mode():
+        long = embedding(qkv)
+    with Counted() as counted:
+        short = embedding(qkv[:, :4].requires_grad_())
+        short.sum().backward()
+    assert torch.equal(short, long[:, :4]) and not counted.calls.keys() & {"cos", "sin"}
+    for given in (heads(1, 1, 9, 3, 2, 4, dtype=torch.float32), qkv.bfloat16()):
+        fresh = RotaryEmbedding(4)(given)
+        assert torch.equal(embedding(given), fresh)

@@ -138,34 +138,44 @@ def flash_attn_varlen_func(
     _same(name, "sequences in cu_seqlens_q and cu_seqlens_k", len(queries), len(keys))
     _check_slopes(name, alibi_slopes, len(queries) - 1, q.size(1))
     window = _window(window_size, causal)
-    outputs = []
-    for index, ((start, end), (first, last)) in enumerate(
-        zip(pairwise(queries), pairwise(keys), strict=True)
-    ):
-        if block_table is None:
-            own = [x[first:last] for x in (k, v)]
-        else:
-            pages = block_table[index, : -(-(last - first) // k.size(1))].long()
-            own = [x[pages].flatten(0, 1)[: last - first] for x in (k, v)]
-        slopes = (
-            alibi_slopes[index]
-            if alibi_slopes is not None and alibi_slopes.dim() == 2
-            else alibi_slopes
-        )
-        found = attend(
-            q[start:end].unsqueeze(0),
-            own[0].unsqueeze(0),
-            own[1].unsqueeze(0),
+    rows = _parts(q, queries)
+    if block_table is None:
+        keys_of, values_of = _parts(k, keys), _parts(v, keys)
+    else:
+        keys_of, values_of = (_paged(x, keys, block_table) for x in (k, v))
+    per_sequence = alibi_slopes is not None and alibi_slopes.dim() == 2
+    outputs = [
+        attend(
+            rows[index].unsqueeze(0),
+            keys_of[index].unsqueeze(0),
+            values_of[index].unsqueeze(0),
             scale=softmax_scale,
             window=window,
             softcap=softcap,
-            slopes=slopes,
+            slopes=alibi_slopes[index]
+            if per_sequence and alibi_slopes is not None
+            else alibi_slopes,
             dropout=dropout_p,
-        )
-        outputs.append(found.squeeze(0))
+        ).squeeze(0)
+        for index in range(len(queries) - 1)
+    ]
     if queries[-1] < q.size(0):
-        outputs.append(torch.zeros_like(q[queries[-1] :]))  # of no sequence
+        outputs.append(torch.zeros_like(rows[-1]))  # of no sequence
     return torch.cat(outputs) if outputs else torch.zeros_like(q)
+
+
+def _parts(x: torch.Tensor, bounds: list[int]) -> tuple[torch.Tensor, ...]:
+    """Return the rows of each sequence, and what is behind the last; one operation, so that its gradient is one, too."""
+    return x.split([*(end - begin for begin, end in pairwise(bounds)), x.size(0) - bounds[-1]])
+
+
+def _paged(x: torch.Tensor, bounds: list[int], table: torch.Tensor) -> list[torch.Tensor]:
+    """Return the rows of each sequence, which lie in the pages (pages, page size, H, D) that the table names."""
+    parts = []
+    for index, (first, last) in enumerate(pairwise(bounds)):
+        pages = table[index, : -(-(last - first) // x.size(1))].long()
+        parts.append(x[pages].flatten(0, 1)[: last - first])
+    return parts
 
 
 def flash_attn_varlen_qkvpacked_func(
