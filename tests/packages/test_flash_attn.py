@@ -12,6 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from tdev_core.errors import UnsupportedError
 from tdev_core.packages import flash_attn
 from tdev_core.packages.flash_attn import bert_padding
+from tdev_core.packages.flash_attn import flash_attn_interface as interface
 from tdev_core.packages.flash_attn.layers.rotary import RotaryEmbedding, apply_rotary_emb
 
 
@@ -253,6 +254,70 @@ def test_rotary_turns_each_pair_by_its_angle(interleaved: bool) -> None:
     assert torch.equal(
         apply_rotary_emb(half, angles.cos().float(), angles.sin().float()), in_float.bfloat16()
     )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0}, {"alibi_slopes": SLOPES}],
+)
+def test_parts_of_the_keys_are_joined(options: dict[str, Any], packed: bool) -> None:
+    """As ring attention joins them: outputs by the logarithms of their sums, gradients by adding."""
+    q, k, v = (
+        heads(seed, 1, 6, count, 8).requires_grad_() for seed, count in ((1, 4), (2, 2), (3, 2))
+    )
+    whole = flash_attn.flash_attn_func(q, k, v, **options)
+    dout = heads(4, *whole.shape)
+    meant = torch.autograd.grad(whole, (q, k, v), dout)
+    causal = options.get("causal", False)
+    left, right = options.get("window_size", (-1, -1))
+    others = (options.get("softcap", 0.0), options.get("alibi_slopes"))
+    ends = bounds(0, 6)
+
+    def forward(
+        some: slice, window: tuple[int, int], causal: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        given = (q.detach(), k.detach()[:, some], v.detach()[:, some])
+        if not packed:
+            out, sums, *_ = interface._flash_attn_forward(
+                *given, 0.0, 8**-0.5, causal, *window, *others, False
+            )
+            return out, sums
+        own = bounds(0, given[1].size(1))
+        out, sums, *_ = interface._flash_attn_varlen_forward(
+            *(x[0] for x in given), ends, own, 6, 6, 0.0, 8**-0.5, causal, *window, *others
+        )  # fmt: skip
+        return out[None], sums[None]
+
+    # Distances are aligned at the end: without a mask and slopes a part stands anywhere, with them at the end alone.
+    places = [slice(0, 6)] if options and "softcap" not in options else [slice(0, 2), slice(2, 6)]
+    parts = [forward(some, (left, right), causal) for some in places]
+    sums = torch.stack([lse for _, lse in parts]).logsumexp(0)
+    joined = sum(out * (lse - sums).exp().transpose(1, 2).unsqueeze(-1) for out, lse in parts)
+    torch.testing.assert_close(joined, whole.detach())
+    found = [torch.zeros_like(x) for x in (q, k, v)]
+    for some in places:
+        share = [torch.empty_like(x) for x in (q, k[:, some], v[:, some])]
+        given = (dout, q.detach(), k.detach()[:, some], v.detach()[:, some], whole.detach(), sums)
+        behind = (0.0, 8**-0.5, causal, left, right, *others, False)
+        if packed:
+            own = bounds(0, share[1].size(1))
+            flat = (x[0] for x in (*given, *share))
+            delta = interface._flash_attn_varlen_backward(*flat, ends, own, 6, 6, *behind)[None]
+        else:
+            delta = interface._flash_attn_backward(*given, *share, *behind)
+        torch.testing.assert_close(delta, (dout * whole.detach()).sum(-1).transpose(1, 2))
+        found[0] += share[0]
+        found[1][:, some] += share[1]
+        found[2][:, some] += share[2]
+    for one, other in zip(found, meant, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_parts_drop_nothing() -> None:
+    q = heads(1, 1, 2, 2, 4)
+    with pytest.raises(UnsupportedError, match="_flash_attn_forward drops no weights"):
+        interface._flash_attn_forward(q, q, q, 0.5, 1.0, False, -1, -1, 0.0, None, False)
 
 
 class Counted(TorchDispatchMode):
