@@ -14,7 +14,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-__all__ = ["attend", "hidden"]
+__all__ = ["attend", "hidden", "part", "part_backward"]
 
 
 def attend(
@@ -122,20 +122,94 @@ def _written_out(
     softcap: float,
     slopes: torch.Tensor | None,
 ) -> torch.Tensor:
+    scores, _ = _scores(query, key, scale, unseen, softcap, slopes)
+    values = value.to(scores.dtype).repeat_interleave(query.size(1) // key.size(1), dim=1)
+    weights = F.dropout(torch.softmax(scores, dim=-1), dropout) if dropout else scores.softmax(-1)
+    return (weights @ values).to(query.dtype)
+
+
+def _scores(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    scale: float | None,
+    unseen: torch.Tensor | None,
+    softcap: float,
+    slopes: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """Return scores (B, Hq, Sq, Sk) in float32 at least, -inf where unseen; and the hyperbolic tangents of a soft cap."""
     precision = torch.float64 if query.dtype == torch.float64 else torch.float32
-    share = query.size(1) // key.size(1)
-    keys = key.to(precision).repeat_interleave(share, dim=1)
-    values = value.to(precision).repeat_interleave(share, dim=1)
+    keys = key.to(precision).repeat_interleave(query.size(1) // key.size(1), dim=1)
     factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
-    scores = query.to(precision) @ keys.transpose(-2, -1) * factor
+    scores, bent = query.to(precision) @ keys.transpose(-2, -1) * factor, None
     if softcap:
-        scores = torch.tanh(scores / softcap) * softcap
+        bent = torch.tanh(scores / softcap)
+        scores = bent * softcap
     if slopes is not None:
         scores = scores - slopes.to(precision)[..., None, None] * _distances(scores)
     if unseen is not None:
         scores = scores.masked_fill(unseen, -math.inf)
-    weights = F.dropout(torch.softmax(scores, dim=-1), dropout) if dropout else scores.softmax(-1)
-    return (weights @ values).to(query.dtype)
+    return scores, bent
+
+
+def part(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    scale: float | None,
+    window: tuple[int, int],
+    softcap: float,
+    slopes: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return what :func:`attend` does, and by what the parts of a longer row of keys are joined.
+
+    That is the logarithm of the sum of a row's exponentials, shape (B, Hq, Sq), float32 at least; inf for a query that sees no key.
+    """
+    q, k, v = (x.transpose(1, 2) for x in (query, key, value))
+    unseen = hidden(query.size(1), key.size(1), window, key.size(1) - query.size(1), query.device)
+    scores, _ = _scores(q, k, scale, unseen, softcap, slopes)
+    sums = scores.logsumexp(-1)
+    sums = sums.masked_fill(sums == -math.inf, math.inf)
+    values = v.to(scores.dtype).repeat_interleave(q.size(1) // k.size(1), dim=1)
+    out = (scores - sums.unsqueeze(-1)).exp() @ values
+    return out.to(query.dtype).transpose(1, 2), sums
+
+
+def part_backward(
+    grad: torch.Tensor,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    out: torch.Tensor,
+    sums: torch.Tensor,
+    scale: float | None,
+    window: tuple[int, int],
+    softcap: float,
+    slopes: torch.Tensor | None,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the share of a part's keys in the gradients of query, key and value, and the rows' sums of ``grad * out``.
+
+    ``out`` and ``sums`` are those of the whole row of keys, of which ``key`` may be a part.
+    """
+    q, k, v, g, o = (x.transpose(1, 2) for x in (query, key, value, grad, out))
+    unseen = hidden(query.size(1), key.size(1), window, key.size(1) - query.size(1), query.device)
+    scores, bent = _scores(q, k, scale, unseen, softcap, slopes)
+    share = q.size(1) // k.size(1)
+    q, k, v, g, o = (x.to(scores.dtype) for x in (q, k, v, g, o))
+    weights = (scores - sums.to(scores.dtype).unsqueeze(-1)).exp()
+    delta = (g * o).sum(-1)
+    by_score = weights * (
+        g @ v.repeat_interleave(share, dim=1).transpose(-2, -1) - delta.unsqueeze(-1)
+    )
+    if bent is not None:
+        by_score = by_score * (1 - bent.square())
+    by_score = by_score * (1.0 / math.sqrt(q.size(-1)) if scale is None else scale)
+    found = (
+        by_score @ k.repeat_interleave(share, dim=1),
+        (by_score.transpose(-2, -1) @ q).unflatten(1, (-1, share)).sum(2),
+        (weights.transpose(-2, -1) @ g).unflatten(1, (-1, share)).sum(2),
+    )
+    by_query, by_key, by_value = (x.transpose(1, 2).to(query.dtype) for x in found)
+    return by_query, by_key, by_value, delta
 
 
 def _distances(scores: torch.Tensor) -> torch.Tensor:

@@ -52,8 +52,9 @@ def causal_conv1d_fn(
     if seq_idx is not None and seq_idx.numel() and int(seq_idx.min()) < 0:
         refuse("causal_conv1d.causal_conv1d_fn", "has no padding (negative seq_idx)")
     if initial_states is None:
-        initial_states = x.new_zeros((*x.shape[:2], before))
-    whole = torch.cat((initial_states.to(x.dtype), x), dim=-1)
+        whole = F.pad(x, (before, 0))
+    else:
+        whole = torch.cat((initial_states.to(x.dtype), x), dim=-1)
     out = _activated(_convolved(whole, weight, bias, seq_idx), activation).to(x.dtype)
     if not return_final_states:
         return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
 __all__ = ["fitting"]
@@ -27,42 +29,47 @@ def fitting(
     for name, (tensor, documented) in tensors.items():
         if tensor is None:
             continue
-        kind, letters = _parted(documented)
-        shape = tuple(tensor.shape)
-        if letters[:1] == ["…"]:
-            letters = letters[1:]
+        kind, letters, any_leading = _parted(documented)
+        shape, known = tuple(tensor.shape), len(sizes)
+        own = shape
+        fits = len(shape) == len(letters)
+        if any_leading:
             at = len(shape) - len(letters)
-            front, shape = shape[: max(at, 0)], shape[max(at, 0) :]
+            front, own = shape[: max(at, 0)], shape[max(at, 0) :]
             leading = front if leading is None else leading
             fits = at >= 0 and leading == front
-        else:
-            fits = True
-        fits = fits and len(shape) == len(letters)
-        before = dict(sizes)
-        for letter, size in zip(letters, shape, strict=False):
+        for letter, size in zip(letters, own, strict=False):
             meant = int(letter) if letter.isdigit() else sizes.setdefault(letter, size)
             fits = fits and meant == size
         if not fits:
-            known = ", ".join(f"{x} = {before[x]}" for x in letters if x in before)
-            raise error(
-                f"{asked}: {name} has shape {tuple(tensor.shape)}; {_shape(documented)} is needed"
-                + (f", {known}" if known else "")
+            before = {letter: sizes[letter] for letter in list(sizes)[:known] if letter in letters}
+            told = ", ".join(
+                f"{letter} = {before[letter]}" for letter in letters if letter in before
             )
-        if kind == "int":
-            right = not tensor.is_floating_point() and not tensor.is_complex()
+            raise error(
+                f"{asked}: {name} has shape {shape}; {_shape(documented)} is needed"
+                + (f", {told}" if told else "")
+            )
+        if kind == "float":
+            right = tensor.is_floating_point()
         else:
-            right = kind == "any" or tensor.is_floating_point()
+            right = kind == "any" or not (tensor.is_floating_point() or tensor.is_complex())
         if not right:
             wanted = "whole numbers are" if kind == "int" else "a floating dtype is"
             raise error(f"{asked}: {name} is {tensor.dtype}; {wanted} needed")
     return sizes
 
 
-def _parted(documented: str) -> tuple[str, list[str]]:
+@functools.cache
+def _parted(documented: str) -> tuple[str, tuple[str, ...], bool]:
+    """Return the kind of numbers, the letters, and whether any number of sizes stands before them."""
     first, *others = documented.split()
-    return (first, others) if first in ("int", "any") else ("float", [first, *others])
+    kind, letters = (first, others) if first in ("int", "any") else ("float", [first, *others])
+    leads = letters[:1] == ["…"]
+    return kind, tuple(letters[leads:]), leads
 
 
 def _shape(documented: str) -> str:
-    _, letters = _parted(documented)
+    _, letters, leads = _parted(documented)
+    letters = ("…",) * leads + letters
     return f"({letters[0]},)" if len(letters) == 1 else f"({', '.join(letters)})"

@@ -198,6 +198,8 @@ LISTED: dict[str, tuple[str, str]] = {
         "Triton's interpreter, no part of torch: how it names roundings and atomics, and reaches memory", "._interpreter ._ir"
     ),
     "packages/interpreter/float8.py": ("Triton's interpreter: how it names roundings", "._ir"),
+    "packages/interpreter/releases.py": ("Triton's interpreter: whether it has a product and a sum in one", "._interpreter"),
+    "packages/interpreter/truth.py": ("Triton's interpreter: whether it has chains of comparisons", "._InterpreterComparison"),
 }  # fmt: skip
 """Each further use: the file, why it does without a public name and what guards it, the parts."""
 

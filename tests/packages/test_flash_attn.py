@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.packages import flash_attn
 from tdev_core.packages.flash_attn import bert_padding
-from tdev_core.packages.flash_attn.layers.rotary import apply_rotary_emb
+from tdev_core.packages.flash_attn import flash_attn_interface as interface
+from tdev_core.packages.flash_attn.layers.rotary import RotaryEmbedding, apply_rotary_emb
 
 
 def defined(
@@ -252,3 +254,106 @@ def test_rotary_turns_each_pair_by_its_angle(interleaved: bool) -> None:
     assert torch.equal(
         apply_rotary_emb(half, angles.cos().float(), angles.sin().float()), in_float.bfloat16()
     )
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"causal": True}, {"window_size": (3, 1)}, {"softcap": 2.0}, {"alibi_slopes": SLOPES}],
+)
+def test_parts_of_the_keys_are_joined(options: dict[str, Any], packed: bool) -> None:
+    """As ring attention joins them: outputs by the logarithms of their sums, gradients by adding."""
+    q, k, v = (
+        heads(seed, 1, 6, count, 8).requires_grad_() for seed, count in ((1, 4), (2, 2), (3, 2))
+    )
+    whole = flash_attn.flash_attn_func(q, k, v, **options)
+    dout = heads(4, *whole.shape)
+    meant = torch.autograd.grad(whole, (q, k, v), dout)
+    causal = options.get("causal", False)
+    left, right = options.get("window_size", (-1, -1))
+    others = (options.get("softcap", 0.0), options.get("alibi_slopes"))
+    ends = bounds(0, 6)
+
+    def forward(
+        some: slice, window: tuple[int, int], causal: bool
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        given = (q.detach(), k.detach()[:, some], v.detach()[:, some])
+        if not packed:
+            out, sums, *_ = interface._flash_attn_forward(
+                *given, 0.0, 8**-0.5, causal, *window, *others, False
+            )
+            return out, sums
+        own = bounds(0, given[1].size(1))
+        out, sums, *_ = interface._flash_attn_varlen_forward(
+            *(x[0] for x in given), ends, own, 6, 6, 0.0, 8**-0.5, causal, *window, *others
+        )  # fmt: skip
+        return out[None], sums[None]
+
+    # Distances are aligned at the end: without a mask and slopes a part stands anywhere, with them at the end alone.
+    places = [slice(0, 6)] if options and "softcap" not in options else [slice(0, 2), slice(2, 6)]
+    parts = [forward(some, (left, right), causal) for some in places]
+    sums = torch.stack([lse for _, lse in parts]).logsumexp(0)
+    joined = sum(out * (lse - sums).exp().transpose(1, 2).unsqueeze(-1) for out, lse in parts)
+    torch.testing.assert_close(joined, whole.detach())
+    found = [torch.zeros_like(x) for x in (q, k, v)]
+    for some in places:
+        share = [torch.empty_like(x) for x in (q, k[:, some], v[:, some])]
+        given = (dout, q.detach(), k.detach()[:, some], v.detach()[:, some], whole.detach(), sums)
+        behind = (0.0, 8**-0.5, causal, left, right, *others, False)
+        if packed:
+            own = bounds(0, share[1].size(1))
+            flat = (x[0] for x in (*given, *share))
+            delta = interface._flash_attn_varlen_backward(*flat, ends, own, 6, 6, *behind)[None]
+        else:
+            delta = interface._flash_attn_backward(*given, *share, *behind)
+        torch.testing.assert_close(delta, (dout * whole.detach()).sum(-1).transpose(1, 2))
+        found[0] += share[0]
+        found[1][:, some] += share[1]
+        found[2][:, some] += share[2]
+    for one, other in zip(found, meant, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_parts_drop_nothing() -> None:
+    q = heads(1, 1, 2, 2, 4)
+    with pytest.raises(UnsupportedError, match="_flash_attn_forward drops no weights"):
+        interface._flash_attn_forward(q, q, q, 0.5, 1.0, False, -1, -1, 0.0, None, False)
+
+
+class Counted(TorchDispatchMode):
+    """Counts torch's operations by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: dict[str, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = func.overloadpacket.__name__
+        self.calls[name] = self.calls.get(name, 0) + 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_packed_sequences_cost_no_more_for_being_many() -> None:
+    """A gradient of all rows for each sequence would be quadratic."""
+    for sequences in (2, 16):
+        q, k, v = (heads(seed, 32, 2, 4).requires_grad_() for seed in (1, 2, 3))
+        ends = bounds(*range(0, 33, 32 // sequences))
+        with Counted() as counted:
+            flash_attn.flash_attn_varlen_func(q, k, v, ends, ends, 32, 32).sum().backward()
+        assert not counted.calls.keys() & {"slice_backward", "select_backward"}
+        assert counted.calls.get("add", 0) + counted.calls.get("add_", 0) == 0
+
+
+def test_rotary_embedding_keeps_its_waves() -> None:
+    """Those of a longer sequence serve a shorter one, and those of inference serve training."""
+    embedding = RotaryEmbedding(4)
+    qkv = heads(1, 1, 6, 3, 2, 4, dtype=torch.float32)
+    with torch.inference_mode():
+        long = embedding(qkv)
+    with Counted() as counted:
+        short = embedding(qkv[:, :4].requires_grad_())
+        short.sum().backward()
+    assert torch.equal(short, long[:, :4]) and not counted.calls.keys() & {"cos", "sin"}
+    for given in (heads(1, 1, 9, 3, 2, 4, dtype=torch.float32), qkv.bfloat16()):
+        fresh = RotaryEmbedding(4)(given)
+        assert torch.equal(embedding(given), fresh)

@@ -1,6 +1,9 @@
 """Stand in for ``flash_attn.flash_attn_interface``: attention over a batch, and over packed sequences.
 
 ``deterministic`` changes nothing: gradients are computed the same way each time.
+
+Packages that compute attention in parts, such as ring-flash-attn, take the functions below the documented ones, ``_flash_attn_forward``
+and its kin; they are here with the signatures and results of release 2.8.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from itertools import pairwise
 
 import torch
 
-from tdev_core.packages.attention import attend
+from tdev_core.packages.attention import attend, part, part_backward
 from tdev_core.packages.lacking import attributes_of, refuse
 
 __all__ = [
@@ -138,34 +141,41 @@ def flash_attn_varlen_func(
     _same(name, "sequences in cu_seqlens_q and cu_seqlens_k", len(queries), len(keys))
     _check_slopes(name, alibi_slopes, len(queries) - 1, q.size(1))
     window = _window(window_size, causal)
-    outputs = []
-    for index, ((start, end), (first, last)) in enumerate(
-        zip(pairwise(queries), pairwise(keys), strict=True)
-    ):
-        if block_table is None:
-            own = [x[first:last] for x in (k, v)]
-        else:
-            pages = block_table[index, : -(-(last - first) // k.size(1))].long()
-            own = [x[pages].flatten(0, 1)[: last - first] for x in (k, v)]
-        slopes = (
-            alibi_slopes[index]
-            if alibi_slopes is not None and alibi_slopes.dim() == 2
-            else alibi_slopes
-        )
-        found = attend(
-            q[start:end].unsqueeze(0),
-            own[0].unsqueeze(0),
-            own[1].unsqueeze(0),
+    rows = _parts(q, queries)
+    if block_table is None:
+        keys_of, values_of = _parts(k, keys), _parts(v, keys)
+    else:
+        keys_of, values_of = (_paged(x, keys, block_table) for x in (k, v))
+    outputs = [
+        attend(
+            rows[index].unsqueeze(0),
+            keys_of[index].unsqueeze(0),
+            values_of[index].unsqueeze(0),
             scale=softmax_scale,
             window=window,
             softcap=softcap,
-            slopes=slopes,
+            slopes=_slopes_of(alibi_slopes, index),
             dropout=dropout_p,
-        )
-        outputs.append(found.squeeze(0))
+        ).squeeze(0)
+        for index in range(len(queries) - 1)
+    ]
     if queries[-1] < q.size(0):
-        outputs.append(torch.zeros_like(q[queries[-1] :]))  # of no sequence
+        outputs.append(torch.zeros_like(rows[-1]))  # of no sequence
     return torch.cat(outputs) if outputs else torch.zeros_like(q)
+
+
+def _parts(x: torch.Tensor, bounds: list[int]) -> tuple[torch.Tensor, ...]:
+    """Return the rows of each sequence, and what is behind the last; one operation, so that its gradient is one, too."""
+    return x.split([*(end - begin for begin, end in pairwise(bounds)), x.size(0) - bounds[-1]])
+
+
+def _paged(x: torch.Tensor, bounds: list[int], table: torch.Tensor) -> list[torch.Tensor]:
+    """Return the rows of each sequence, which lie in the pages (pages, page size, H, D) that the table names."""
+    parts = []
+    for index, (first, last) in enumerate(pairwise(bounds)):
+        pages = table[index, : -(-(last - first) // x.size(1))].long()
+        parts.append(x[pages].flatten(0, 1)[: last - first])
+    return parts
 
 
 def flash_attn_varlen_qkvpacked_func(
@@ -211,6 +221,198 @@ def flash_attn_varlen_kvpacked_func(
         q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k, dropout_p,
         softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic, return_attn_probs,
     )  # fmt: skip
+
+
+def _flash_attn_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    dropout_p: float,
+    softmax_scale: float,
+    causal: bool,
+    window_size_left: int,
+    window_size_right: int,
+    softcap: float,
+    alibi_slopes: torch.Tensor | None,
+    return_softmax: bool,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the output, the logarithms of the rows' sums (B, Hq, Sq), and two that are empty: no weight is dropped."""
+    name = "_flash_attn_forward"
+    _check_part(name, q, k, v, 4, dropout_p, softcap, return_softmax)
+    _same(name, "batches", q.size(0), k.size(0))
+    _check_slopes(name, alibi_slopes, q.size(0), q.size(2))
+    window = _window((window_size_left, window_size_right), causal)
+    with torch.no_grad():
+        out, sums = part(q, k, v, softmax_scale, window, softcap, alibi_slopes)
+    return out, sums, q.new_empty(0), torch.empty(2, dtype=torch.int64, device=q.device)
+
+
+def _flash_attn_backward(
+    dout: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    softmax_lse: torch.Tensor,
+    dq: torch.Tensor | None,
+    dk: torch.Tensor | None,
+    dv: torch.Tensor | None,
+    dropout_p: float,
+    softmax_scale: float,
+    causal: bool,
+    window_size_left: int,
+    window_size_right: int,
+    softcap: float,
+    alibi_slopes: torch.Tensor | None,
+    deterministic: bool,
+    rng_state: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Write the gradients into ``dq``, ``dk`` and ``dv``; returns the rows' sums of ``dout * out``, shape (B, Hq, Sq)."""
+    name = "_flash_attn_backward"
+    _check_part(name, q, k, v, 4, dropout_p, softcap)
+    _check_slopes(name, alibi_slopes, q.size(0), q.size(2))
+    window = _window((window_size_left, window_size_right), causal)
+    with torch.no_grad():
+        *found, delta = part_backward(
+            dout, q, k, v, out, softmax_lse, softmax_scale, window, softcap, alibi_slopes
+        )
+        for target, gradient in zip((dq, dk, dv), found, strict=True):
+            if target is not None:
+                target.copy_(gradient)
+    return delta
+
+
+def _flash_attn_varlen_forward(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    cu_seqlens_q: torch.Tensor,
+    cu_seqlens_k: torch.Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    dropout_p: float,
+    softmax_scale: float,
+    causal: bool,
+    window_size_left: int = -1,
+    window_size_right: int = -1,
+    softcap: float = 0.0,
+    alibi_slopes: torch.Tensor | None = None,
+    return_softmax: bool = False,
+    block_table: torch.Tensor | None = None,
+    leftpad_k: torch.Tensor | None = None,
+    seqused_k: torch.Tensor | None = None,
+    zero_tensors: bool = False,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+    """:func:`_flash_attn_forward` within each of N packed sequences; the logarithms have the shape (Hq, total of queries)."""
+    name = "_flash_attn_varlen_forward"
+    if block_table is not None or leftpad_k is not None or seqused_k is not None:
+        refuse(
+            f"flash_attn.{name}",
+            "has no pages and no padding of keys (block_table, leftpad_k, seqused_k)",
+        )
+    _check_part(name, q, k, v, 3, dropout_p, softcap, return_softmax)
+    queries, keys = _sequences(name, q, k, cu_seqlens_q, cu_seqlens_k)
+    _check_slopes(name, alibi_slopes, len(queries) - 1, q.size(1))
+    window = _window((window_size_left, window_size_right), causal)
+    out = torch.zeros_like(q)
+    sums = q.new_full(
+        (q.size(1), q.size(0)), torch.inf, dtype=torch.promote_types(q.dtype, torch.float32)
+    )
+    with torch.no_grad():
+        for index, (rows, seen) in enumerate(zip(_slices(queries), _slices(keys), strict=True)):
+            found = part(
+                q[None, rows],
+                k[None, seen],
+                v[None, seen],
+                softmax_scale,
+                window,
+                softcap,
+                _slopes_of(alibi_slopes, index),
+            )
+            out[rows], sums[:, rows] = found[0][0], found[1][0]
+    return out, sums, q.new_empty(0), torch.empty(2, dtype=torch.int64, device=q.device)
+
+
+def _flash_attn_varlen_backward(
+    dout: torch.Tensor,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    out: torch.Tensor,
+    softmax_lse: torch.Tensor,
+    dq: torch.Tensor | None,
+    dk: torch.Tensor | None,
+    dv: torch.Tensor | None,
+    cu_seqlens_q: torch.Tensor,
+    cu_seqlens_k: torch.Tensor,
+    max_seqlen_q: int,
+    max_seqlen_k: int,
+    dropout_p: float,
+    softmax_scale: float,
+    causal: bool,
+    window_size_left: int,
+    window_size_right: int,
+    softcap: float,
+    alibi_slopes: torch.Tensor | None,
+    deterministic: bool,
+    rng_state: torch.Tensor | None = None,
+    zero_tensors: bool = False,
+) -> torch.Tensor:
+    """:func:`_flash_attn_backward` within each of N packed sequences; the sums have the shape (Hq, total of queries)."""
+    name = "_flash_attn_varlen_backward"
+    _check_part(name, q, k, v, 3, dropout_p, softcap)
+    queries, keys = _sequences(name, q, k, cu_seqlens_q, cu_seqlens_k)
+    _check_slopes(name, alibi_slopes, len(queries) - 1, q.size(1))
+    window = _window((window_size_left, window_size_right), causal)
+    deltas = torch.zeros_like(softmax_lse)
+    with torch.no_grad():
+        for index, (rows, seen) in enumerate(zip(_slices(queries), _slices(keys), strict=True)):
+            *found, delta = part_backward(
+                dout[None, rows], q[None, rows], k[None, seen], v[None, seen], out[None, rows], softmax_lse[None, :, rows],
+                softmax_scale, window, softcap, _slopes_of(alibi_slopes, index),
+            )  # fmt: skip
+            deltas[:, rows] = delta[0]
+            for target, own, gradient in zip((dq, dk, dv), (rows, seen, seen), found, strict=True):
+                if target is not None:
+                    target[own] = gradient[0]
+    return deltas
+
+
+def _check_part(
+    name: str,
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    dimensions: int,
+    dropout: float,
+    softcap: float,
+    probs: bool = False,
+) -> None:
+    if dropout:
+        refuse(
+            f"flash_attn.{name}",
+            "drops no weights (dropout_p): a backward pass of its own would have to know which",
+        )
+    _check(name, q, k, v, dimensions, dropout, softcap, probs)
+
+
+def _sequences(
+    name: str, q: torch.Tensor, k: torch.Tensor, cu_q: torch.Tensor, cu_k: torch.Tensor
+) -> tuple[list[int], list[int]]:
+    """Return where the sequences of queries and keys begin and end."""
+    queries = _bounds(name, "cu_seqlens_q", cu_q, q.size(0))
+    keys = _bounds(name, "cu_seqlens_k", cu_k, k.size(0))
+    _same(name, "sequences in cu_seqlens_q and cu_seqlens_k", len(queries), len(keys))
+    return queries, keys
+
+
+def _slices(bounds: list[int]) -> list[slice]:
+    return [slice(begin, end) for begin, end in pairwise(bounds)]
+
+
+def _slopes_of(slopes: torch.Tensor | None, index: int) -> torch.Tensor | None:
+    """Return the slopes of one sequence, shape (Hq,)."""
+    return slopes[index] if slopes is not None and slopes.dim() == 2 else slopes
 
 
 def _window(window: tuple[int, int], causal: bool) -> tuple[int, int]:

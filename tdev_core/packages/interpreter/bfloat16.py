@@ -52,10 +52,16 @@ def mend(interpreter: ModuleType) -> None:
     builder.create_dot = _dot(builder.create_dot, interpreter)
     builder.cast_impl = _cast(builder.cast_impl, interpreter)
     builder.create_fp_to_fp = _converting(builder.create_fp_to_fp, interpreter)
+    builder.create_print = _printing(builder.create_print, interpreter)
     builder.create_atomic_rmw = _atomic(builder.create_atomic_rmw, interpreter)
     for name in ("create_tensor_pointer_load", "create_descriptor_load"):
         if hasattr(builder, name):  # Triton 3.9 has no block pointers of the builder's own
             setattr(builder, name, _padding(getattr(builder, name), interpreter))
+    scaled = vars(interpreter).get("_mxfp_value_handle_to_float32")
+    if scaled is not None:  # tl.dot_scaled by way of float16, which is too narrow for bfloat16
+        vars(interpreter)["_mxfp_value_handle_to_float32"] = lambda handle: (
+            widen(handle.data) if _is_narrow(handle, interpreter) else scaled(handle)
+        )
     shared = interpreter.ReduceScanOpInterface
     shared.to_tensor = _packing(shared.to_tensor, interpreter)
     for owner, names in (
@@ -171,6 +177,16 @@ def _converting(function: Any, interpreter: ModuleType) -> Any:
         return _narrow(interpreter.TensorHandle(numbers, tl.float32), interpreter)
 
     return create_fp_to_fp
+
+
+def _printing(function: Any, interpreter: ModuleType) -> Any:
+    """Print numbers, not their bits."""
+
+    @functools.wraps(function)
+    def create_print(self: Any, prefix: Any, hex: Any, values: Any, *options: Any) -> Any:
+        return function(self, prefix, hex, [_wide(x, interpreter) for x in values], *options)
+
+    return create_print
 
 
 def _atomic(function: Any, interpreter: ModuleType) -> Any:

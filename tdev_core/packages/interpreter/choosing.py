@@ -10,7 +10,7 @@ from types import ModuleType
 from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
-from tdev_core.packages.interpreter import bfloat16, float8, launches, libdevice, truth
+from tdev_core.packages.interpreter import bfloat16, float8, launches, libdevice, releases, truth
 
 __all__ = ["answered", "begin", "is_chosen", "simulate_numba"]
 
@@ -55,11 +55,8 @@ def begin(rewritten: bool = False) -> None:
             "TDEV_TRITON=interpret has to be known before triton is imported. Import tdev before triton."
         )
     when_imported(["triton.knobs"], _switch)
-    for room in (
-        float8,
-        bfloat16,
-        truth,
-    ):  # bfloat16 last of both floats: it widens what float8 converts
+    # releases first, whose functions the others wrap, and bfloat16 after float8: it widens what that converts
+    for room in (releases, float8, bfloat16, truth):
         when_imported(["triton.runtime.interpreter"], room.mend)
     when_imported(["triton.runtime.interpreter"], launches.mend)
     when_imported(["triton.runtime.autotuner"], launches.mend_autotuner)

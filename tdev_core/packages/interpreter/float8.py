@@ -1,8 +1,9 @@
-"""Has the interpreter convert to and from 8-bit floats as a GPU does, and refuse to compute with them, as a GPU does.
+"""Has the interpreter convert among floats as a GPU does, and refuse to compute with those of 8 bits, as a GPU does.
 
 It keeps them as bytes, and computed with those: -3.5 + -4.0 was -0.03. Its conversions rounded ties away from zero, lost the
-carry of a full mantissa (-7.8 became -4.0) and made numbers of NaN. Here torch's dtypes convert, rounding to the nearest, ties to
-even; what is too large becomes the largest number, as ``cvt.rn.satfinite`` has it.
+carry of a full mantissa (-7.8 became -4.0) and made numbers of NaN; those to float16, by which bfloat16 goes since Triton 3.9, did the
+same. Here NumPy and torch convert, rounding to the nearest, ties to even; what is too large for 8 bits becomes the largest number,
+as ``cvt.rn.satfinite`` has it.
 
 Source: Triton's issues 2475 and 2640 (no arithmetic), and the conversions in third_party/nvidia/lib of its repository.
 """
@@ -12,6 +13,8 @@ from __future__ import annotations
 import functools
 from types import ModuleType
 from typing import Any
+
+from tdev_core.packages.interpreter.bfloat16 import narrow, widen
 
 __all__ = ["mend"]
 
@@ -52,33 +55,60 @@ def _kinds(interpreter: ModuleType) -> dict[Any, Any]:
 
 
 def _converting(function: Any, interpreter: ModuleType) -> Any:
-    """Convert arrays of bits; what is no 8-bit float comes and goes as an array of floats of its own width."""
+    """Convert arrays: 8-bit floats are bytes, others may be their bits; what comes out are bits."""
 
     @functools.wraps(function)
     def _convert_float(data: Any, source: Any, target: Any, rounding: Any) -> Any:
         import torch
 
         kinds = _kinds(interpreter)
-        if source not in kinds and target not in kinds:
+        if any(kind.is_fp8() and kind not in kinds for kind in (source, target)):
             return function(data, source, target, rounding)
-        numbers = torch.from_numpy(interpreter.np.ascontiguousarray(data))
-        if source in kinds:
-            numbers = numbers.view(kinds[source])
-        wide = numbers.to(torch.float64)
+        wide = _numbers(data, source, kinds)
+        toward_zero = rounding == interpreter._ir.ROUNDING_MODE.RTZ
         if target not in kinds:
-            bits = getattr(interpreter.np, f"uint{target.primitive_bitwidth}")
-            width = getattr(torch, f"float{target.primitive_bitwidth}")
-            return wide.to(width).numpy().view(bits)
+            return _bits(wide, target, toward_zero)
         kind = kinds[target]
         largest = torch.finfo(kind).max
-        kept = wide.clamp(-largest, largest)
+        kept = torch.from_numpy(wide).clamp(-largest, largest)
         found = _to_odd(kept).to(kind)
         bits = found.view(torch.uint8)
-        if rounding == interpreter._ir.ROUNDING_MODE.RTZ:
-            bits = bits - (found.to(torch.float64).abs() > kept.abs()).to(torch.uint8)
+        if toward_zero:
+            bits = bits - (found.double().abs() > kept.abs()).to(torch.uint8)
         return bits.numpy()
 
     return _convert_float
+
+
+def _numbers(data: Any, source: Any, kinds: dict[Any, Any]) -> Any:
+    """Return what an array of floats, or of their bits, means, in float64."""
+    import numpy as np
+    import torch
+
+    if source in kinds:
+        return torch.from_numpy(np.ascontiguousarray(data)).view(kinds[source]).double().numpy()
+    if source.is_bf16():
+        return widen(np.ascontiguousarray(data).view(np.uint16)).astype(np.float64)
+    return np.ascontiguousarray(data).view(f"float{source.primitive_bitwidth}").astype(np.float64)
+
+
+def _bits(wide: Any, target: Any, toward_zero: bool) -> Any:
+    """Return float64 as the bits of a float of 16 bits and more."""
+    import numpy as np
+
+    width = target.primitive_bitwidth
+    with np.errstate(over="ignore"):
+        if target.is_bf16():
+            bits = narrow(wide)
+            found = widen(bits)
+        else:
+            found = wide.astype(f"float{width}")
+            bits = found.view(f"uint{width}")
+    if toward_zero:  # a sign stands before a size, of which one less is nearer to zero
+        bits = bits - (np.abs(found.astype(np.float64)) > np.abs(wide)).astype(
+            bits.dtype
+        ) * np.isfinite(wide)
+    return bits.astype(f"uint{width}")
 
 
 def _to_odd(numbers: Any) -> Any:

@@ -1,9 +1,9 @@
 """Has the interpreter ask a block of numbers for its truth as Triton's compiler does: ``and``, ``or`` and ``not`` are element-wise.
 
 In Python they ask ``bool``, which was true of every block: ``(i < n) and (j < m)`` was ``j < m``, and ``0 < i < n`` was ``i < n``.
-What the compiler refuses, a block under ``if`` and a chain of comparisons, is refused.
+What the compiler refuses is refused: a block under ``if``, and before Triton 3.9 a chain of comparisons.
 
-Source: visit_BoolOp, visit_UnaryOp, visit_If and visit_Compare of triton/compiler/code_generator.py, 3.7.
+Source: visit_BoolOp, visit_UnaryOp, visit_If and visit_Compare of triton/compiler/code_generator.py, 3.6 to 3.9.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ __all__ = ["mend"]
 def mend(interpreter: ModuleType) -> None:
     """Mend ``triton.runtime.interpreter``, whose classes are Triton's own."""
     transformer = interpreter.ASTTransformer
-    transformer.visit_Assign = _inside(transformer.visit_Assign)
+    if not hasattr(
+        interpreter, "_InterpreterComparison"
+    ):  # Triton 3.9 visits both, and its compiler takes a chain
+        transformer.visit_Assign = _inside(transformer.visit_Assign)
+        transformer.visit_Compare = _compare
     transformer.visit_BoolOp = _both
     transformer.visit_UnaryOp = _not
     transformer.visit_If = transformer.visit_While = transformer.visit_IfExp = _test
-    transformer.visit_Compare = _compare
     builder = interpreter.InterpreterBuilder
     builder.get_all_ones_value = _ones(builder.get_all_ones_value, interpreter)
     # A kernel's names hold this object, and nothing else that is there for what is written into it.
@@ -123,4 +126,4 @@ def _tested(interpreter: ModuleType, condition: Any) -> Any:
 
 
 def _chained(*_: Any) -> NoReturn:
-    raise NotImplementedError("Triton has no a < b < c: write (a < b) & (b < c)")
+    raise NotImplementedError("Triton before 3.9 has no a < b < c: write (a < b) & (b < c)")

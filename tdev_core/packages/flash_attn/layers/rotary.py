@@ -49,19 +49,31 @@ def apply_rotary_emb(
     half = sizes["half"]
     if 2 * half > sizes["D"]:
         _fail(f"cos has {half} angles, which turn {2 * half} channels; x has {sizes['D']}")
-    places = _places(x, seqlen_offsets, cu_seqlens)
-    if places.numel() and not 0 <= int(places.min()) <= int(places.max()) < cos.size(0):
-        _fail(f"position {int(places.max())} is asked for, cos and sin have {cos.size(0)}")
+    if (
+        offsets is None and cu_seqlens is None
+    ):  # the same positions in each sequence, which need no table
+        first, last = int(seqlen_offsets), int(seqlen_offsets) + x.size(1) - 1
+        places: slice | torch.Tensor = slice(first, last + 1)
+    else:
+        places = _places(x, seqlen_offsets, cu_seqlens)
+        first, last = (int(x) for x in places.aminmax()) if places.numel() else (0, -1)
+    if first <= last and not 0 <= first <= last < cos.size(0):
+        _fail(
+            f"position {last if first >= 0 else first} is asked for, cos and sin have {cos.size(0)}"
+        )
     precision = torch.promote_types(x.dtype, torch.float32)
-    c, s = (part.to(precision)[places].unsqueeze(-2) for part in (cos, sin))
-    turned, rest = x[..., : 2 * half].to(precision), x[..., 2 * half :]
+    c, s = (part[places].to(precision).unsqueeze(-2) for part in (cos, sin))
+    whole = 2 * half == sizes["D"]
+    turned = (x if whole else x[..., : 2 * half]).to(precision)
     if interleaved:
         one, two = turned.unflatten(-1, (half, 2)).unbind(-1)
         new = torch.stack((one * c - two * s, one * s + two * c), dim=-1).flatten(-2)
     else:
         one, two = turned.chunk(2, dim=-1)
         new = torch.cat((one * c - two * s, one * s + two * c), dim=-1)
-    out = torch.cat((new.to(x.dtype), rest), dim=-1)
+    out = new.to(x.dtype)
+    if not whole:
+        out = torch.cat((out, x[..., 2 * half :]), dim=-1)
     return x.copy_(out) if inplace else out
 
 
@@ -118,6 +130,7 @@ class RotaryEmbedding(torch.nn.Module):
         self.dim, self.base, self.interleaved = dim, float(base), interleaved
         waves = torch.arange(0, dim, 2, device=device, dtype=torch.float32) / dim
         self.register_buffer("inv_freq", 1.0 / self.base**waves, persistent=False)
+        self._kept: tuple[torch.Tensor, torch.Tensor] | None = None
 
     def forward(
         self,
@@ -138,12 +151,7 @@ class RotaryEmbedding(torch.nn.Module):
         first = (
             int(seqlen_offset.max()) if isinstance(seqlen_offset, torch.Tensor) else seqlen_offset
         )
-        positions = max(qkv.size(1) + first, max_seqlen or 0)
-        angles = torch.outer(
-            torch.arange(positions, device=qkv.device, dtype=torch.float32),
-            self.inv_freq.to(qkv.device),
-        )
-        cos, sin = angles.cos().to(qkv.dtype), angles.sin().to(qkv.dtype)
+        cos, sin = self._waves(max(qkv.size(1) + first, max_seqlen or 0), qkv)
 
         def rotated(x: torch.Tensor) -> torch.Tensor:
             return apply_rotary_emb(x, cos, sin, self.interleaved, seqlen_offsets=seqlen_offset)
@@ -160,3 +168,17 @@ class RotaryEmbedding(torch.nn.Module):
             return torch.cat((rotated(qkv[:, :, :heads]), qkv[:, :, heads:]), dim=2)
         queries, keys = rotated(qkv[:, :, 0]), rotated(qkv[:, :, 1])
         return torch.stack((queries, keys, qkv[:, :, 2]), dim=2)
+
+    def _waves(self, positions: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return cosines and sines of as many positions at least, shape (positions, dim / 2) each."""
+        if self._kept is None or not _serves(self._kept[0], positions, like):
+            with torch.inference_mode(False):  # what is kept may be trained with later
+                steps = torch.arange(positions, device=like.device, dtype=torch.float32)
+                angles = torch.outer(steps, self.inv_freq.to(like.device))
+                self._kept = angles.cos().to(like.dtype), angles.sin().to(like.dtype)
+        return self._kept
+
+
+def _serves(kept: torch.Tensor, positions: int, like: torch.Tensor) -> bool:
+    """Tell whether ``kept`` has as many positions and is of the same kind as ``like``."""
+    return kept.size(0) >= positions and (kept.device, kept.dtype) == (like.device, like.dtype)

@@ -60,20 +60,20 @@ class CrossEntropyLoss(torch.nn.Module):
             "flash_attn.losses.cross_entropy.CrossEntropyLoss", input=(input, "N C"), target=(target, "int N"),
             precomputed_lse=(precomputed_lse, "N"),
         )  # fmt: skip
-        logits = input.to(torch.promote_types(input.dtype, torch.float32)) * self.logit_scale
-        losses = F.cross_entropy(
-            logits, target, ignore_index=self.ignore_index, reduction="none",
+        logits = input.to(torch.promote_types(input.dtype, torch.float32))
+        if self.logit_scale != 1.0:
+            logits = logits * self.logit_scale
+        loss = F.cross_entropy(
+            logits, target, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )  # fmt: skip
+        if not self.lse_square_scale:
+            return (loss, torch.zeros_like(loss)) if self.return_z_loss else loss
         counted = target != self.ignore_index
-        extra = torch.zeros_like(losses)
-        if self.lse_square_scale:
-            lse = torch.logsumexp(logits, dim=-1)
-            extra = (self.lse_square_scale * lse.square()).masked_fill(~counted, 0.0)
-        losses = losses + extra
-        found = [losses, extra]
+        extra = self.lse_square_scale * torch.logsumexp(logits, dim=-1).square()
+        extra = extra.masked_fill(~counted, 0.0)
         if self.reduction != "none":
-            found = [each.sum() for each in found]
+            extra = extra.sum()
         if self.reduction == "mean":
-            found = [each / counted.sum() for each in found]
-        return (found[0], found[1]) if self.return_z_loss else found[0]
+            extra = extra / counted.sum()
+        return (loss + extra, extra) if self.return_z_loss else loss + extra
