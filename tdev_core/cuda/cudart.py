@@ -8,6 +8,7 @@ Source: ``torch/csrc/cuda/shared/cudart.cpp`` for the names and what they return
 
 from __future__ import annotations
 
+import ctypes
 import enum
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerator import accelerator
+from tdev_core.accelerators import streams
 from tdev_core.accelerators.privateuse import waits
 from tdev_core.accelerators.sim import pinned
 from tdev_core.backend import Backend, current
@@ -120,6 +122,22 @@ class _Cudart:
         return usage.info(device)
 
     @staticmethod
+    def cudaStreamCreate(address: int) -> int:
+        """Make a stream on the current device and write its number to ``address``, 8 bytes, for ``ExternalStream``. Returns 0."""
+        made = streams.Stream()
+        ctypes.c_uint64.from_address(int(address)).value = made.stream_id
+        _streams.add(made.stream_id)
+        return 0
+
+    @staticmethod
+    def cudaStreamDestroy(stream: int) -> int:
+        """Forget what :meth:`cudaStreamCreate` made. Returns 0, or CUDA's number for what it has not made."""
+        if int(stream) not in _streams:
+            return 400
+        _streams.remove(int(stream))
+        return 0
+
+    @staticmethod
     def cudaHostRegister(address: int, size: int, flags: int) -> int:
         """Pinning lets a GPU read host memory by itself; here the device uses it as it is, and ``sim`` tells of it. Returns 0."""
         if current() is Backend.SIM:
@@ -128,12 +146,13 @@ class _Cudart:
 
     @staticmethod
     def cudaHostUnregister(address: int) -> int:
-        """Return the counterpart of :meth:`cudaHostRegister`. Returns 0, or CUDA's number for what was not registered."""
+        """Undo :meth:`cudaHostRegister`. Returns 0, or CUDA's number for what was not registered."""
         if current() is Backend.SIM and not pinned.unregister(int(address)):
             return 713
         return 0
 
 
+_streams: set[int] = set()
 _instance = _Cudart()
 
 

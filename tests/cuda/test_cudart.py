@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from unittest import mock
 
 import pytest
 import torch
 
+from tdev_core.accelerators import streams
 from tdev_core.backend import Backend
 from tdev_core.cuda import cudart
 from tdev_core.cuda.memory import usage
@@ -23,6 +25,21 @@ def test_cudart_answers():
     assert runtime.cudaGetErrorString(31337) == "unrecognized error code"
     assert runtime.cudaHostRegister(0, 4096, 0) == runtime.cudaHostUnregister(0) == 0
     assert runtime.cudaError(700).value == 700 and runtime.cudaOutputMode.CSV == 1
+
+
+def test_streams_of_the_runtime():
+    """A program makes one by its address, gives the number to ``ExternalStream``, and takes it back once."""
+    runtime = cudart.cudart()
+    made = [ctypes.c_uint64(), ctypes.c_uint64()]
+    for number in made:
+        assert runtime.cudaStreamCreate(ctypes.addressof(number)) == 0
+    first, second = (number.value for number in made)
+    assert first and second and first != second
+    external = streams.ExternalStream(first)
+    assert external.cuda_stream == first and external.query()
+    assert runtime.cudaStreamDestroy(first) == runtime.cudaStreamDestroy(second) == 0
+    assert runtime.cudaStreamDestroy(first) == 400
+    assert runtime.cudaGetErrorString(400) == "invalid resource handle"
 
 
 def test_check_error():

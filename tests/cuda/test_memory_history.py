@@ -349,6 +349,38 @@ def test_a_pool_keeps_its_allocator() -> None:
     assert pools.MemPool().allocator is None
 
 
+@pytest.mark.parametrize("context", ["alloc", "all"])
+def test_what_is_given_back_is_a_segments_end(context: str) -> None:
+    """It ends once, where the cache is emptied, and has that stack where those of ends are kept."""
+    history.record(context=context, stacks="python")
+    x = made()
+    address = x.untyped_storage().data_ptr()
+    tdev.cuda.empty_cache()
+    assert [one["action"] for one in events()] == ["alloc"]
+    del x
+    tdev.cuda.empty_cache()
+    tdev.cuda.empty_cache()
+    *_, completed, freed = events()
+    assert (completed["action"], freed["action"]) == ("free_completed", "segment_free")
+    assert freed["addr"] == address
+    names = [frame["name"] for frame in freed["frames"]]
+    here = "test_what_is_given_back_is_a_segments_end"
+    assert names[:2] == (["empty_cache", here] if context == "all" else ["made", here])
+
+
+@pytest.mark.parametrize("draw", [history.save_segment_usage, history.save_memory_usage])
+def test_a_picture_is_of_the_stacks(draw: Callable[..., None], tmp_path: Path) -> None:
+    history.record(stacks="python")
+    x = made()
+    name = {"segment": "segments", "memory": "memory"}[draw.__name__.split("_")[1]]
+    theirs = getattr(torch.cuda._memory_viz, name)  # which would fetch the script that draws
+    with mock.patch.object(theirs, "__defaults__", (lambda lines: lines,)):
+        draw(str(tmp_path / "own.svg"))
+        draw(str(tmp_path / "given.svg"), {"segments": [], "device_traces": []})
+    assert "made" in (tmp_path / "own.svg").read_text() and x.numel() == SIZE
+    assert not (tmp_path / "given.svg").read_text()
+
+
 def test_skipped_actions_are_not_kept() -> None:
     history.record(skip_actions=["free_requested", "oom"])
     made()

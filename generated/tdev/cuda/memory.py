@@ -25,6 +25,8 @@ CUDAPluggableAllocator = _allocator.CUDAPluggableAllocator
 MemPool = _pools.MemPool
 _dump_snapshot = _history.dump
 _record_memory_history = _history.record
+_save_memory_usage = _history.save_memory_usage
+_save_segment_usage = _history.save_segment_usage
 _snapshot = _history.snapshot
 
 
@@ -510,6 +512,8 @@ _adoption.adopt(
         "MemPool",
         "_dump_snapshot",
         "_record_memory_history",
+        "_save_memory_usage",
+        "_save_segment_usage",
         "_snapshot",
         "caching_allocator_alloc",
         "caching_allocator_delete",
@@ -560,6 +564,14 @@ _adoption.adopt(
             "mps, mlx, sim, cpu: tdev's own",
         ),
         "_record_memory_history": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_save_memory_usage": (
+            "cuda: torch's own",
+            "mps, mlx, sim, cpu: tdev's own",
+        ),
+        "_save_segment_usage": (
             "cuda: torch's own",
             "mps, mlx, sim, cpu: tdev's own",
         ),

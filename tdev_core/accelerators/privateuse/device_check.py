@@ -30,7 +30,7 @@ _STRICT = frozenset(
     " silu_backward sigmoid_backward tanh_backward logit_backward threshold_backward".split()
 )
 
-# Arguments that may be on the CPU (or on any device) whatever their shape.
+# Arguments that may be on the CPU (or on any device, but for ``indices``) whatever their shape.
 _ANY = {
     "copy_": {"self", "src"},
     "copy": {"self", "src"},
@@ -83,6 +83,11 @@ def any_device(facts: Facts) -> frozenset[str]:
 def mixed_devices(facts: Facts, devices: Sequence[object], argument: str) -> RuntimeError:
     """Word torch's error for tensors on ``devices`` (two of them), found at ``argument``."""
     first, second = devices
+    if "indices" in any_device(facts):
+        indexed = second if argument == "self" else first
+        return RuntimeError(
+            f"indices should be either on cpu or on the same device as the indexed tensor ({indexed})"
+        )
     return RuntimeError(
         f"Expected all tensors to be on the same device, but found at least two devices, {first} and "
         f"{second}! (when checking argument for argument {argument} in method {facts.name})"

@@ -123,7 +123,8 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     if name == "aten::copy_":
         if len(args) > 2:  # torch hands on no default: a third argument is ``non_blocking=True``
             return False
-        return bool(args[0].device.type != args[1].device.type)
+        # A number of the host's comes as it is: torch hands no tensor of it to a kernel in Python.
+        return not isinstance(args[1], _Tensor) or args[0].device.type != args[1].device.type
     if name == _NUMBER:
         return False
     to = kwargs.get("device")

@@ -59,7 +59,7 @@ class Call:
             index = device.index
             if self.index < 0:
                 self.index = index
-            elif index != self.index and name not in self.any_of:
+            elif index != self.index and (name not in self.any_of or name == "indices"):
                 raise mixed_devices(self.facts, (memory.device(self.index), device), name)
             if self.facts.written and name == "self" and self.facts.name.startswith("aten::set_"):
                 return self._unread(value)

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import torch
@@ -39,6 +40,7 @@ __all__ = [
     "known_host",
     "name_devices",
     "observers",
+    "on",
     "pool",
     "set_device",
 ]
@@ -262,6 +264,17 @@ def set_device(index: int) -> None:
     """Make ``index`` the calling thread's current device."""
     pool(index)
     _current.index = index
+
+
+@contextmanager
+def on(index: int) -> Iterator[None]:
+    """Make ``index`` the calling thread's current device for the block."""
+    before = current_device()
+    _current.index = index
+    try:
+        yield
+    finally:
+        _current.index = before
 
 
 def device(index: int) -> torch.device:

@@ -7,13 +7,14 @@ holds for reading the components.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.errors import UnsupportedError
+from tdev_core.accelerators.sim import memory
 
 __all__ = ["KEYS", "READS_REQUIRES_GRAD", "assign", "has", "rebuilt"]
 
@@ -37,33 +38,24 @@ def rebuilt(
     component: Callable[[torch.Tensor], torch.Tensor],
     device: torch.device,
 ) -> torch.Tensor:
-    """Make the sparse ``tensor`` anew around ``component(indices)`` and ``component(values)``, on ``device``.
-
-    Raises:
-        UnsupportedError: a COO tensor on another sim device than the first.
-    """
+    """Make the sparse ``tensor`` anew around ``component(indices)`` and ``component(values)``, on ``device``."""
     options = {"dtype": tensor.dtype, "layout": tensor.layout, "device": device}
     if tensor.layout is torch.sparse_coo:
-        if device.index:
-            raise UnsupportedError(
-                f"the '{device}' device has no COO sparse tensors: torch makes them on the first device of "
-                "a type registered from Python, whatever index is asked for. Use sim:0, or a compressed "
-                "layout (to_sparse_csr).",
-                "TDEV109",
-            )
         indices, values = (component(_read(x, tensor)) for x in ("_indices", "_values"))
         coalesced = _read("is_coalesced", tensor)
-        made = torch_api.call_at(
-            _aten._sparse_coo_tensor_with_dims_and_tensors.default,
-            "SparseCPU",
-            _read("sparse_dim", tensor),
-            _read("dense_dim", tensor),
-            tensor.size(),
-            indices,
-            values,
-            is_coalesced=coalesced,
-            **options,
-        )
+        # torch asks no device of it: the tensor is where its first, empty values are made.
+        with memory.on(device.index) if device.index is not None else contextlib.nullcontext():
+            made = torch_api.call_at(
+                _aten._sparse_coo_tensor_with_dims_and_tensors.default,
+                "SparseCPU",
+                _read("sparse_dim", tensor),
+                _read("dense_dim", tensor),
+                tensor.size(),
+                indices,
+                values,
+                is_coalesced=coalesced,
+                **options,
+            )
         return made  # type: ignore[no-any-return]
     parts = [component(_read(name, tensor)) for name in _parts(tensor)]
     make = _aten._sparse_compressed_tensor_unsafe.default

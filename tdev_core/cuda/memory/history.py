@@ -3,7 +3,7 @@
 There is no caching allocator whose segments could be listed. A snapshot lists each storage on the active
 device as a segment of one block: those that Python objects hold, and, from the moment recording is
 switched on, every storage that an operator of the recording thread makes, with the stack that made it
-and the moment, and the stack, at which it went.
+and the moment, and the stack, at which it went. What ``empty_cache`` gives back is told as CUDA does: a segment's end.
 
 Stacks are torch's own tracebacks: of Python, TorchScript and, where torch can unwind it, C++. They are kept as
 addresses, and looked up when a snapshot is made.
@@ -23,11 +23,12 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
 import torch
+from torch.cuda import _memory_viz
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -35,7 +36,16 @@ import tdev_core
 from tdev_core.backend import device_type
 from tdev_core.internals import relying_on
 
-__all__ = ["dump", "raw_snapshot", "record", "segments", "snapshot"]
+__all__ = [
+    "dump",
+    "emptied",
+    "raw_snapshot",
+    "record",
+    "save_memory_usage",
+    "save_segment_usage",
+    "segments",
+    "snapshot",
+]
 
 _SMALL = 1 << 20  # CUDA's boundary between its small and large pools
 
@@ -79,6 +89,9 @@ class _History:
         self.cpp = cpp
         self.skipped = skipped
         self.live = True
+        self.free: list[
+            tuple[int, int, Any]
+        ] = []  # what a cache would keep: address, size, and the stack that made it
 
     def stack(self, context: str) -> Any:
         """Return the calling thread's stack, if those of ``context`` are kept."""
@@ -93,10 +106,19 @@ class _History:
             self._trace("alloc", address, size, stack)
         weakref.finalize(storage, _gone, key, address, size).atexit = False
 
-    def gone(self, address: int, size: int, stack: Any) -> None:
-        stack = self.stack("all") or stack
+    def gone(self, address: int, size: int, made: Any) -> None:
+        stack = self.stack("all") or made
         self._trace("free_requested", address, size, stack)
         self._trace("free_completed", address, size, stack)
+        if self.keep_traces and "segment_free" not in self.skipped:
+            self.free.append((address, size, made))
+            del self.free[: -(self.traces.maxlen or 1)]  # no more than there are events
+
+    def emptied(self) -> None:
+        stack = self.stack("all")
+        for address, size, made in self.free:
+            self._trace("segment_free", address, size, stack or made)
+        self.free.clear()
 
     def _trace(self, action: str, address: int, size: int, stack: Any) -> None:
         if self.keep_traces and action not in self.skipped:
@@ -205,13 +227,18 @@ _BETWEEN = (
 
 
 def _without_recording(frames: Frames) -> Frames:
-    """Leave out tdev's frames, and what torch needs to call them: the first is then what a build for CUDA has there."""
+    """Leave out tdev's frames, and what torch needs to call them: the first is then what a build for CUDA has there.
+
+    ``empty_cache`` stays, in torch's place.
+    """
     found: Frames = []
     recording = True
     for frame in frames:
         file = frame["filename"]
         if file.startswith(_OURS):
             recording = True
+            if frame["name"] == "empty_cache":
+                found = [frame]
             continue
         if recording:
             is_programs = file.endswith(".py") and file not in _BETWEEN
@@ -219,6 +246,13 @@ def _without_recording(frames: Frames) -> Frames:
         if not recording:
             found.append(frame)
     return found
+
+
+def emptied() -> None:
+    """Tell that what is free has been given back to the system."""
+    with _lock:
+        if _current is not None and _current.live:
+            _current.emptied()
 
 
 _current: _History | None = None
@@ -274,11 +308,13 @@ def record(
     if enabled is None:
         if _current is not None:
             _current.traces.clear()  # as ``recordHistory`` of CUDA's allocator does
+            _current.free.clear()
         return
     before = _current
     _current = _History(max_entries, enabled == "all", context, stacks == "all", skipped)
     if before is not None and not clear_history:
         _current.traces.extend(before.traces)
+        _current.free.extend(before.free)
     _watcher = _Watcher(_current)
     _watcher.__enter__()  # type: ignore[no-untyped-call]
 
@@ -391,3 +427,18 @@ def dump(filename: str = "dump_snapshot.pickle", augment_with_fx_traces: bool = 
     """Write :func:`snapshot` to a file that torch's memory viewer opens."""
     with open(filename, "wb") as file:
         pickle.dump(snapshot(augment_with_fx_traces=augment_with_fx_traces), file)
+
+
+def save_segment_usage(filename: str = "output.svg", snapshot: Any = None) -> None:
+    """Draw the blocks of each segment as a flame graph; torch fetches the script that draws it, once."""
+    _draw(filename, snapshot, _memory_viz.segments)
+
+
+def save_memory_usage(filename: str = "output.svg", snapshot: Any = None) -> None:
+    """Draw what is held as a flame graph of the stacks that made it; torch fetches the script that draws it, once."""
+    _draw(filename, snapshot, _memory_viz.memory)
+
+
+def _draw(filename: str, found: Any, picture: Callable[[Any], str]) -> None:
+    with open(filename, "w") as file:
+        file.write(picture(snapshot() if found is None else found))

@@ -24,7 +24,7 @@ from tdev_core.accelerator import Accelerator, accelerator
 from tdev_core.accelerators.cpu import heap
 from tdev_core.accelerators.cpu.accelerator import reserved_mark, used_mark
 from tdev_core.backend import Backend, current
-from tdev_core.cuda.memory import statistics
+from tdev_core.cuda.memory import history, statistics
 from tdev_core.devices import device_index
 from tdev_core.errors import DeviceWarning, warn_once
 from tdev_core.metrics.watermark import Watermark
@@ -212,6 +212,7 @@ def processes(device: Any = None) -> str:
 
 def empty_cache() -> None:
     """Give memory that is free but kept for later back to the system."""
+    history.emptied()
     match current():
         case Backend.CPU:
             heap.release()

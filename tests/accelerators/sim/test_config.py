@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from tdev_core.accelerators.sim import config, memory
 from tdev_core.accelerators.sim.sizes import parse_size
 from tdev_core.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set around the tests (devices, in a run of the sim suite) is none of theirs."""
+    for name in [name for name in os.environ if name.startswith("TDEV_SIM_")]:
+        monkeypatch.delenv(name)
 
 
 @pytest.mark.parametrize(
@@ -37,9 +46,7 @@ def test_sizes_refused(text: str) -> None:
         parse_size(text)
 
 
-def test_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TDEV_SIM_DEVICES", "TDEV_SIM_MEMORY", "TDEV_SIM_RNG"):
-        monkeypatch.delenv(name, raising=False)
+def test_defaults() -> None:
     settings = config.read()
     assert settings.devices == 1
     assert settings.memory > 1 << 28
@@ -51,7 +58,6 @@ def test_all_devices_together_leave_the_host_half_of_its_memory(
     monkeypatch: pytest.MonkeyPatch, told: int, each: int
 ) -> None:
     """A program that looks for the largest batch fills a device: it, not the system, has to say no."""
-    monkeypatch.delenv("TDEV_SIM_MEMORY", raising=False)
     monkeypatch.setenv("TDEV_SIM_DEVICES", "4")
     monkeypatch.setattr(config.host, "memory_total", lambda: told)
     assert config.read().memory == each

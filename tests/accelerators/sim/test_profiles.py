@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,13 @@ from tdev_core.accelerators.sim import config, memory, metal, profiles
 from tdev_core.cuda import properties
 from tdev_core.errors import ConfigError
 from tests.forkserver import environment, python
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set around the tests (devices, in a run of the sim suite) is none of theirs."""
+    for name in [name for name in os.environ if name.startswith("TDEV_SIM_")]:
+        monkeypatch.delenv(name)
 
 
 def run(code: str, **settings: str) -> str:

@@ -13,7 +13,6 @@ import pytest
 import torch
 from torch import nn
 
-from tdev_core.errors import UnsupportedError
 from tests.accelerators.sim import bits
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -55,19 +54,30 @@ WORK: dict[str, Callable[[torch.Tensor], Any]] = {
 }
 
 
+@pytest.mark.parametrize("device", ["sim:0", "sim:1"])
 @pytest.mark.parametrize("work", WORK)
 @pytest.mark.parametrize("layout", MAKE)
-def test_the_cpus_answers(layout: str, work: str) -> None:
-    here, there = MAKE[layout](dense()), MAKE[layout](dense().to("sim"))
-    assert bits.difference(here, there) is None and there.device == torch.device("sim", 0)
+def test_the_cpus_answers(layout: str, work: str, device: str) -> None:
+    here, there = MAKE[layout](dense()), MAKE[layout](dense().to(device))
+    assert bits.difference(here, there) is None and there.device == torch.device(device)
     found = bits.compare(lambda: WORK[work](here), lambda: WORK[work](there), work)
     assert found is None, found
+    try:
+        result = WORK[work](there)
+    except (RuntimeError, NotImplementedError):
+        return  # as the CPU's, which was compared
+    if isinstance(result, torch.Tensor):
+        assert result.device == torch.device(device)
+        if result.layout is torch.sparse_coo:
+            parts = result._values(), result._indices()
+            assert {part.device for part in parts} == {torch.device(device)}
 
 
+@pytest.mark.parametrize("device", ["sim:0", "sim:1"])
 @pytest.mark.parametrize("layout", MAKE)
-def test_moves_and_files(layout: str) -> None:
-    there = MAKE[layout](dense()).to("sim")
-    assert there.to("sim:0") is there and torch.equal(there.cpu().to_dense(), dense())
+def test_moves_and_files(layout: str, device: str) -> None:
+    there = MAKE[layout](dense()).to(device)
+    assert there.to(device) is there and torch.equal(there.cpu().to_dense(), dense())
     with pytest.raises(RuntimeError, match="same device"):
         there @ torch.ones(6, 2)
     file = io.BytesIO()
@@ -78,29 +88,45 @@ def test_moves_and_files(layout: str) -> None:
     assert torch.load(file, map_location="cpu").device.type == "cpu"
 
 
-def test_the_second_device() -> None:
-    """Compressed layouts can be there; COO is refused, because torch would put it on the first."""
-    there = dense().to_sparse_csr().to("sim:1")
+@pytest.mark.parametrize("layout", MAKE)
+def test_the_second_device(layout: str) -> None:
+    """A sparse tensor is where its components are, whatever device is current, and stays apart from the others."""
+    there = MAKE[layout](dense()).to("sim:1")
+    assert torch.sim.current_device() == 0  # type: ignore[attr-defined]
     assert there.device.index == 1 and there.values().device.index == 1
-    assert (there @ torch.ones(6, 2, device="sim:1")).device.index == 1
+    if layout in ("coo", "csr", "csc"):  # of others the CPU has no product
+        assert (there @ torch.ones(6, 2, device="sim:1")).device.index == 1
     with pytest.raises(RuntimeError, match="same device"):
         there @ torch.ones(6, 2, device="sim:0")
-    with pytest.raises(UnsupportedError, match="sim:1.*compressed"):
-        dense().to("sim:1").to_sparse()
+    back = there.to("sim:0")
+    assert back.device.index == back.values().device.index == 0
+    assert torch.equal(back.to_dense().cpu(), dense())
 
 
-def test_constructors() -> None:
+def test_gradients_of_the_second_device() -> None:
+    table = nn.Embedding(9, 3, sparse=True, device="sim:1")
+    table(torch.tensor([1, 4, 1], device="sim:1")).sum().backward()
+    gradient = table.weight.grad
+    assert gradient is not None and gradient.is_sparse and gradient.device.index == 1
+    assert gradient.to_dense().sum(1).tolist() == [0, 6, 0, 0, 3, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("device", ["sim:0", "sim:1"])
+def test_constructors(device: str) -> None:
+    where = torch.device(device)
     indices, values = torch.tensor([[0, 0, 1], [2, 2, 0]]), torch.tensor([1.0, 2.0, 3.0])
-    x = torch.sparse_coo_tensor(indices.to("sim"), values.to("sim"), (2, 3))
-    assert x.device.type == "sim" and x.is_sparse and not x.is_coalesced()
+    x = torch.sparse_coo_tensor(indices.to(device), values.to(device), (2, 3))
+    assert x.device == where and x.is_sparse and not x.is_coalesced()
     assert x.to_dense().tolist() == [[0, 0, 3], [3, 0, 0]] and x.coalesce()._nnz() == 2
-    y = torch.sparse_coo_tensor([[0], [1]], [5.0], (2, 3), device="sim")
+    y = torch.sparse_coo_tensor([[0], [1]], [5.0], (2, 3), device=device)
     assert (x + y).to_dense().tolist() == [[0, 5, 3], [3, 0, 0]]
-    assert torch.sparse_coo_tensor((2, 3), device="sim")._nnz() == 0
-    z = torch.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0], device="sim")
-    assert z.to_dense().tolist() == [[0, 1], [2, 0]] and z.crow_indices().device.type == "sim"
+    assert torch.sparse_coo_tensor((2, 3), device=device)._nnz() == 0
+    z = torch.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0], device=device)
+    assert z.to_dense().tolist() == [[0, 1], [2, 0]] and z.crow_indices().device == where
     with pytest.raises(RuntimeError, match="size is inconsistent"):
-        torch.sparse_coo_tensor(indices.to("sim"), values.to("sim"), (1, 1), check_invariants=True)
+        torch.sparse_coo_tensor(
+            indices.to(device), values.to(device), (1, 1), check_invariants=True
+        )
 
 
 def test_values_are_shared_and_counted() -> None:

@@ -17,6 +17,7 @@ from tdev_core import devices
 from tdev_core.errors import UnsupportedError
 from tdev_core.shims import install as shims
 from tdev_core.shims import tensortypes
+from tests.accelerators.sim import bits
 
 
 def test_device_type() -> None:
@@ -170,10 +171,57 @@ def test_index_devices() -> None:
     x[torch.tensor([0])] = 5.0
     x[torch.tensor([1])] = torch.tensor(7.0)
     assert x[:2].tolist() == [5, 7]
-    with pytest.raises(
-        RuntimeError, match="on the same device|on either cpu or on the same device"
-    ):
-        torch.arange(3)[torch.tensor([1], device="sim")]
+
+
+INDEXED: dict[str, Callable[[torch.Tensor, torch.Tensor], Any]] = {
+    "read": lambda x, i: x[i],
+    "read, a second": lambda x, i: x[None, torch.tensor([0]), i] if x.dim() > 1 else x[..., i],
+    "write": lambda x, i: x.__setitem__(i, x[0].clone()),
+    "write a number": lambda x, i: x.__setitem__(i, 2.0),
+    "add": lambda x, i: x.index_put_((i,), x[:1].clone(), accumulate=True),
+    "new": lambda x, i: torch.index_put(x, (i,), x[:1]),
+}
+
+
+@pytest.mark.parametrize(
+    ("of", "by"), [("cpu", "sim:0"), ("cpu", "sim:1"), ("sim:0", "sim:1"), ("sim:1", "sim:0")]
+)
+@pytest.mark.parametrize("name", INDEXED)
+def test_an_index_of_another_device_is_refused_as_torch_says(name: str, of: str, by: str) -> None:
+    """Only the host's may be mixed in."""
+    x = torch.arange(6.0, device=of)
+    said = rf"indices should be either on cpu or on the same device as the indexed tensor \({of}\)"
+    with pytest.raises(RuntimeError, match=said):
+        INDEXED[name](x, torch.tensor([1], device=by))
+    INDEXED[name](x, torch.tensor([1]))
+
+
+NUMBERS: dict[str, Callable[[torch.Tensor], Any]] = {
+    "copy_": lambda x: x.copy_(2.5),
+    "copy_, an int": lambda x: x.copy_(2),
+    "copy_, late": lambda x: x.copy_(3, non_blocking=True),
+    "copy_ of a truth": lambda x: x.copy_(True),
+    "copy_ in place of a view": lambda x: x[1:].copy_(2.5),
+    "fill_": lambda x: x.fill_(2.5),
+    "masked_fill_": lambda x: x.masked_fill_(x > 1, 2.5),
+    "write by a mask": lambda x: x.__setitem__(x > 1, 2.5),
+    "where": lambda x: torch.where(x > 1, x, 2.5),
+    "from the left": lambda x: 2.5 - x,
+    "sub": lambda x: torch.sub(2.5, x),
+    "lerp": lambda x: x.lerp(x + 1, 0.5),
+    "out": lambda x: torch.add(x, 2, out=torch.empty_like(x)),
+    "a list": lambda x: torch._foreach_add([x], 2.0),
+    "bucketize": lambda x: torch.bucketize(1.5, x),
+    "searchsorted": lambda x: torch.searchsorted(x, 1.5),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_number_in_a_tensors_place(name: str) -> None:
+    """torch hands it to a kernel in Python as it is."""
+    here, there = torch.arange(4.0), torch.arange(4.0, device="sim")
+    assert bits.difference(NUMBERS[name](here), NUMBERS[name](there)) is None
+    assert bits.difference(here, there) is None
 
 
 def test_cpu_scalars_mix() -> None:

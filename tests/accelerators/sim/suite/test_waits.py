@@ -22,6 +22,7 @@ WAITS: dict[str, tuple[Callable[[], Any], str]] = {
     "to the device": (lambda: torch.ones(2).to("sim"), "_to_copy"),
     "data for the device": (lambda: torch.tensor([1.0, 2.0], device="sim"), "_to_copy"),
     "list": (lambda: X.tolist(), "_to_copy"),
+    "a number of the host's": (lambda: torch.ones_like(X).copy_(2.5), "copy_"),
     "into the host's": (lambda: torch.zeros(4).copy_(X), "copy_"),
     "nonzero": (lambda: X.nonzero(), "nonzero"),
     "where": (lambda: torch.where(MASK), "nonzero"),
