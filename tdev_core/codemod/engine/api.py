@@ -62,6 +62,8 @@ class ProgramTree:
     """The switches for a GPU that they name: ``use_gpu``."""
     chooses: str = ""
     """A module that goes on naming CUDA and asks whether it is there: the last of them, by its path."""
+    remains: str = ""
+    """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
     held: Mapping[str, str] = field(default_factory=dict)

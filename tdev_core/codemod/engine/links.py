@@ -239,15 +239,15 @@ def _read_names(module: _Module) -> None:
                 pass
     here = module.name.split(".") if module.package else module.name.split(".")[:-1]
     for top in module.body:
-        for node in ast.walk(top):
-            if isinstance(node, ast.Import):
-                for alias in node.names:
+        for inner in ast.walk(top):
+            if isinstance(inner, ast.Import):
+                for alias in inner.names:
                     bound = alias.asname or alias.name.partition(".")[0]
                     module.imported[bound] = alias.name if alias.asname else bound
-            elif isinstance(node, ast.ImportFrom):
-                base = here[: len(here) - node.level + 1] if node.level else []
-                path = ".".join([*base, *([node.module] if node.module else [])])
-                for alias in node.names:
+            elif isinstance(inner, ast.ImportFrom):
+                base = here[: len(here) - inner.level + 1] if inner.level else []
+                path = ".".join([*base, *([inner.module] if inner.module else [])])
+                for alias in inner.names:
                     if alias.name == "*":
                         module.stars.append(path)
                     else:

@@ -58,6 +58,9 @@ KERNELS = re.compile(
     r"|(?<![\w.])_C\.\w|\._C[\"']|\btorch\.ops\.(?!aten\b|prims?\b)",
     re.I,
 )
+_OF_TORCH = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+torch\b|^[ \t]*import\b.*,[ \t]*torch\b", re.MULTILINE
+)
 _HEAD = re.compile(rb"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
 _GPU = re.compile(rb"\b(?!n_|num_)[a-z]\w*_gpus?\b|\bgpu_(?:is_)?availabl\w*\b")
 
@@ -106,6 +109,8 @@ def names_cuda(text: str) -> bool:
 
 def may_change(raw: bytes) -> bool:
     """Tell whether a file that names CUDA may be one that names it no more: all of it has a generic spelling."""
+    if _OF_TORCH.search(raw) is None:
+        return False  # it has no name for torch's accelerator
     left = _SPELT.sub(b"", _HEAD.sub(b"", raw, count=1))
     if _NAMED.search(left) is not None:
         return False

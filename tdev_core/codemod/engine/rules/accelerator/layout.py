@@ -90,8 +90,10 @@ class _Layout:
         long = self._clumsy()
         for (home, _), uses in groups.items():
             again = [c for c in long if any(c.start == use.start for use in uses)]
-            # A module's names are read by others: one for a shorter line is not worth it.
-            if again and home is not self.file.tree.module:
+            # A module's names are read by others: one for a shorter line is not worth it. Nor is one
+            # for a single type, which may be None where it is asked by itself.
+            shared = len(again) > 1 or any(".type" not in change.text for change in again)
+            if shared and home is not self.file.tree.module:
                 self._share(home, again)
         self.wrap()
         return self._too_long()

@@ -19,6 +19,7 @@ _TO_NAME = re.compile(r"\.to\((?:device\s*=\s*)?(\w+)\s*[,)]")
 _OF_ANOTHER = re.compile(
     r"\.to\(\s*(?:device\s*=\s*)?([\w.\[\]]+\.device)\b|(?<![\w.])device\s*=\s*([\w.\[\]]+\.device)\b|(\bself\.device)\b"
 )
+_OF_A_DTYPE = frozenset("float half bfloat16 int long short bool byte".split())
 _KEEPS = re.compile(r"\bself\.device(?:\s*:[^=\n]+)?\s*=(?!=)")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -119,8 +120,11 @@ def _of_moved(
             continue
         if node.func.attr != "cuda" or (node.func.end_lineno or 0) not in lines:
             continue
-        made = node.func.value
+        made: ast.expr = node.func.value
         while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
+            if made.func.attr in _OF_A_DTYPE:
+                made = ast.Constant(None)  # whatever it was before
+                break
             if _unknown_dtype(made):
                 return (
                     f"line {node.lineno} moves a dtype that is not seen here, which may be double"
@@ -144,10 +148,14 @@ def _of_moved(
 
 
 def _unknown_dtype(call: ast.Call) -> bool:
+    """Tell whether a tensor has the dtype of a variable, or of an array."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    if name == "from_numpy":
+        return True
     for keyword in call.keywords:
         value = keyword.value
         if keyword.arg == "dtype" and isinstance(value, (ast.Name, ast.Attribute)):
-            root = value
+            root: ast.expr = value
             while isinstance(root, ast.Attribute):
                 root = root.value
             if not (isinstance(root, ast.Name) and root.id in ("torch", "th")):

@@ -239,6 +239,8 @@ class _Rest:
                 return f"it works with {own}, and the tree is built on {min(tree.built_on)}"
             if tree.kernel_modules and is_for_tests(PurePath(self._file.filename)):
                 return f"it may test {min(tree.kernel_modules)}, which holds kernels for CUDA"
+            if tree.remains and is_for_tests(PurePath(self._file.filename)):
+                return f"it may test {tree.remains}, which goes on naming CUDA: a test's device is that of what it tests"
             if tree.chooses and self._makes_devices():
                 return f"{tree.chooses} goes on choosing CUDA or the CPU: devices of the tree would be mixed"
             words = set(_NAME.findall(self._text))
@@ -251,7 +253,7 @@ class _Rest:
     def _makes_devices(self) -> bool:
         """Tell whether a module of the tree's own moves or makes something: it meets what the others have made."""
         path = PurePath(self._file.filename)
-        if is_script(path, self._file.tree.source.encode()) or is_for_tests(path):
+        if is_script(path, self._file.tree.source.encode()):
             return False
         return any("current_" in change.text for change in self._changes)
 
