@@ -121,19 +121,16 @@ def _of_moved(
         if node.func.attr != "cuda" or (node.func.end_lineno or 0) not in lines:
             continue
         made: ast.expr = node.func.value
-        while isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute):
-            if made.func.attr in _OF_A_DTYPE:
-                made = ast.Constant(None)  # whatever it was before
+        typed = False
+        while isinstance(made, ast.Call):
+            func = made.func
+            typed = isinstance(func, ast.Attribute) and func.attr in _OF_A_DTYPE
+            if typed or _unknown_dtype(made) or not isinstance(func, ast.Attribute):
                 break
-            if _unknown_dtype(made):
-                return (
-                    f"line {node.lineno} moves a dtype that is not seen here, which may be double"
-                )
-            inner = made.func.value
-            if not isinstance(inner, ast.Call):
+            if not isinstance(func.value, ast.Call):
                 break
-            made = inner
-        if not isinstance(made, ast.Call):
+            made = func.value
+        if typed or not isinstance(made, ast.Call):
             continue
         if _unknown_dtype(made):
             return f"line {node.lineno} moves a dtype that is not seen here, which may be double"
