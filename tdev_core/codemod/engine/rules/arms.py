@@ -149,6 +149,11 @@ _ASKS_FOR_CUDA = re.compile(
 _DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
+# Only NVIDIA's or only ROCm's build gets past these.
+_OF_THE_BUILD = re.compile(
+    r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
+    r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
+)
 # Accelerators whose own versions of torch a program is written for in such an arm.
 _OF_A_VENDOR = re.compile(r"==\s*[\"'](?:npu|hpu|mlu|musa|xla|tpu)[\"']")
 
@@ -162,6 +167,10 @@ def cudas_arms(file: File) -> None:
         test = file.tree.text(choice.test)
         if _OF_A_VENDOR.search(test) and not _DENIES.search(test):
             file.untouched.append(file.tree.span(choice.body))
+        if _OF_THE_BUILD.search(test) and _ASKS_FOR_CUDA.search(_OF_THE_BUILD.sub("", test)):
+            if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
+                file.untouched.append(file.tree.span(choice.body))
+                continue
         if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
             continue
         if isinstance(choice, cst.If):
