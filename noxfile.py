@@ -110,7 +110,7 @@ def tests(session: nox.Session, backend: str) -> None:
     ],
 )
 def deep(session: nox.Session, part: str) -> None:
-    """What takes long: tests marked deep, fuzzing, torch's operators, a browser, bandit, pip-audit, sanitizers."""
+    """Run what takes long: tests marked deep, fuzzing, torch's operators, a browser, bandit, pip-audit, sanitizers."""
     session.env["TDEV_FUZZ_FILES"] = "2000"
     if part in AUDITORS:
         install = (sys.executable, "-m", "pip", "install", "--quiet", *AUDITORS[part])

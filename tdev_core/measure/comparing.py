@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an operator's results are apart in two runs.
+    """The distance of an operator's results in two runs.
 
     Attributes:
         process: which process of the program.

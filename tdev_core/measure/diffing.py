@@ -34,7 +34,7 @@ _DTYPES = ("bfloat16", "float16")
 
 @dataclass(frozen=True)
 class Sides:
-    """What is compared: two backends, or two ways on one; the reference comes first.
+    """The two sides of a comparison: two backends, or two ways on one; the reference comes first.
 
     Attributes:
         reference: the backend of the reference; empty where a recording of it is there.
@@ -74,7 +74,7 @@ class Sides:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What each side is called in an answer."""
+        """The name of each side in an answer."""
         other = self.other
         if self.compiled:
             return f"{self.reference or 'the recording'} eager", f"{other} compiled"
@@ -85,7 +85,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class Request:
-    """What to run and to compare.
+    """A request to run and to compare.
 
     Attributes:
         program: what follows ``python -m tdev run``.
@@ -106,7 +106,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Found:
-    """What two runs have in common and where they differ; ``str`` of it is what the command prints.
+    """The outcome of comparing two runs: what they have in common and where they differ; ``str`` of it is what the command prints.
 
     Attributes:
         sides: what was compared.
@@ -122,7 +122,7 @@ class Found:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two sides are called."""
+        """The names of the two sides."""
         return self.sides.names
 
     @property

@@ -144,7 +144,7 @@ class Monitor:
             self._range.__enter__()
 
     def _ends(self, phase: int) -> None:
-        """What was going on ends, and is put down to ``phase``."""
+        """End what was going on, and put it down to ``phase``."""
         now = time.perf_counter()
         self._now.seconds[phase] += now - self._begun
         self._begun = now

@@ -57,7 +57,7 @@ class ProgramTree:
     staying: frozenset[str] = frozenset()
     """Functions and classes that go on naming CUDA with ``--target accelerator``."""
     staying_uses: frozenset[str] = frozenset()
-    """What such functions and classes import from elsewhere."""
+    """Imports that such functions and classes make of other modules."""
     switches: frozenset[str] = frozenset()
     """The switches for a GPU that they name: ``use_gpu``."""
     chooses: str = ""
@@ -84,7 +84,7 @@ class Options:
     all: bool = False
     """Whether to rewrite files too that cannot be imported without CUDA."""
     keep: tuple[str, ...] = ()
-    """What a comment says on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
+    """Words of a comment on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
     lines: frozenset[int] = frozenset()
     """Lines, from 1, that stay as if they had such a comment."""
     beside: str = ""

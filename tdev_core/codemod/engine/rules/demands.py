@@ -284,7 +284,7 @@ class _Guard:
     def _after(
         self, node: ast.AST, words: str, skips: bool = False, also: list[ast.stmt] | None = None
     ) -> _Found:
-        """What follows in the block, and in the blocks around it up to the function."""
+        """Yield what follows in the block, and in the blocks around it up to the function."""
         guarded = list(also or ())
         here: ast.AST = node
         for parent in (node, *self._tree.ancestors(node)):

@@ -175,7 +175,7 @@ _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?avai
 
 
 def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
-    """Why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
+    """Return why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
 
     ``def is_cuda_available()``: a caller with an arm for another accelerator would never reach that, and
     what nothing in the tree calls is a package's public answer.

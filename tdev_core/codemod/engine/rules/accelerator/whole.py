@@ -109,7 +109,7 @@ _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\
 
 
 class _Rest:
-    """What would stay of a file beside what is planned for it."""
+    """The rest of a file, which would stay beside what is planned for it."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -129,7 +129,7 @@ class _Rest:
         """The text without what changes, every character in its place."""
 
     def why(self) -> str:
-        """Why a file stays as it is; empty where nothing tells."""
+        """Return why a file stays as it is; empty where nothing tells."""
         return self._named() or self._said() or self._imports() or self._asked() or self._joined()
 
     def _line(self, offset: int) -> int:
@@ -166,7 +166,7 @@ class _Rest:
         return ""
 
     def _asked(self) -> str:
-        """Why a file stays that asks whether there is an accelerator for what nobody can see."""
+        """Return why a file stays that asks whether there is an accelerator for what nobody can see."""
         if all(_TAKES_INDEX.search(change.text) for change in self._changes):
             line = self._line(self._changes[0].start)
             return f"the device that line {line} is given is chosen elsewhere"
@@ -196,7 +196,7 @@ class _Rest:
         return [c for c in self._changes if any(a <= c.start < b for a, b in spans)]
 
     def _joined(self) -> str:
-        """Why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
+        """Return why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
         tree = self._file.options.tree
         if tree is not None:
             python = self._file.python
@@ -242,7 +242,7 @@ class _Rest:
         return ""
 
     def _handed_on(self, own: frozenset[str]) -> str:
-        """Why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
+        """Return why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
         python = self._file.python
         for call in ast.walk(python.module) if python is not None else ():
             if not isinstance(call, ast.Call) or not any(map(_is_device, _arguments(call))):
