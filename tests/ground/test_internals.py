@@ -118,8 +118,9 @@ LISTED: dict[str, tuple[str, str]] = {
         "._AutoDispatchBelowAutograd ._DisableAutocast torch.utils._python_dispatch",
     ),
     "cuda/memory/history.py": (
-        "sees allocations in a dispatch mode, with torch's own tracebacks; asked for when history is recorded",
-        "._augment_memory_snapshot_stack_traces ._functorch ._get_current_dispatch_mode_stack ._profiler ._python_dispatch ._utils torch.utils._python_dispatch",
+        "sees allocations in a dispatch mode, with torch's own tracebacks; asked for when history is recorded; torch's own pictures of it",
+        "._augment_memory_snapshot_stack_traces ._functorch ._get_current_dispatch_mode_stack ._profiler ._python_dispatch ._utils "
+        "torch.cuda._memory_viz torch.utils._python_dispatch",
     ),
     "cuda/rng.py": ("mps has no public name for its generator", "._get_default_mps_generator"),
     "distributed/context_parallel.py": (

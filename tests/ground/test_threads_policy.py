@@ -129,6 +129,7 @@ ONE_ENTRY = {
     "accelerators.privateuse.generator._by_address": "a generator, by its address",
     "metrics.counters.answered": "a name",
     "accelerators.sim.memory.observers": "an observer, appended to a list",
+    "cuda.cudart._streams": "a stream, by its number",
     "cuda.nvtx._open": "a range, by its handle",
     "distributed.group_backends._asked": "a process group, held weakly",
     "distributed.host_copies._waiting": "a receiver, by itself",
@@ -176,6 +177,7 @@ UNBOUNDED = {
     "compiler.dynamo_calls._by_name": "functions of the mirror",
     "cuda.memory.usage._reserved_mark": "devices",
     "devices.is_foreign": "types of devices",
+    "packages.shapes._parted": "shapes that the stand-ins document",
     "packages.watching._watched": "functions of the stand-ins",
 }
 """Functions that keep every result, and what there are only so many of that they are asked about."""
