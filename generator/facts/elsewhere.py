@@ -44,6 +44,12 @@ def record(version: str) -> Path:
         raise FactsError(
             f"torch {PINNED} is the pinned one; its facts are read where it is installed."
         )
+    for known in (PINNED, *deltas.recorded()):
+        if known != version and known.rpartition(".")[0] == version.rpartition(".")[0]:
+            raise FactsError(
+                f"torch {version} is read as {known}, which the catalog is of: a patch release has its names and "
+                f"signatures. `nox -s other_torch -- {version}` tells whether that holds."
+            )
     base = introspect()
     with tempfile.TemporaryDirectory(prefix="torch-") as folder:
         facts = _read(version, Path(folder))

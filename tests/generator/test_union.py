@@ -212,7 +212,19 @@ def test_the_nightly_run_is_of_every_torch_of_the_catalog() -> None:
     assert not few
 
 
-@pytest.mark.parametrize("version", ["2.15", "torch", "2.15.0; rm", PINNED])
-def test_only_another_release_is_recorded(version: str) -> None:
-    with pytest.raises(FactsError):
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("2.15", "is not a release of torch"),
+        ("torch", "is not a release of torch"),
+        ("2.15.0; rm", "is not a release of torch"),
+        (PINNED, "is the pinned one"),
+        *(
+            (f"{union.short(one)}.99", f"is read as {one}")
+            for one in (PINNED, deltas.recorded()[-1])
+        ),
+    ],
+)
+def test_only_another_release_is_recorded(version: str, why: str) -> None:
+    with pytest.raises(FactsError, match=why):
         record(version)
