@@ -161,6 +161,8 @@ class _Rest:
     def _imports(self) -> str:
         for full in self._imported.values():
             package = full.partition(".")[0]
+            if package in self._file.options.answered:
+                continue
             if package in _of_cuda_and_cpu() or _FUSED.match(package):
                 return f"it works with {full}, which may know CUDA alone"
         return ""
