@@ -1,4 +1,4 @@
-"""Where the project names the torches that its catalog is of, besides the catalog: pages, the nightly run, the site."""
+"""Find where the project names the torches that its catalog is of, besides the catalog: pages, the nightly run, the site."""
 
 from __future__ import annotations
 

@@ -174,6 +174,26 @@ def cudas_arms(file: File) -> None:
             file.untouched.append(file.tree.span(choice.body))
 
 
+_CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
+def arms_that_stay(file: File) -> None:
+    """Say of an arm that was left for its test that it was, where nothing else is said of the two."""
+    told = sorted(start for _, start, _ in file.findings)
+    for choice in file.tree.of(cst.If, cst.IfExp) if file.untouched else ():
+        arm = file.tree.span(choice.body)
+        if arm not in file.untouched or not _CALLS_CUDA.search(file.tree.text(choice.body)):
+            continue
+        begin = file.tree.span(choice.test)[0]
+        low, high = min(begin, arm[0]), max(file.tree.span(choice.test)[1], arm[1])
+        if not any(low <= at < high for at in told):
+            file.find(
+                ARMS,
+                choice.test,
+                "opens an arm that one kind of device alone reaches; left as it is",
+            )
+
+
 _TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
 
 
