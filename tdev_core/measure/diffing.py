@@ -137,9 +137,10 @@ class Found:
             f"{mine:,} and {theirs:,} are of one side only"
         ]
         if self.first is None:
-            (worst,) = self.comparison.worst(1)
+            worst = self.comparison.closest
             lines.append(
-                f"They agree. The largest relative error is {worst.error:.1e}: {_where(worst)}"
+                f"They agree. The largest relative error is {worst.error:.1e}, where {worst.tolerance:.0e} is rounding: "
+                f"{_where(worst)}"
             )
             return "\n".join(lines)
         return "\n".join([*lines, "", *self._told(self.first), "", *self._table()])
