@@ -21,6 +21,7 @@ from typing import Any
 from tdev_core.backend import Backend, current
 from tdev_core.errors import ConfigError
 from tdev_core.measure.comparing import Comparison, Difference, compare, read
+from tdev_core.measure.endings import ending
 from tdev_core.measure.values import Judged, judged
 from tdev_core.measure.wish import VARIABLE, Wish, mark
 
@@ -339,6 +340,6 @@ def _run(program: Sequence[str], backend: str, name: str, wish: Wish, quiet: boo
                 raise
         if status:
             said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines()[-20:]
+            lines = ending(said.read().decode(errors="replace"))
             end = "\n".join(f"  {line}" for line in lines)
             raise ConfigError(f"the program ended with status {status} on {name}:\n{end}")
