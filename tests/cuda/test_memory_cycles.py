@@ -41,7 +41,7 @@ disarm()
 """
 
 
-def test_torch_keeps_its_own() -> None:
+def test_torch_keeps_its_own_and_programs_get_ours() -> None:
     done = python(
         "-c",
         "import tdev.utils.viz._cycles as ours\nfrom torch.utils.viz import _cycles\n"
