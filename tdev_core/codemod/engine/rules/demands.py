@@ -18,9 +18,11 @@ from typing import Literal
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.survey import GUARDED
 
 DEMAND = rule(
@@ -85,6 +87,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
     if not found.guarded and not found.at_start:
         reached = "unknown"  # the function is a check: what it guards is its callers'
+    if _beside_kernels(asked, tree) and not file.options.program:
+        return Demand("kept", found.skips, "stands beside a flag of kernels")
     if _OF_CUDA.search(found.owner) and not file.options.program:
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
@@ -95,6 +99,16 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+def _beside_kernels(asked: ast.AST, tree: PythonTree) -> bool:
+    """Tell whether a condition asks for kernels besides: ``if use_flash_attention and not …: raise``."""
+    for parent in tree.ancestors(asked):
+        if isinstance(parent, ast.BoolOp) and KERNEL_NAME.search(ast.unparse(parent)):
+            return True
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
 
 
 def _may_demand(file: File, node: cst.CSTNode) -> bool:

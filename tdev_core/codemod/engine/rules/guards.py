@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 import libcst as cst
@@ -34,7 +36,9 @@ _CUDA_ONLY = re.compile(
 
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
-KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
+KERNEL_NAME = re.compile(
+    r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
+)
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
@@ -76,6 +80,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
+    if _sets_cudnn(file, node):
+        return "settings of cuDNN"
     if works_with_nvml(file, node):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
@@ -94,6 +100,22 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
+
+
+_OF_CUDNN = re.compile(r"(?:\s*(?:[\w.]*\bcudnn\.\w+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z")
+
+
+def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens are settings of cuDNN, which do nothing elsewhere."""
+    asked = file.tree.parents[node]
+    choice = file.tree.parents.get(asked)
+    if (
+        not isinstance(asked, cst.Call)
+        or not isinstance(choice, cst.If)
+        or choice.test is not asked
+    ):
+        return False
+    return choice.orelse is None and _OF_CUDNN.match(file.tree.text(choice.body)) is not None
 
 
 _IMPORTED_THERE = re.compile(
@@ -290,6 +312,10 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             home = enclosing_function(file, parent)
             return home is not None and found(tree.text(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
+            if only in (_CUDA_ONLY, _PACKAGES, _RUNTIME) and _opened_by_variable(
+                file, parent, found
+            ):
+                return True
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
@@ -388,6 +414,34 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+_MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
+ONLY_TELLS = "opens a message that says CUDA; left as it is: reword it, or it is said of any device"
+_TELLS = re.compile(rf"\s*{_MESSAGE}")
+_TELLS_OF_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
+
+
+def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens is a message that says CUDA: it would say so of another device."""
+    asked = file.tree.parents[node] if isinstance(file.tree.parents[node], cst.Call) else node
+    choice = file.tree.parents[asked]
+    if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
+        return False
+    if not _TELLS.match(file.tree.text(choice.body)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(asked)) if tree is not None else None
+    home = next(tree.ancestors(at), None) if tree is not None and at is not None else None
+    if not isinstance(home, ast.If):
+        return False
+    if not all(_TELLS.match(ast.unparse(statement)) for statement in home.body):
+        return False
+    inside = [node for statement in home.body for node in ast.walk(statement)]
+    if any(isinstance(node, ast.Attribute) and "cuda" in node.attr for node in inside):
+        return False  # it tells something of the device, which another one has too
+    said = [node.value for node in inside if isinstance(node, ast.Constant)]
+    return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
+
+
 # What is refused because it lies on CUDA.
 _REFUSES = re.compile(r"\s*raise\b[^\n]*(?:\n[^\n]*)?\bcuda\b", re.IGNORECASE)
 _LEAVES = re.compile(
@@ -457,6 +511,38 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
         return ""
     home = enclosing_function(file, node)
     return " ".join([*names, home.name.value if home is not None else ""])
+
+
+def _opened_by_variable(
+    file: File, node: cst.BaseSmallStatement, found: Callable[[str], bool]
+) -> bool:
+    """Tell whether the variable that keeps an answer opens, in its function, what only CUDA can run."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.Assign):
+        target = node.targets[0].target
+    elif isinstance(node, cst.AnnAssign):
+        target = node.target
+    home = enclosing_function(file, node)
+    if home is None or not isinstance(target, cst.Name) or not found(file.tree.text(home)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(target)) if tree is not None else None
+    around = tree.ancestors(at) if tree is not None and at is not None else iter(())
+    body = next((p for p in around if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    for choice in ast.walk(body) if body is not None else ():
+        if not isinstance(choice, (ast.If, ast.IfExp)):
+            continue
+        asks = choice.test
+        while isinstance(asks, ast.BoolOp) and isinstance(asks.op, ast.And):
+            asks = next((v for v in asks.values if _is_named(v, target.value)), asks.values[0])
+        opened = choice.body if isinstance(choice, ast.If) else [choice.body]
+        if _is_named(asks, target.value) and found("\n".join(map(ast.unparse, opened))):
+            return True
+    return False
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
 
 
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)

@@ -30,9 +30,11 @@ from tdev_core.codemod.engine.rules.guards import (
     after_early_exit,
     availability_guards,
     beside_a_kept_question,
+    only_tells_of_cuda,
 )
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
+from tdev_core.codemod.engine.rules.requests import beside_a_request
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
 
@@ -51,7 +53,7 @@ REFERENCE = rule(
     function has the same signature. Names that start with an underscore are not mirrored and
     are reported.
 
-    Two places keep torch's name: CUDA's row of a table that has a row for another accelerator
+    Some places keep torch's name: what clears a function's cache (`torch.cuda.device_count.cache_clear()`), CUDA's row of a table that has a row for another accelerator
     (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
     a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
 
@@ -280,6 +282,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if routed == VERSION_NAME:
         build_version(file, found)
         return
+    if routed != "torch.cuda" and _is_for_its_cache(file, found, name[len(routed) :]):
+        message = f"what {routed} keeps is asked for, and not the function; {LEFT}"
+        _kept_question(file, found, REFERENCE, message, "note", "tdev's keeps nothing")
+        return
     if asks_for_a_private_name(file, found):
         message = f"a private name of {name} is asked for; {LEFT}"
         _kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
@@ -300,8 +306,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             _kept_question(file, found, ARMS, chosen[found.node], "note")
             return
         asked = _asked(file, found.node)
-        demanded = demand(file, asked)
+        requested = beside_a_request(file, found.node)
+        demanded = None if requested else demand(file, asked)
         guarded = availability_guards(file, found.node)
+        if guarded is None and only_tells_of_cuda(file, found.node):
+            guarded = "a message that says CUDA"
         if demanded is None or demanded.verdict == "kept":
             if guarded is None and demanded is not None:
                 why = f"{name} {demanded.why}; {LEFT}"
@@ -350,6 +359,20 @@ def _leave_decorated(file: File, question: cst.CSTNode) -> None:
             return
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return
+
+
+_CACHE = ("cache_clear", "cache_info")
+
+
+def _is_for_its_cache(file: File, found: Reference, rest: str) -> bool:
+    """Tell whether a function is asked for its cache: ``f.cache_clear()``, ``hasattr(f, "cache_clear")``."""
+    if rest:
+        return rest[1:] in _CACHE
+    parent = file.tree.parents[found.node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call) or len(call.args) < 2 or call.args[0] is not parent:
+        return False
+    return string_value(call.args[1].value) in _CACHE
 
 
 def asks_for_a_private_name(file: File, found: Reference) -> bool:
