@@ -10,6 +10,7 @@ from functools import cached_property
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding
+from tdev_core.codemod.engine.analysis.cudas import Cudas
 from tdev_core.codemod.engine.analysis.flow import Flow
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
@@ -165,6 +166,16 @@ class File:
             return PythonTree(self.tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+    @cached_property
+    def cudas(self) -> Cudas | None:
+        """The uses of what only CUDA has; None where Python's parser does not take the text."""
+        if self.python is None:
+            return None
+        known = self.options.tree.kernel_modules if self.options.tree is not None else frozenset()
+        # Triton's way, which is interpreted, is not the one to take where there is another.
+        answered = self.options.answered - {"triton"}
+        return Cudas(self.python, self.tree.source, self.filename, known, answered)
 
     @cached_property
     def _cuts(self) -> list[int]:

@@ -63,7 +63,9 @@ _MAKES_KERNELS = (
     b".cuh'",
 )
 _CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
-_IMPORTS_KERNELS = re.compile(rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda)\b".encode())
+_IMPORTS_KERNELS = re.compile(
+    rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda|numba[ \t]+import[ \t]+[^\n]*\bcuda)\b".encode()
+)
 _KERNEL_SIGNS = frozenset((b"uda", b"triton", b"torch.ops.", b"_C"))
 _CUDA_SIGNS = frozenset((b"uda", b"CUDA", b"gpu", b"GPU"))
 # Looked for once in each file: few files have one, and each look reads the whole text.

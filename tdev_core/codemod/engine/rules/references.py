@@ -30,6 +30,7 @@ from tdev_core.codemod.engine.rules.guards import (
     after_early_exit,
     availability_guards,
     beside_a_kept_question,
+    guards_cuda_only,
     only_tells_of_cuda,
 )
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
@@ -541,14 +542,18 @@ _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
 def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``."""
+    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``.
+
+    Or whether it is CUDA's, where that stays as it is.
+    """
     attribute = file.tree.parents[file.tree.parents[node]]
     asked = file.tree.parents.get(attribute)
     if not isinstance(attribute, cst.Attribute) or attribute.attr.value != "type":
         return False
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
-    return _ANOTHER.match(string_value(asked.comparisons[0].comparator) or "") is not None
+    word = string_value(asked.comparisons[0].comparator) or ""
+    return _ANOTHER.match(word) is not None or word == "cuda" and guards_cuda_only(file, asked)
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})
