@@ -62,8 +62,12 @@ class ProgramTree:
     """The switches for a GPU that they name: ``use_gpu``."""
     chooses: str = ""
     """A module that goes on naming CUDA and asks whether it is there: the last of them, by its path."""
+    remains: str = ""
+    """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Files, as they are shown, that cannot part from others which go on naming CUDA, and why in words."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 
@@ -95,6 +99,10 @@ class Options:
     """Packages for CUDA that something else answers for where it runs: who imports them does not need CUDA."""
     line_length: int = 0
     """Columns that a line of this file may have; 0 where its project does not say."""
+    typed: bool = False
+    """Whether the project is type-checked, which ``--target accelerator`` asks."""
+    floor: tuple[tuple[int, int], str] | None = None
+    """The oldest torch that the project says it takes, and the file that says so."""
     tree: ProgramTree | None = None
     """The files around this one, where they are known."""
 

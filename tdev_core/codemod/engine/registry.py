@@ -73,6 +73,7 @@ _TDEV: tuple[Pass, ...] = (
     imports.imports,
     identity.identities,
     references.kept_questions,
+    arms.arms_that_stay,
     layout.fit_lines,
 )
 _ACCELERATOR: tuple[Pass, ...] = (

@@ -115,6 +115,7 @@ class Survey:
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
         self._chooses = ""
+        self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -162,13 +163,11 @@ class Survey:
         units, used, switches = staying(raw)
         self._staying |= units
         self._staying_uses |= used
-        if (
-            units
-            and b"cuda.is_available" in raw
-            and not is_for_tests(path)
-            and not is_script(path, raw)
-        ):
-            self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
+        if units and not is_for_tests(path) and not is_script(path, raw):
+            name = f"{path.parent.name}/{path.name}"
+            self._remains = max(self._remains, name)
+            if b"cuda.is_available" in raw:
+                self._chooses = max(self._chooses, name)
         self._switches |= switches
 
     def _questions(self, raw: bytes) -> None:
@@ -212,6 +211,7 @@ class Survey:
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
             chooses=self._chooses,
+            remains=self._remains,
             built_on=frozenset(self._built_on),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),

@@ -149,6 +149,11 @@ _ASKS_FOR_CUDA = re.compile(
 _DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
+# Only NVIDIA's or only ROCm's build gets past these.
+_OF_THE_BUILD = re.compile(
+    r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
+    r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
+)
 # Accelerators whose own versions of torch a program is written for in such an arm.
 _OF_A_VENDOR = re.compile(r"==\s*[\"'](?:npu|hpu|mlu|musa|xla|tpu)[\"']")
 
@@ -162,6 +167,10 @@ def cudas_arms(file: File) -> None:
         test = file.tree.text(choice.test)
         if _OF_A_VENDOR.search(test) and not _DENIES.search(test):
             file.untouched.append(file.tree.span(choice.body))
+        if _OF_THE_BUILD.search(test) and _ASKS_FOR_CUDA.search(_OF_THE_BUILD.sub("", test)):
+            if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
+                file.untouched.append(file.tree.span(choice.body))
+                continue
         if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
             continue
         if isinstance(choice, cst.If):
@@ -172,6 +181,26 @@ def cudas_arms(file: File) -> None:
             continue
         if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
             file.untouched.append(file.tree.span(choice.body))
+
+
+_CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
+def arms_that_stay(file: File) -> None:
+    """Say of an arm that was left for its test that it was, where nothing else is said of the two."""
+    told = sorted(start for _, start, _ in file.findings)
+    for choice in file.tree.of(cst.If, cst.IfExp) if file.untouched else ():
+        arm = file.tree.span(choice.body)
+        if arm not in file.untouched or not _CALLS_CUDA.search(file.tree.text(choice.body)):
+            continue
+        begin = file.tree.span(choice.test)[0]
+        low, high = min(begin, arm[0]), max(file.tree.span(choice.test)[1], arm[1])
+        if not any(low <= at < high for at in told):
+            file.find(
+                ARMS,
+                choice.test,
+                "opens an arm that one kind of device alone reaches; left as it is",
+            )
 
 
 _TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")

@@ -46,7 +46,10 @@ def move(file: File, node: cst.Call) -> None:
         return
     current = current_accelerator(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
-    if any(a.star for a in node.args) or len(positional) > 1 or current is None:
+    if current is None:
+        file.find(GAP, node, "torch is not imported here, whose accelerator it would be moved to")
+        return
+    if any(a.star for a in node.args) or len(positional) > 1:
         file.find(GAP, node, ".cuda() with these arguments")
         return
     if positional:
