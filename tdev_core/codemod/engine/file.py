@@ -115,6 +115,8 @@ class File:
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.parallel: list[Span] = []
+        """Those of them which do what the arms beside them do for other accelerators."""
         self.settings: list[Span] = []
         """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
         self.tried: list[Span] = []

@@ -39,9 +39,11 @@ DEMAND = rule(
     What decides is what is guarded, not the words. A demand stays where it guards code that only CUDA
     can run: a kernel, a compiled extension, a package for CUDA, a question about the build
     (`torch.version.hip`) or the architecture (`get_device_capability`), NVML. Where that cannot be
-    known, because what is called is neither torch's nor in the tree, an error, a docstring or a name
+    known, because what is called is neither torch's nor in the tree, or is a function that the caller gives, an error, a docstring or a name
     that says CUDA or NVIDIA keeps it, and it is reported; so does the reason of a skipped test. What
     a script demands when it starts is met, and so is everything under `tdev run`.
+
+    What follows a demand that stays is left with it.
 
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU.

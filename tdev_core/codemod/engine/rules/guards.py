@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.survey import GUARDED
+from tdev_core.codemod.engine.survey import GUARDED, OF_NVIDIAS
 from tdev_core.codemod.engine.vocabulary import NOTE, RUNTIMES
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
@@ -124,7 +124,12 @@ def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
 _BUILD_OR_ARCHITECTURE = re.compile(
     r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
     r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
+    # a function of the program's own that asks for it
+    r"|\b\w*(?:cuda\w*_capab|capab\w*_cuda|compute_capab|device_capab)\w*\("
 )
+# What CUDA is asked whether it computes with, in a file that was written for MPS, too.
+_NUMBERS = re.compile(r"\bis_bf16_supported\(")
+_FOR_MPS = re.compile(r"\bbackends\.mps\b|[\"']mps(?::\d)?[\"']|\bis_(?:torch_)?mps_available\b")
 
 
 def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | None:
@@ -135,11 +140,25 @@ def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | 
     found = None
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
-            if _BUILD_OR_ARCHITECTURE.search(file.tree.text(parent)):
+            text = file.tree.text(parent)
+            if _BUILD_OR_ARCHITECTURE.search(text):
+                found = parent
+            elif _NUMBERS.search(text) and file.in_code(_FOR_MPS) is not None:
                 found = parent
         elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Lambda, cst.Arg)):
             break
     return found
+
+
+_OF_NVIDIAS = re.compile(OF_NVIDIAS, re.IGNORECASE)
+
+
+def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function asks for the architecture by NVIDIA's own names for it, or by its tool: ``sm80``."""
+    home = enclosing_function(file, node)
+    if home is None:
+        return False
+    return _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None
 
 
 _QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")
@@ -264,8 +283,12 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     def found(*spans: Span) -> bool:
         if only in (_CUDA_ONLY, _NO_WORDS) and uses_cudas(file, *spans):
             return True
-        texts = (file.unanswered(tree.source[low:high], chosen=True) for low, high in spans)
+        texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
+        if only is _CUDA_ONLY and nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
+            return True
         return any(only.search(text) for text in texts)
+
+    nvidias = file.options.tree.architectures if file.options.tree is not None else frozenset()
 
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
@@ -319,6 +342,7 @@ def uses_cudas(file: File, *spans: Span) -> bool:
     return cudas is not None and any(cudas.within(span) for span in spans)
 
 
+_CALLS = re.compile(r"\b(\w+)\(")
 _FLAG = re.compile(
     r"(?<![\w.])_?(?:is|has|IS|HAS)_(?:cuda|CUDA|nvidia|NVIDIA)(?!\w*(?i:avail))\w*\b(?!\s*[.=])"
 )
@@ -473,8 +497,8 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
                 return True
             case cst.DictElement(key=key) if below is not key:
                 return string_value(key) == "pin_memory"
-            case cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.AnnAssign(
-                target=target
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.AnnAssign(target=target)
             ):
                 return _PINS.search(file.tree.text(target)) is not None
             case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
@@ -582,6 +606,10 @@ def _opened_by_variable(
         if not isinstance(choice, (ast.If, ast.IfExp)):
             continue
         asks = choice.test
+        if isinstance(asks, ast.UnaryOp) and isinstance(asks.op, ast.Not) and tree is not None:
+            arm = choice.orelse if isinstance(choice, ast.If) else [choice.orelse]
+            if _is_named(asks.operand, target.value) and found(*map(tree.span, arm)):
+                return True
         while isinstance(asks, ast.BoolOp) and isinstance(asks.op, ast.And):
             asks = next((v for v in asks.values if _is_named(v, target.value)), asks.values[0])
         opened = choice.body if isinstance(choice, ast.If) else [choice.body]

@@ -33,6 +33,7 @@ _IMPORTED = re.compile(
     r"|^(?:from|import)[ \t]+(?:py)?dcgm\w*",
     re.MULTILINE,
 )
+_FOR_MLX = re.compile(r"^[ \t]*(?:import|from)[ \t]+mlx\b", re.MULTILINE)
 # CUDA's own interfaces, below torch's, and packages of kernels, after which modules are named.
 _OF_AN_INTERFACE = re.compile(
     r"(?:\w+_)?(cuda_?(?:ipc|vmm|driver|runtime|nvrtc|bindings|python)|flashinfer|cutlass|deep_?gemm|deep_?ep"
@@ -115,6 +116,10 @@ def stays_whole(file: File) -> bool:
                 said = f"{around}/cuda is CUDA's among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
+        if file.in_code(_FOR_MLX) is not None and "cuda" not in file.tree.source.lower():
+            said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
+            file.find_at(ARMS, 0, said)
+            return True
         named = _OF_AN_INTERFACE.match(stem)
         if named is not None and not _SCRIPT.search(file.tree.source):
             said = f"{path.name} is about {named[1]}, which is CUDA's"
