@@ -52,6 +52,8 @@ class ProgramTree:
     """Those that a test asks which has an arm for another accelerator."""
     capabilities: frozenset[str] = frozenset()
     """Flags of modules that are made of a question for CUDA's architecture."""
+    architectures: frozenset[str] = frozenset()
+    """Functions that ask for an architecture by what NVIDIA calls it."""
     give_devices: frozenset[str] = frozenset()
     """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
     runtimes: frozenset[str] = frozenset()
