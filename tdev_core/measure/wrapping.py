@@ -13,7 +13,7 @@ __all__ = ["wrap"]
 
 @dataclass
 class _Wrapper:
-    """What one wrapper covers."""
+    """The function that one wrapper covers."""
 
     plain: Any
     inherited: bool
