@@ -1,4 +1,4 @@
-"""What ``tdev.tune.search`` finds, against every combination of the same settings: how good, how quick, how often the same.
+"""Compare what ``tdev.tune.search`` finds with every combination of the same settings: how good, how quick, how often the same.
 
 Six models (convolutions, a transformer, a recurrent network, a table's, patches, an autoencoder), each on ``cpu`` and on ``mlx``, in
 processor time on one thread: other programs on the machine do not inflate that. Each combination is raced against the program's own way by the same rules as the search's own races;

@@ -1,4 +1,4 @@
-"""What to write into the routes for a name that has none: the file, the nearest capability, a stanza."""
+"""Suggest what to write into the routes for a name that has none: the file, the nearest capability, a stanza."""
 
 from __future__ import annotations
 

@@ -42,12 +42,12 @@ _WORDS = {
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the message says why."""
+    """A request that cannot be met; the message says why."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for."""
+    """The request of a command line."""
 
     words: tuple[str, ...]
     backend: str | None = None

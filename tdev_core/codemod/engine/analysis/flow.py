@@ -357,7 +357,7 @@ class Flow:
 
     @cached_property
     def _returns(self) -> dict[cst.CSTNode, list[cst.Return]]:
-        """What each function returns."""
+        """The return statements of each function."""
         found: dict[cst.CSTNode, list[cst.Return]] = {}
         for node in self.tree.of(cst.Return):
             around = (p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef))

@@ -54,6 +54,8 @@ def build_version(file: File, found: Reference) -> None:
         return
     if found.name == NAME and (_is_told(file, found) or _is_only_asked(file, found)):
         return
+    if _is_known_there(file, found):
+        return
     if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
         if not left_to_script(file, found.node, NAME):
             file.use(VERSION, found)
@@ -137,6 +139,27 @@ def _is_only_asked(file: File, found: Reference) -> bool:
     if not all(_is_test(file, node) or _tells(file, node) for node in asked):
         return False
     return not _chooses_a_gpu(file, file.tree.parents[found.node])
+
+
+def _is_known_there(file: File, found: Reference) -> bool:
+    """Tell whether a version is asked in the same expression whether it is None: it is CUDA's where it is taken apart."""
+    if file.options.style != "explicit" or found.target != "torch":
+        return False
+    below: cst.CSTNode = found.node
+    for parent in file.tree.ancestors(found.node):
+        if isinstance(parent, cst.IfExp) and below is not parent.test:
+            test = parent.test
+            if _chooses_a_gpu(file, test):
+                return False
+            if isinstance(test, cst.Comparison) and file.resolver.torch_name(test.left) == NAME:
+                is_none = isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal))
+                return _asks_for_none(test, test.left) and below is (
+                    parent.orelse if is_none else parent.body
+                )
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
 
 
 def _is_test(file: File, node: cst.CSTNode) -> bool:

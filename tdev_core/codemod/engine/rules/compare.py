@@ -18,7 +18,9 @@ from tdev_core.codemod.engine.rules.arms import (
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import (
     ONLY_TELLS,
+    PINS,
     asks_for_the_build,
+    asks_to_pin,
     guards_cuda_only,
     imports_a_runtime,
     only_tells_of_cuda,
@@ -63,7 +65,8 @@ COMPARISON = rule(
     (`== "cpu"`, `== "cuda"`, else `raise`).
     Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
-    that has arms for other accelerators are reported and left; so are tables by device type
+    that has arms for other accelerators are reported and left; so are tables by device type,
+    and what is answered to `pin_memory`, since torch's loaders pin for CUDA alone
     (`{"cuda": ..., "cpu": ...}`), in which another accelerator finds no row.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
@@ -214,6 +217,9 @@ def _wrap(
     if only_tells_of_cuda(file, node):
         file.find(COMPARISON, node, ONLY_TELLS)
         return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
+        return
     if is_a_request(file, node, operand):
         return
     met = demanded is not None and not demanded.skips
@@ -315,6 +321,9 @@ def _startswith(file: File, node: cst.Call) -> None:
         return
     if asks_for_the_build(file, node) is not None:
         file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
         return
     if is_a_request(file, node, func.value):
         return

@@ -10,7 +10,9 @@ from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import (
     ONLY_TELLS,
+    PINS,
     asks_for_the_build,
+    asks_to_pin,
     guards_cuda_only,
     only_tells_of_cuda,
 )
@@ -59,6 +61,8 @@ def is_cuda_attributes(file: File) -> None:
             file.find(
                 IS_CUDA, node, "is_cuda stands beside a question about the build; left as it is"
             )
+        elif asks_to_pin(file, node):
+            file.find(IS_CUDA, node, f"is_cuda {PINS}", "note")
         elif only_tells_of_cuda(file, node):
             file.find(IS_CUDA, node, ONLY_TELLS)
         elif guards_cuda_only(file, node) or has_kernels(file):

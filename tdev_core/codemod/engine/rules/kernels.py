@@ -44,7 +44,11 @@ KERNEL = rule(
     whether such a kernel is compiled or imported, whether a package for CUDA is used, what
     `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
     such as `onnxruntime-gpu` comes in. So does one that chooses the device of a package which runs
-    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). A
+    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). Such code
+    is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
+    (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds
+    or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a
+    question for an architecture by NVIDIA's name for it (`sm80`). A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
     that compiles it for CUDA is left whole, unless `--all` is given.
     """,

@@ -207,7 +207,7 @@ def _argument(
 
 
 def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
-    """Why ``None``, which stands for no accelerator, would not mean the CPU in this place."""
+    """Return why ``None``, which stands for no accelerator, would not mean the CPU in this place."""
     if isinstance(call.func, cst.Attribute) and call.func.attr.value in _NONE_IS_NOT_CPU:
         return _NONE_IS_NOT_CPU[call.func.attr.value]
     if name != "torch.device":

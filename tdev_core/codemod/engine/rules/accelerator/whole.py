@@ -103,7 +103,7 @@ _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\
 
 
 class _Rest:
-    """What would stay of a file beside what is planned for it."""
+    """The rest of a file, which would stay beside what is planned for it."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -123,7 +123,7 @@ class _Rest:
         """The text without what changes, every character in its place."""
 
     def why(self) -> str:
-        """Why a file stays as it is; empty where nothing tells."""
+        """Return why a file stays as it is; empty where nothing tells."""
         return (
             self._named()
             or self._promised()
@@ -145,7 +145,7 @@ class _Rest:
         return f"it lies in {folder}" if folder else ""
 
     def _promised(self) -> str:
-        """Why a file stays by what its project promises: types that are checked, an older torch."""
+        """Return why a file stays by what its project promises: types that are checked, an older torch."""
         options = self._file.options
         for change in self._changes:
             line = self._line(change.start)
@@ -183,6 +183,8 @@ class _Rest:
     def _imports(self) -> str:
         for full in self._imported.values():
             package = full.partition(".")[0]
+            if package in self._file.options.answered:
+                continue
             if package in _IN_DOUBLE:
                 return f"it works with {full}, which computes in double precision"
             if package in _of_cuda_and_cpu() or _FUSED.match(package):
@@ -190,7 +192,7 @@ class _Rest:
         return ""
 
     def _asked(self) -> str:
-        """Why a file stays that asks whether there is an accelerator for what nobody can see."""
+        """Return why a file stays that asks whether there is an accelerator for what nobody can see."""
         if all(_TAKES_INDEX.search(change.text) for change in self._changes):
             line = self._line(self._changes[0].start)
             return f"the device that line {line} is given is chosen elsewhere"
@@ -220,7 +222,7 @@ class _Rest:
         return [c for c in self._changes if any(a <= c.start < b for a, b in spans)]
 
     def _joined(self) -> str:
-        """Why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
+        """Return why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
         tree = self._file.options.tree
         if tree is not None:
             if held := tree.held.get(self._file.filename):
@@ -265,7 +267,7 @@ class _Rest:
         return ""
 
     def _handed_on(self, own: frozenset[str]) -> str:
-        """Why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
+        """Return why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
         python = self._file.python
         for call in ast.walk(python.module) if python is not None else ():
             if not isinstance(call, ast.Call) or not any(map(_is_device, _arguments(call))):
