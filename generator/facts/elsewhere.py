@@ -44,6 +44,12 @@ def record(version: str) -> Path:
         raise FactsError(
             f"torch {PINNED} is the pinned one; its facts are read where it is installed."
         )
+    for known in (PINNED, *deltas.recorded()):
+        if known != version and known.rpartition(".")[0] == version.rpartition(".")[0]:
+            raise FactsError(
+                f"torch {version} is read as {known}, which the catalog is of: a patch release has its names and "
+                f"signatures. `nox -s other_torch -- {version}` tells whether that holds."
+            )
     base = introspect()
     with tempfile.TemporaryDirectory(prefix="torch-") as folder:
         facts = _read(version, Path(folder))
@@ -63,10 +69,21 @@ def _read(version: str, folder: Path) -> Facts:
     scripts = "Scripts" if sys.platform == "win32" else "bin"
     python = str(folder / scripts / "python")
     wanted = [f"torch=={version}", *_BESIDE]
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    pip = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--progress-bar",
+        "off",
+        "--disable-pip-version-check",
+        *wanted,
+    ]
     done = subprocess.run(pip, cwd=_ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise FactsError(f"torch {version} could not be installed: {why(done.stderr)}")
+        raise FactsError(
+            f"torch {version} could not be installed: {why(done.stderr + done.stdout)}"
+        )
     print(f"reading torch {version}", file=sys.stderr, flush=True)
     read = [python, "-c", _READ]
     done = subprocess.run(read, cwd=_ROOT, capture_output=True, text=True, check=False)
@@ -77,7 +94,13 @@ def _read(version: str, folder: Path) -> Facts:
 
 
 def why(said: str) -> str:
-    """Return the reason that pip gives on standard error; of the releases that it found the newest ones."""
+    """Return the reason among what pip said; of the releases that it found the newest ones.
+
+    What it could not reconcile it tells in other lines than its error: a constraint of this machine, for one.
+    """
+    caused = re.search(r"The conflict is caused by:\n((?:    .*\n)+)", said)
+    if caused is not None:
+        return f"what is wanted conflicts: {'; '.join(map(str.strip, caused[1].splitlines()))}"
     errors = [line for line in said.splitlines() if line.startswith("ERROR: ")]
     releases = re.search(r"\(from versions: (.*)\)", said)
     if releases is None:

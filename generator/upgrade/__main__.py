@@ -28,6 +28,7 @@ from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan_each, plan_one
 from generator.plan.routes import Routes, read_routes
 from generator.upgrade.changes import compare
+from generator.upgrade.mentions import mention
 from generator.upgrade.report import report
 from generator.upgrade.suggestions import suggestion
 
@@ -88,6 +89,8 @@ def _upgrade(dry_run: bool) -> int:
         print(f"python -m generator.facts --torch {facts.torch}")
     elif not dry_run:
         print("\n".join(write(catalog)))
+        for path in mention(union.torches(catalog)):
+            print(f"{path}: names torch {', '.join(union.torches(catalog))} now")
     return 0
 
 
@@ -110,15 +113,10 @@ def _pin() -> int:
     if new == PINNED:
         print(f"torch {new} is pinned already.")
         return 0
-    short, newer = (version.rpartition(".")[0] for version in (PINNED, new))
+    short, newer = union.short(PINNED), union.short(new)
     for path, before, after in (
         (paths.ROOT / "generator" / "facts" / "pin.py", f'"{PINNED}"', f'"{new}"'),
         (paths.ROOT / "constraints.txt", f"torch=={PINNED}", f"torch=={new}"),
-        (
-            paths.ROOT / "README.md",
-            f"generated from torch {short} ",
-            f"generated from torch {newer} ",
-        ),
         (
             paths.ROOT / "CHANGELOG.md",
             f"(unreleased), torch {short}\n",

@@ -21,6 +21,7 @@ from typing import Any
 from tdev_core.backend import Backend, current
 from tdev_core.errors import ConfigError
 from tdev_core.measure.comparing import Comparison, Difference, compare, read
+from tdev_core.measure.endings import ending
 from tdev_core.measure.values import Judged, judged
 from tdev_core.measure.wish import VARIABLE, Wish, mark
 
@@ -137,9 +138,10 @@ class Found:
             f"{mine:,} and {theirs:,} are of one side only"
         ]
         if self.first is None:
-            (worst,) = self.comparison.worst(1)
+            worst = self.comparison.closest
             lines.append(
-                f"They agree. The largest relative error is {worst.error:.1e}: {_where(worst)}"
+                f"They agree. The largest relative error is {worst.error:.1e}, where {worst.tolerance:.0e} is rounding: "
+                f"{_where(worst)}"
             )
             return "\n".join(lines)
         return "\n".join([*lines, "", *self._told(self.first), "", *self._table()])
@@ -338,6 +340,6 @@ def _run(program: Sequence[str], backend: str, name: str, wish: Wish, quiet: boo
                 raise
         if status:
             said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines()[-20:]
+            lines = ending(said.read().decode(errors="replace"))
             end = "\n".join(f"  {line}" for line in lines)
             raise ConfigError(f"the program ended with status {status} on {name}:\n{end}")

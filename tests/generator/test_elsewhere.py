@@ -37,9 +37,15 @@ _NONE = "ERROR: No matching distribution found for torch==9.9.9\n"
             "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io\n",
             "conflicting dependencies",
         ),
+        (
+            "ERROR: Cannot install torch==9.9.9 because these package versions have conflicting dependencies.\n"
+            "\nThe conflict is caused by:\n    The user requested torch==9.9.9\n"
+            "    The user requested (constraint) torch<=9.9.1\n\nTo fix this you could try to:\n1. loosen\n",
+            "conflicts: The user requested torch==9.9.9; The user requested (constraint) torch<=9.9.1",
+        ),
         ("", "pip gives no reason"),
     ],
-    ids=["no such release", "no network", "a constraint", "nothing"],
+    ids=["no such release", "no network", "a conflict", "a constraint", "nothing"],
 )
 def test_why_pip_installed_nothing(said: str, told: str) -> None:
     assert told in why(said)

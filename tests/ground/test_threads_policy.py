@@ -95,8 +95,9 @@ SET_UP = {
     "accelerators.mlx.collectives.connected._world": "init_process_group, which one thread of a rank calls",
     "errors._uncounted": "the import of tdev",
     "errors._listeners": "the start and the end of a monitor",
-    "metrics.journal._watcher": "the start and the end of a monitor",
-    "measure.monitoring._running": "the start and the end of a monitor, of which there is one",
+    "metrics.journal._watchers": "the start and the end of a monitor",
+    "measure.monitoring._running": "the start and the end of a monitor",
+    "measure.monitoring._trainers": "the start of a trainer",
     "measure.tuning.applying._applied": "the import of tdev, or tdev.tune.apply before the first step",
     "measure.recording._here": "the start of a program that the command diff records",
     "ecosystem.libraries._rewritten": "the start of `tdev run`, and of a child of it",
@@ -129,6 +130,7 @@ ONE_ENTRY = {
     "accelerators.privateuse.generator._by_address": "a generator, by its address",
     "metrics.counters.answered": "a name",
     "accelerators.sim.memory.observers": "an observer, appended to a list",
+    "cuda.cudart._streams": "a stream, by its number",
     "cuda.nvtx._open": "a range, by its handle",
     "distributed.group_backends._asked": "a process group, held weakly",
     "distributed.host_copies._waiting": "a receiver, by itself",
@@ -176,6 +178,7 @@ UNBOUNDED = {
     "compiler.dynamo_calls._by_name": "functions of the mirror",
     "cuda.memory.usage._reserved_mark": "devices",
     "devices.is_foreign": "types of devices",
+    "packages.shapes._parted": "shapes that the stand-ins document",
     "packages.watching._watched": "functions of the stand-ins",
 }
 """Functions that keep every result, and what there are only so many of that they are asked about."""

@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from tdev_core.measure import draws
-from tdev_core.measure.comparing import Comparison, Row, compare, read
+from tdev_core.measure.comparing import Comparison, Difference, Row, compare, read
+from tdev_core.measure.diffing import Found, Sides
 from tdev_core.measure.digests import digest
 from tdev_core.measure.places import Key, Place
 from tdev_core.measure.recording import Recording
@@ -186,6 +187,21 @@ def test_an_optimizer_that_makes_steps_of_rounding_is_not() -> None:
     found = compare({"main": {key: row(1)}}, {"main": {key: row(-1)}})
     (one,) = found.differences
     assert one.error > 0.1 and found.first is None
+
+
+def test_where_two_runs_agree_the_largest_error_is_one_that_rounding_explains() -> None:
+    def row(error: float, tolerance: float, phase: str, function: str) -> Difference:
+        key = Place(0, phase, "a.py:1", "", function, 0), "", 0
+        return Difference("main-rank0", key, ("", ""), error, 1.0, tolerance)
+
+    rows = [
+        row(1e-5, 1e-3, "forward", "mm"),
+        row(0.3, 0.5, "optimizer", "step"),
+        row(0.9, 0.1, "optimizer", "step"),
+    ]
+    found = Found(Sides("cpu", "sim"), Comparison(rows), None)
+    assert "The largest relative error is 3.0e-01, where 5e-01 is rounding: step" in str(found)
+    assert Comparison(rows[2:]).closest is rows[2] and Comparison(rows[2:]).first is None
 
 
 def test_what_follows_from_a_difference_is_not_called_the_first(tmp_path: Path) -> None:

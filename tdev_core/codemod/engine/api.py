@@ -42,6 +42,8 @@ class ProgramTree:
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
     platforms: frozenset[str] = frozenset()
     """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``."""
+    taken: frozenset[str] = frozenset()
+    """Functions of packages for CUDA that a module takes from another one of the tree: ``from .attention import flash_attn_func``."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     called: frozenset[str] = frozenset()

@@ -119,6 +119,8 @@ class File:
         """Those of them which do what the arms beside them do for other accelerators."""
         self.settings: list[Span] = []
         """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
+        self.replaced: set[Span] = set()
+        """Imports of packages all of whose uses become torch's own."""
         self.tried: list[Span] = []
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
@@ -239,6 +241,10 @@ class File:
             if any(first <= line <= last for line in self._kept):
                 return True
         return False
+
+    def kept_lines(self, first: int, last: int) -> bool:
+        """Tell whether ``# tdev: keep`` protects one of these lines."""
+        return self.keep_all or any(first <= line <= last for line in self._kept)
 
     # -- names ----------------------------------------------------------------------------
 

@@ -75,7 +75,7 @@ class Links:
         self._left = _MOST
 
     def why(self, name: str) -> str:
-        """Why a module stays although it may change by itself; empty where nothing holds it."""
+        """Return why a module stays although it may change by itself; empty where nothing holds it."""
         if name not in self._status:
             self._status[name] = ""  # while it is asked: modules may use each other
             module = self._module(name)
@@ -84,7 +84,7 @@ class Links:
         return self._status[name]
 
     def why_text(self, cells: list[str]) -> str:
-        """Why a notebook stays, by what its cells use."""
+        """Return why a notebook stays, by what its cells use."""
         body: list[ast.stmt] = []
         for cell in cells:
             if (parsed := _parsed(cell.encode())) is not None:
@@ -100,7 +100,7 @@ class Links:
         return self._uses(module, module.body) or self._used(module)
 
     def _uses(self, module: _Module, body: list[ast.stmt]) -> str:
-        """Why statements cannot change: something that they use of another module stays."""
+        """Return why statements cannot change: something that they use of another module stays."""
         for dotted in _names(body):
             for other, unit in self._resolve(module, dotted):
                 if other is not module and (why := self._reaches(other, unit)):
@@ -136,7 +136,7 @@ class Links:
     # -- who uses a module --------------------------------------------------------------------
 
     def _used(self, module: _Module) -> str:
-        """Why a module cannot change: another one that stays uses what it holds."""
+        """Return why a module cannot change: another one that stays uses what it holds."""
         for name in sorted(self._importers.get(module.name.rpartition(".")[2], ())):
             if name == module.name or is_for_tests(self._paths[name]):
                 continue

@@ -18,6 +18,11 @@ from tdev_core.ecosystem.package_table import packages
 _GIVES_TORCH = re.compile(
     rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z)"
 )
+# What a package's own function is taken from that is not the package.
+_TAKES = re.compile(
+    rb"\nfrom[ \t]+(?!(?:flash_attn|apex)\b)[.\w]+[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)"
+)
+_TAKEN = re.compile(rb"\b(?:flash_attn\w*|Fused(?:Adam|LayerNorm|RMSNorm))\b")
 GUARDED = "|".join(re.escape(known.name) for known in packages().values() if known.guards)
 """Packages for CUDA that a test stays a test for CUDA for, as alternatives of a pattern."""
 OF_KERNELS = "|".join(known.name for known in packages().values() if known.kernels)
@@ -103,6 +108,7 @@ class Survey:
         self._modules: set[str] = set()
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
+        self._taken: set[str] = set()
         self._defined: set[str] = set()
         self._called: set[str] = set()
         self._beside: set[str] = set()
@@ -135,6 +141,9 @@ class Survey:
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
         signs = {sign for sign in _SIGNS if sign in raw}
+        if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
+            for found in _TAKES.finditer(b"\n" + raw):
+                self._taken.update(name.decode() for name in _TAKEN.findall(found[1]))
         if _has_kernels(raw, signs):
             self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
         if (platform := _PLATFORM.search(path.stem)) is not None:
@@ -215,6 +224,7 @@ class Survey:
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
+            taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
             runtimes=frozenset(self._runtimes),
             staying=frozenset(name.decode() for name in self._staying),

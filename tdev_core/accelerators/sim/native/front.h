@@ -8,6 +8,7 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
@@ -272,18 +273,19 @@ class Front final : public c10::OperatorKernel {
       lowered.emplace_back(std::move(list));
       return true;
     }
-    if (value.isOptionalTensorList()) {
+    if (holds_tensors(value)) {
       c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor>& item : value.toOptionalTensorVector()) {
-        if (!item.has_value() || !item->defined()) {
+      for (const c10::IValue& item : value.toListRef()) {
+        if (!item.isTensor() || !item.toTensor().defined()) {
           list.push_back(std::nullopt);
           continue;
         }
-        const auto kind = item->scalar_type();
+        const auto& index = item.toTensor();
+        const auto kind = index.scalar_type();
         if (rule_.refuses_masks && (kind == at::kBool || kind == at::kByte)) {
           return false;
         }
-        auto tensor = one(call, *item, i);
+        auto tensor = one(call, index, i);
         if (!tensor) {
           return false;
         }
@@ -297,6 +299,16 @@ class Front final : public c10::OperatorKernel {
     }
     lowered.push_back(value);
     return true;
+  }
+
+  // Whether this is a list of tensors that may be absent. TorchScript's have a type of their own, which
+  // `isOptionalTensorList` does not know.
+  static bool holds_tensors(const c10::IValue& value) {
+    if (!value.isList()) {
+      return false;
+    }
+    const auto items = value.toListRef();
+    return std::any_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); });
   }
 
   std::optional<at::Tensor> one(Call& call, const at::Tensor& tensor, size_t i) const {

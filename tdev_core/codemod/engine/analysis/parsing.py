@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 import libcst as cst
+from libcst._nodes.expression import _BaseParenthesizedNode
 from libcst._nodes.internal import CodegenState
 
 from tdev_core.codemod.engine.api import SyntaxError_
@@ -34,7 +35,8 @@ def parse(text: str) -> tuple[cst.Module, list[int], Spans]:
     except RecursionError:
         raise SyntaxError_("nested too deeply for the parser", 1, 1) from None
     state = _Positions(module)
-    module._codegen(state)
+    with _Quick():
+        module._codegen(state)
     if "".join(state.tokens) != text:
         raise SyntaxError_("libcst does not reproduce this text exactly", 1, 1)
     return module, list(accumulate(map(len, state.tokens), initial=0)), state.spans
@@ -84,6 +86,73 @@ class _Positions(CodegenState):
         end_node: cst.CSTNode | None = None,
     ) -> _Recorder:
         return _Recorder(self, node, start_node, end_node)
+
+
+class _Parentheses:
+    """A node's own parentheses and the record of what is between them, without a generator for each node."""
+
+    __slots__ = ("node", "state", "start")
+
+    def __init__(self, node: Any, state: _Positions) -> None:
+        self.node = node
+        self.state = state
+
+    def __enter__(self) -> None:
+        for bracket in self.node.lpar:
+            bracket._codegen(self.state)
+        self.start = len(self.state.tokens)
+
+    def __exit__(self, *_: object) -> None:
+        self.state.spans[self.node] = (self.start, len(self.state.tokens))
+        for bracket in self.node.rpar:
+            bracket._codegen(self.state)
+
+
+def _bracketed(self: Any, state: Any) -> _Parentheses:
+    return _Parentheses(self, state)
+
+
+def _write(self: Any, state: Any, **how: Any) -> None:
+    self._codegen_impl(state, **how)
+
+
+def _write_value(self: Any, state: Any, **_: Any) -> None:
+    state.tokens.append(self.value)
+
+
+def _write_name(self: Any, state: Any, **_: Any) -> None:
+    if self.lpar:
+        self._codegen_impl(state)
+        return
+    tokens = state.tokens
+    tokens.append(self.value)
+    state.spans[self] = (len(tokens) - 1, len(tokens))
+
+
+class _Quick:
+    """Nodes are written meanwhile without libcst's hooks around each, which cost as much as the writing.
+
+    A name or a space is one token.
+    """
+
+    _MADE = (
+        (cst.CSTNode, "_codegen", _write),
+        (_BaseParenthesizedNode, "_parenthesize", _bracketed),
+        (cst.SimpleWhitespace, "_codegen", _write_value),
+        (cst.Name, "_codegen", _write_name),
+    )
+
+    def __enter__(self) -> None:
+        self._kept = [(where, name, where.__dict__.get(name)) for where, name, _ in self._MADE]
+        for where, name, quick in self._MADE:
+            setattr(where, name, quick)
+
+    def __exit__(self, *_: object) -> None:
+        for where, name, kept in self._kept:
+            if kept is None:
+                delattr(where, name)
+            else:
+                setattr(where, name, kept)
 
 
 class _Unchecked:

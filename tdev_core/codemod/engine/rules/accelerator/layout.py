@@ -34,7 +34,7 @@ def lay_out(file: File) -> None:
     """Bring what is planned into the form in which it is written."""
     if not file.changes:
         return
-    limit = file.options.line_length or _usual_length(file.tree.source)
+    limit = file.options.line_length or usual_length(file.tree.source)
     layout = _Layout(file, limit)
     if too_long := layout.write():
         line = file.tree.position(too_long[0].start)[0]
@@ -47,7 +47,7 @@ def fit_lines(file: File) -> None:
     """Break the lines that a question in tdev's words made longer than the project's are."""
     if not any(predicate in c.text for c in file.changes.values() for predicate in _PREDICATES):
         return
-    layout = _Layout(file, file.options.line_length or _usual_length(file.tree.source))
+    layout = _Layout(file, file.options.line_length or usual_length(file.tree.source))
     layout.wrap(comments=True)
     file.changes = {(c.start, c.end): c for c in layout.changes}
 
@@ -55,7 +55,7 @@ def fit_lines(file: File) -> None:
 _PREDICATES = ("is_accelerator(", "answers_cuda(")
 
 
-def _usual_length(source: str) -> int:
+def usual_length(source: str) -> int:
     """Return how long the lines of a file are, but for a few: a link, a message, a table."""
     lines = (line for line in source.splitlines() if not line.lstrip().startswith("# tdev:"))
     lengths = sorted(map(len, lines))

@@ -27,7 +27,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 def mixed_devices(
     file: File, changes: list[Change], rest: str, imported: Mapping[str, str], known: frozenset[str]
 ) -> str:
-    """Why a file stays; empty where nothing tells.
+    """Return why a file stays; empty where nothing tells.
 
     Args:
         rest: the text with nothing in it that changes, every character in its place.
@@ -114,7 +114,7 @@ def _before_torch(
 def _of_moved(
     module: ast.Module, lines: set[int], imported: Mapping[str, str], known: frozenset[str]
 ) -> str:
-    """Why what is moved may not be at home on every device: its maker is another package, its dtype is not seen."""
+    """Return why what is moved may not be at home on every device: its maker is another package, its dtype is not seen."""
     for node in ast.walk(module):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue

@@ -145,7 +145,7 @@ class _Rest:
         return f"it lies in {folder}" if folder else ""
 
     def _promised(self) -> str:
-        """Why a file stays by what its project promises: types that are checked, an older torch."""
+        """Return why a file stays by what its project promises: types that are checked, an older torch."""
         options = self._file.options
         for change in self._changes:
             line = self._line(change.start)
@@ -183,6 +183,8 @@ class _Rest:
     def _imports(self) -> str:
         for full in self._imported.values():
             package = full.partition(".")[0]
+            if package in self._file.options.answered:
+                continue
             if package in _IN_DOUBLE:
                 return f"it works with {full}, which computes in double precision"
             if package in _of_cuda_and_cpu() or _FUSED.match(package):
