@@ -271,6 +271,30 @@ def test_terms_that_cancel_leave_their_rounding(tmp_path: Path) -> None:
     assert both(program(0.0), program(1e-4), tmp_path).first is None
 
 
+@pytest.mark.parametrize("way", ["fill_", "init", "copy_", "out"])
+def test_what_is_overwritten_excuses_nothing(way: str, tmp_path: Path) -> None:
+    """Memory that nobody has written holds other numbers in each run, however large."""
+
+    def program(was: float, value: float) -> Program:
+        def run() -> None:
+            x, y = torch.full((8,), was), torch.full((8,), value)
+            match way:
+                case "fill_":
+                    x.fill_(value)
+                case "init":
+                    nn.init.constant_(x, value)
+                case "copy_":
+                    x.copy_(y)
+                case _:
+                    torch.neg(y, out=x)
+
+        return run
+
+    found = both(program(1e30, 1.0), program(-1e30, 1.01), tmp_path)
+    tolerances = [one.tolerance for one in found.differences if one.key[0].function != "torch.full"]
+    assert tolerances and max(tolerances) < 1
+
+
 def test_a_mask_whose_limit_is_met_by_rounding_is_no_difference(tmp_path: Path) -> None:
     def program(more: float) -> Program:
         def run() -> None:
