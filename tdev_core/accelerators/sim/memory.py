@@ -103,8 +103,11 @@ class Pool:
 
     @property
     def limit(self) -> int:
-        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it."""
-        return min(int(self.total * self.fraction), self.backing)
+        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it.
+
+        Never all of a GPU's memory is a program's, whose own state lies there too: two halves of it do not fit.
+        """
+        return min(int(self.total * self.fraction), self.backing, self.total - 1)
 
     def check(self, more: int) -> None:
         """Refuse ``more`` bytes where they do not fit.
