@@ -81,11 +81,14 @@ def test_the_stack_begins_with_the_line_that_asks(make: Callable[[], torch.Tenso
 def test_what_is_kept_is_what_was_asked_for() -> None:
     history.record("state")
     x = made()
-    assert events() == []
+    assert [one["action"] for one in events()] == ["alloc"]
     (segment,) = (one for one in history.segments() if one["total_size"] == SIZE)
     assert segment["frames"] and segment["blocks"][0]["frames"] == segment["frames"]
     del x
-    history.record(context=None)
+    assert [one["action"] for one in events()] == ["free_completed"]
+    usage.empty_cache()
+    assert [one["action"] for one in events()] == ["segment_free"]
+    history.record(context=None, clear_history=True)
     made()
     assert [one["frames"] for one in events()] == [[], [], []]
     history.record(max_entries=1, clear_history=True)

@@ -356,6 +356,34 @@ def tensor_over(
     return result
 
 
+_create: Any = getattr(_C._acc, "create_empty_tensor", None)
+_swap: Any = getattr(torch.UntypedStorage, "_swap_data_ptr_", None)
+
+
+def tensor_of_its_own(
+    address: int, nbytes: int, device: torch.device, dtype: torch.dtype, size: Sequence[int]
+) -> torch.Tensor | None:
+    """Make a contiguous tensor that has ``nbytes`` bytes at ``address`` to itself: a quarter of what :func:`tensor_over` takes.
+
+    None where this torch has no such way (2.13 has), or not for this device: torch asks the guard in Python for no index.
+    """
+    if device.index or _create is None or _swap is None:
+        return None
+    tensor: torch.Tensor = _create(size, dtype)
+    if nbytes:
+        _swap(tensor.untyped_storage(), storage_over(address, nbytes, device))
+    return tensor
+
+
+def is_alone(tensor: torch.Tensor) -> bool:
+    """Tell whether no other tensor has the memory of the dense tensor ``tensor``; False where it cannot be known."""
+    if tensor.layout is not torch.strided or tensor.is_nested:
+        return False
+    storage: Any = tensor.untyped_storage()
+    uses: int = _C._storage_Use_Count(storage._cdata)
+    return uses == 2  # the tensor, and this Python object
+
+
 def view_over(
     base: torch.Tensor, size: Sequence[int], stride: Sequence[int], offset: int | torch.SymInt
 ) -> torch.Tensor:

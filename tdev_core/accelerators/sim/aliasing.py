@@ -15,7 +15,7 @@ from tdev_core.accelerators.privateuse import torch_api
 from tdev_core.accelerators.sim import memory, nested, refusals, sparse
 from tdev_core.errors import UnsupportedError
 
-__all__ = ["adopt_tensor", "dense_alias", "host_alias"]
+__all__ = ["adopt_dense", "adopt_tensor", "dense_alias", "host_alias"]
 
 _empty: Any = torch.empty
 _nbytes = torch_api.storage_nbytes
@@ -61,12 +61,22 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
         return sparse.rebuilt(tensor, lambda part: adopt_tensor(part, index), memory.device(index))
     if tensor.layout != torch.strided or tensor.is_quantized:
         _refuse(tensor)
-    if refusals.dtypes:
-        tensor = refusals.allowed(tensor)
     if tensor.is_nested:
         whole = nested.buffer(tensor, tensor.untyped_storage())
         return nested.rebuilt(tensor, adopt_tensor(whole, index))
-    storage = memory.adopt(tensor.untyped_storage(), index)
+    return adopt_dense(tensor, index)
+
+
+def adopt_dense(tensor: torch.Tensor, index: int) -> torch.Tensor:
+    """Do :func:`adopt_tensor` for a tensor that is known to be dense, and not quantized."""
+    if refusals.dtypes:
+        tensor = refusals.allowed(tensor)
+    host = tensor.untyped_storage()
+    bits = tensor.is_neg() or (tensor.dtype.is_complex and tensor.is_conj())
+    whole = None if bits else memory.adopt_whole(host, index, tensor)
+    if whole is not None:
+        return whole
+    storage = memory.adopt(host, index)
     result = torch_api.tensor_over(
         storage,
         storage.device.index,
@@ -75,7 +85,7 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
         tensor.stride(),
         tensor.storage_offset(),
     )
-    if tensor.is_neg() or tensor.is_conj():
+    if bits:
         torch_api.set_conj_neg(result, tensor.is_conj(), tensor.is_neg())
     return result
 

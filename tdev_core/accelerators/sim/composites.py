@@ -48,7 +48,11 @@ class _ToHost(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return _ToDevice.apply(gradients[0], ctx.index)  # type: ignore[no-untyped-call]
+        gradient = gradients[0]
+        if not torch.is_grad_enabled() and torch_api.is_alone(gradient):
+            # No graph will save it: there is nothing to protect by a copy.
+            return aliasing.adopt_tensor(gradient, ctx.index)
+        return _ToDevice.apply(gradient, ctx.index)  # type: ignore[no-untyped-call]
 
 
 class _ToDevice(torch.autograd.Function):
@@ -83,6 +87,8 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
     guards_inputs = op is not torch.ops.aten.dropout.default  # its gradient reads the mask alone
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
+        if op is torch.ops.aten.dropout.default and _drops_nothing(*args, **kwargs):
+            return args[0]
         leaves, spec = tree_flatten((args, kwargs))
         if (
             torch_api.functorch_active()
@@ -114,6 +120,11 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
         return tree_unflatten(lifted, shape)
 
     return kernel
+
+
+def _drops_nothing(input: torch.Tensor, p: float, train: bool) -> bool:
+    """Tell whether dropout gives its input back, as in ``ATen/native/Dropout.cpp``."""
+    return p == 0 or not train
 
 
 def _decomposed(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

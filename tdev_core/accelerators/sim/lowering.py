@@ -11,7 +11,7 @@ from tdev_core.accelerators.privateuse import torch_api
 from tdev_core.accelerators.privateuse.device_check import mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts
 from tdev_core.accelerators.sim import memory, rng, sparse
-from tdev_core.accelerators.sim.aliasing import adopt_tensor, dense_alias, host_alias
+from tdev_core.accelerators.sim.aliasing import adopt_dense, adopt_tensor, dense_alias, host_alias
 
 __all__ = ["Call", "give_back"]
 
@@ -153,6 +153,8 @@ class Call:
                 for tensor, alias in self.aliases:
                     if alias.untyped_storage() is theirs:
                         return self._view(tensor, value)
+                if not value.is_quantized:
+                    return adopt_dense(value, index)
             return adopt_tensor(value, index)
         if type(value) in (list, tuple):
             return type(value)(self.lift(item, index) for item in value)

@@ -31,6 +31,7 @@ __all__ = [
     "Block",
     "Pool",
     "adopt",
+    "adopt_whole",
     "configure",
     "current_device",
     "device",
@@ -102,8 +103,11 @@ class Pool:
 
     @property
     def limit(self) -> int:
-        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it."""
-        return min(int(self.total * self.fraction), self.backing)
+        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it.
+
+        Never all of a GPU's memory is a program's, whose own state lies there too: two halves of it do not fit.
+        """
+        return min(int(self.total * self.fraction), self.backing, self.total - 1)
 
     def check(self, more: int) -> None:
         """Refuse ``more`` bytes where they do not fit.
@@ -335,15 +339,51 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
             pool(index).refuse(_nbytes(host))
         return adopted
     if block is None:
-        block = _count(host, index)
-        if tracing.told and block.nbytes:
-            block.address = host.data_ptr()
-            tracing.tell("MemoryAllocation", block.address)
+        block = _count_new(host, index)
     elif block.storage is not None:
         known = block.storage()
         if known is not None:
             return known
     return _storage_over(host, block)
+
+
+def adopt_whole(host: Any, index: int, tensor: torch.Tensor) -> torch.Tensor | None:
+    """Return the sim tensor that ``tensor`` becomes, which is dense and has all of ``host`` for itself.
+
+    None where that takes :func:`adopt`, and a tensor over what it returns.
+
+    Raises:
+        torch.OutOfMemoryError: as :func:`adopt`.
+    """
+    nbytes = _nbytes(host)
+    if (
+        _native is not None
+        or not tensor.is_contiguous()
+        or nbytes != tensor.numel() * tensor.itemsize
+        or getattr(host, "_tdev_block", None) is not None
+    ):
+        return None
+    result = torch_api.tensor_of_its_own(
+        host.data_ptr(), nbytes, _devices[index], tensor.dtype, tensor.size()
+    )
+    if result is None or result.stride() != tensor.stride():  # a length of 1 has any
+        return None
+    if not _settled:
+        _settle()
+    storage: Any = result.untyped_storage()
+    block = _count_new(host, index)
+    storage._tdev_host = host
+    block.storage = weakref.ref(storage)
+    return result
+
+
+def _count_new(host: Any, index: int) -> Block:
+    """Count memory that is new, and tell of it."""
+    block = _count(host, index)
+    if tracing.told and block.nbytes:
+        block.address = host.data_ptr()
+        tracing.tell("MemoryAllocation", block.address)
+    return block
 
 
 def _counts_natively(host: Any) -> bool:

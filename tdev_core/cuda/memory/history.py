@@ -78,7 +78,6 @@ class _History:
     def __init__(
         self,
         max_entries: int,
-        traces: bool,
         context: str | None,
         cpp: bool,
         skipped: frozenset[str],
@@ -86,7 +85,6 @@ class _History:
         self.traces: collections.deque[dict[str, Any]] = collections.deque(
             maxlen=min(max_entries, sys.maxsize)
         )
-        self.keep_traces = traces
         self.context = _CONTEXTS.index(context)
         self.cpp = cpp
         self.skipped = skipped
@@ -112,7 +110,7 @@ class _History:
         stack = self.stack("all") or made
         self._trace("free_requested", address, size, stack)
         self._trace("free_completed", address, size, stack)
-        if self.keep_traces and "segment_free" not in self.skipped:
+        if "segment_free" not in self.skipped:
             self.free.append((address, size, made))
             del self.free[: -(self.traces.maxlen or 1)]  # no more than there are events
 
@@ -123,7 +121,7 @@ class _History:
         self.free.clear()
 
     def _trace(self, action: str, address: int, size: int, stack: Any) -> None:
-        if self.keep_traces and action not in self.skipped:
+        if action not in self.skipped:
             self.traces.append(
                 {
                     "action": action,
@@ -277,8 +275,8 @@ def record(
     """Switch the recording on or off, for operators of the calling thread.
 
     Args:
-        enabled: None switches it off and forgets the events; ``"state"`` keeps stacks of live storages only; ``"all"`` also
-            keeps what was made and freed.
+        enabled: None switches it off and forgets the events; ``"state"`` keeps stacks of live storages, and of the events the
+            last; ``"all"`` keeps what was made and freed.
         context: None keeps no stacks; ``"state"`` those of live storages, ``"alloc"`` those of events too, and
             ``"all"`` also where memory was freed, which else has the stack that made it.
         stacks: ``"python"`` for Python and TorchScript, ``"all"`` for C++ too, where torch can unwind it.
@@ -315,7 +313,8 @@ def record(
             _current.free.clear()
         return
     before = _current
-    _current = _History(max_entries, enabled == "all", context, stacks == "all", skipped)
+    kept = max_entries if enabled == "all" else 1  # as ``memory_snapshot.cpp`` of torch has it
+    _current = _History(kept, context, stacks == "all", skipped)
     if before is not None and not clear_history:
         _current.traces.extend(before.traces)
         _current.free.extend(before.free)

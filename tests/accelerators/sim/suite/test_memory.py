@@ -30,8 +30,10 @@ def small() -> Iterator[memory.Pool]:
     gc.collect()
     pool = memory.pool(0)
     before, pool.total = pool.total, pool.allocated + 1000
+    pool.fraction = 1.0  # the native kernels hear of a limit when it is set
     yield pool
     pool.total = before
+    pool.fraction = 1.0
 
 
 def test_live_bytes() -> None:
@@ -225,6 +227,19 @@ def test_a_fraction_of_the_memory_is_a_limit(whole: None) -> None:
     assert sim.mem_get_info(0)[1] == total
     memories.set_fraction(1.0, 0)
     assert torch.empty(room + 1, dtype=torch.uint8, device="sim:0").numel() == room + 1
+
+
+def test_two_halves_of_a_device_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        memory, "_native", None
+    )  # which would count this one instead of the device's
+    pool = memory.Pool(0, 2048, 2048)
+    pool.change(0, 1024)
+    with pytest.raises(torch.OutOfMemoryError):
+        pool.change(0, 1024)
+    pool.change(0, 1023)
+    pool.change(1023, 0)
+    pool.change(1024, 0)
 
 
 def test_accelerator_answers() -> None:

@@ -316,6 +316,50 @@ def test_dropout_does_not_hold_its_input() -> None:
     assert F.dropout(x, 0.5, training=False).data_ptr() == x.data_ptr()
 
 
+@pytest.mark.parametrize("index", [0, 1])
+@pytest.mark.parametrize(
+    ("size", "stride"),
+    [
+        ((1, 4), (9, 1)),
+        ((4, 1), (1, 7)),
+        ((2, 1, 3), (3, 5, 1)),
+        ((3, 2), (1, 3)),
+        ((0, 2), (2, 1)),
+        ((), ()),
+    ],
+)
+def test_a_new_tensor_has_the_cpus_strides(
+    size: tuple[int, ...], stride: tuple[int, ...], index: int
+) -> None:
+    there = torch.rand(64).as_strided(size, stride)
+    here = torch.rand(64, device=f"sim:{index}").as_strided(size, stride)
+    for function in (torch.neg, torch.empty_like, torch.clone, lambda x: x.to(torch.float64)):
+        made, wanted = function(here), function(there)
+        assert (made.shape, made.stride(), made.storage_offset()) == (
+            wanted.shape,
+            wanted.stride(),
+            wanted.storage_offset(),
+        )
+        assert made.untyped_storage().nbytes() == wanted.untyped_storage().nbytes()
+        assert made.device == here.device and made.is_inference() is False
+    with torch.inference_mode():
+        assert torch.neg(here).is_inference()
+
+
+def test_dropout_of_nothing_gives_its_input_and_gradients_of_attention_may_be_kept() -> None:
+    x = torch.rand(1, 2, 4, 8, device="sim", requires_grad=True)
+    assert F.dropout(x, 0.0) is x and F.dropout(x, 0.5, training=False) is x
+    kept: list[torch.Tensor] = []
+    halves = x.chunk(2, -1)
+    for half in halves:
+        half.register_hook(lambda gradient: kept.append(gradient))
+    F.scaled_dot_product_attention(halves[0], halves[1], halves[0]).sum().backward()
+    assert len(kept) == 2 and x.grad is not None
+    before = [one.clone() for one in kept]
+    x.grad.zero_()
+    assert all(torch.equal(a, b) for a, b in zip(before, kept, strict=True))
+
+
 def test_resize_is_seen_by_views() -> None:
     x = torch.arange(4.0, device="sim")
     view = x[:2]
