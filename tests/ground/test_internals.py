@@ -87,7 +87,6 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "accelerators/privateuse/tracing.py": ("an operator of TorchScript's graphs; asked for while tracing", "._convolution"),
     "accelerators/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
-    "accelerators/sim/convolving.py": ("which convolution is chosen; guarded", "._select_conv_backend"),
     "accelerators/sim/determinism.py": ("torch's words; asked for at an operator that is refused", "torch._prims_common"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "accelerators/sim/sanitizing.py": ("torch's sanitizer, if a program imports it", "._handle_kernel_launch"),
