@@ -1,4 +1,4 @@
-"""Which of torch's convolutions computes one on ``sim``: the CPU's, over whose memory it runs.
+"""Choose the convolution of torch's that computes one on ``sim``: the CPU's, over whose memory it runs.
 
 torch chooses by device, and for a device from outside it takes whatever that registers. ``torch.compile`` and
 ``torch.export`` ask for the choice to know how a result lies in memory (channels last or not).

@@ -1,4 +1,4 @@
-"""What CUDA refuses under ``torch.use_deterministic_algorithms(True)``: operators whose kernels add in any order.
+"""Refuse what CUDA refuses under ``torch.use_deterministic_algorithms(True)``: operators whose kernels add in any order.
 
 The program asks for it, so ``sim`` refuses them whether it is strict or not, in torch's words. Left out is what
 ``torch.nn.functional`` computes in another way for CUDA alone when it is asked to (``pad`` by replication, ``max_pool3d``):

@@ -62,6 +62,7 @@ def activate() -> None:
             SimAccelerator(),
             storages.SimStorages(_rebuild),
             hooks=None if library is None else library.register_hooks,
+            devices=asked.devices,
         )
     )
     if library is not None:
