@@ -1,8 +1,8 @@
 """Refuse what CUDA refuses under ``torch.use_deterministic_algorithms(True)``: operators whose kernels add in any order.
 
 The program asks for it, so ``sim`` refuses them whether it is strict or not, in torch's words. Left out is what
-``torch.nn.functional`` computes in another way for CUDA when it is asked to (bilinear ``interpolate``, ``pad`` by
-replication): it comes here as the same operator, and refusing it would refuse what runs on a GPU.
+``torch.nn.functional`` computes in another way for CUDA alone when it is asked to (``pad`` by replication, ``max_pool3d``):
+it comes here as the same operator, and refusing it would refuse what runs on a GPU.
 
 Source: ``torch.use_deterministic_algorithms``'s documentation, ``alertNotDeterministic`` in aten/src/ATen/native/cuda.
 """
@@ -21,6 +21,10 @@ __all__ = ["caller", "check", "configure"]
 Given = Mapping[str, Any]
 
 
+_interpolates_otherwise = "is_cpu" in torch.nn.functional.interpolate.__code__.co_names
+"""Whether bilinear ``interpolate`` takes its deterministic way on every device but the CPU, as it does in torch 2.13."""
+
+
 def _always(given: Given) -> bool:
     return True
 
@@ -33,6 +37,10 @@ _CALLERS: dict[str, tuple[str, Callable[[Given], bool]]] = {
     "fractional_max_pool2d_backward": ("fractional_max_pool2d_backward_cuda", _always),
     "fractional_max_pool3d_backward": ("fractional_max_pool3d_backward_cuda", _always),
     "upsample_linear1d_backward": ("upsample_linear1d_backward_out_cuda", _always),
+    "upsample_bilinear2d_backward": (
+        "upsample_bilinear2d_backward_out_cuda",
+        lambda given: _interpolates_otherwise,
+    ),
     "upsample_bicubic2d_backward": ("upsample_bicubic2d_backward_out_cuda", _always),
     "upsample_trilinear3d_backward": ("upsample_trilinear3d_backward_out_cuda", _always),
     "reflection_pad1d_backward": ("reflection_pad1d_backward_out_cuda", _always),
@@ -49,7 +57,10 @@ _CALLERS: dict[str, tuple[str, Callable[[Given], bool]]] = {
     ),
     "grid_sampler_2d_backward": ("grid_sampler_2d_backward_cuda", _always),
     "grid_sampler_3d_backward": ("grid_sampler_3d_backward_cuda", _always),
-    "put_": ("put_", lambda given: bool(given.get("accumulate"))),  # else the CPU's refuses as well
+    **dict.fromkeys(
+        ("put", "put_"),
+        ("put_", lambda given: bool(given.get("accumulate"))),  # else the CPU's refuses as well
+    ),
     "scatter_reduce": ("scatter_reduce_cuda_prod_", lambda given: given["reduce"] == "prod"),
     "scatter_reduce_": ("scatter_reduce_cuda_prod_", lambda given: given["reduce"] == "prod"),
     "histc": (

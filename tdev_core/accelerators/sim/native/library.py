@@ -47,6 +47,7 @@ def load() -> Any:
 def guard() -> None:
     """Have torch's C++ see the streams that Python makes current, where the library was loaded; once the device is registered."""
     _kernels.module.register_guard(
+        create=lambda index, priority: streams.Stream(index, priority).stream_id,
         exchange=streams.exchange,
         until=lambda index, number: lagging.until((index, number)),
         order=lambda index, number, moment: lagging.order((index, number), moment),

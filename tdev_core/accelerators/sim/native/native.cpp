@@ -146,14 +146,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("register_hooks", [] { at::RegisterPrivateUse1HooksInterface(new Hooks()); });
   module.def(
       "register_guard",
-      [](const py::object& exchange, const py::object& until, const py::object& order, const py::object& busy, const py::object& wait) {
+      [](const py::object& create, const py::object& exchange, const py::object& until, const py::object& order, const py::object& busy, const py::object& wait) {
         const auto* before = c10::impl::getDeviceGuardImpl(c10::DeviceType::PrivateUse1);
         const Streams streams{
-            exchange.inc_ref().ptr(), until.inc_ref().ptr(), order.inc_ref().ptr(), busy.inc_ref().ptr(),
+            create.inc_ref().ptr(), exchange.inc_ref().ptr(), until.inc_ref().ptr(), order.inc_ref().ptr(), busy.inc_ref().ptr(),
             wait.inc_ref().ptr()};
         const c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::PrivateUse1, new Guard(before, streams));
       },
-      py::arg("exchange"), py::arg("until"), py::arg("order"), py::arg("busy"), py::arg("wait"));
+      py::arg("create"), py::arg("exchange"), py::arg("until"), py::arg("order"), py::arg("busy"), py::arg("wait"));
   module.def("select_stream", &select_stream, py::arg("index"), py::arg("id"));
   module.def(
       "is_pinned",

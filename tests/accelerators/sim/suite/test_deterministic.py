@@ -49,6 +49,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "fractional_max_pool2d_backward_cuda": differentiated(lambda x: F.fractional_max_pool2d(x, 2, 2), 1, 1, 4, 4),
     "fractional_max_pool3d_backward_cuda": differentiated(lambda x: F.fractional_max_pool3d(x, 2, 2), 1, 1, 4, 4, 4),
     "upsample_linear1d_backward_out_cuda": differentiated(lambda x: F.interpolate(x, 4, mode="linear"), 1, 1, 2),
+    "upsample_bilinear2d_backward_out_cuda": differentiated(lambda x: nn.upsample_bilinear2d(x, [4] * 2, False), 1, 1, 2, 2),
     "upsample_bicubic2d_backward_out_cuda": differentiated(lambda x: F.interpolate(x, 4, mode="bicubic"), 1, 1, 2, 2),
     "upsample_trilinear3d_backward_out_cuda": differentiated(lambda x: nn.upsample_trilinear3d(x, [4] * 3, False), 1, 1, 2, 2, 2),
     "reflection_pad1d_backward_out_cuda": differentiated(lambda x: F.pad(x, (1, 1), "reflect"), 1, 1, 3),
@@ -104,6 +105,13 @@ def test_what_adds_in_any_order_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_has_a_deterministic_way_runs(name: str) -> None:
     TAKEN[name]()
+
+
+@pytest.mark.parametrize("name", ["put", "put_"])
+def test_a_copy_is_refused_as_what_is_changed_in_place(name: str) -> None:
+    call = getattr(torch.zeros(4, device="sim"), name)
+    with pytest.raises(RuntimeError, match="put_ does not have a deterministic implementation"):
+        call(counts(0), torch.ones(1, device="sim"), accumulate=True)
 
 
 def test_a_warning_where_the_program_asks_for_one() -> None:

@@ -360,3 +360,9 @@ def test_torchs_own_functions_know_the_current_stream() -> None:
     with tdev.cuda.stream(mine):
         assert torch._C._accelerator_getStream(0).stream_id == mine.stream_id
     assert torch._C._accelerator_getStream(0).stream_id == 0
+
+
+def test_a_stream_of_the_generic_api_is_of_the_one_device() -> None:
+    """Of several devices torch's C++ does not know the current one: this process has two."""
+    with pytest.raises(RuntimeError, match="made where there is one 'sim' device"):
+        torch.Stream(1)
