@@ -28,6 +28,7 @@ EXTRA_MODULES = (
     "torch.nn.attention.varlen",
     "torch.utils.cpp_extension",
     "torch.utils.model_zoo",
+    "torch.utils.viz._cycles",
 )
 
 # Names outside of them. Upstream: docs.pytorch.org/docs/stable, the page named on the line.
@@ -99,6 +100,8 @@ ROUTED = (
     "torch.utils.cpp_extension.load",
     "torch.utils.cpp_extension.load_inline",
     "torch.version.cuda",  # None in a torch without CUDA, and taken apart by programs for CUDA
+    "torch.utils.viz._cycles.observe_tensor_cycles",  # understanding_cuda_memory.html, as its author shows it
+    "torch.utils.viz._cycles.warn_tensor_cycles",
 )
 
 # What the mirror answers and the codemod leaves to torch, with the reason.

@@ -1,4 +1,4 @@
-"""What the numbers of tdev's errors and warnings mean.
+"""The meaning of the numbers of tdev's errors and warnings.
 
 1xx is raised as UnsupportedError; 2xx, 3xx and 4xx are warned of as FallbackWarning, DeviceWarning and InternalsWarning. A
 number keeps its meaning for good, and one that is no longer used is not given again.
@@ -21,7 +21,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Code:
-    """What a number means.
+    """The meaning of a number.
 
     Attributes:
         number: ``TDEV101``.

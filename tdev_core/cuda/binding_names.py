@@ -1,4 +1,6 @@
-"""Lists the functions of ``torch._C`` and below that tdev answers, and where; apart, since ``import tdev`` reads it.
+"""Lists the functions of torch's private modules that tdev answers, and where; apart, since ``import tdev`` reads it.
+
+Most are of ``torch._C`` and below, which lacks CUDA's in builds for other devices.
 
 Source: ``torch/csrc/cuda/Module.cpp``, ``torch/csrc/autograd/python_nn_functions.cpp``.
 """
@@ -40,6 +42,10 @@ NAMES = {
     },
     "torch._C._nn": {
         "_parse_to": "tdev_core.cuda.bindings:parse_to",
+    },
+    "torch.utils.viz._cycles": {
+        "observe_tensor_cycles": "tdev_core.cuda.memory.cycles:observe",
+        "warn_tensor_cycles": "tdev_core.cuda.memory.cycles:warn",
     },
 }
 """By module of torch, a name in it to ``module:attribute`` of what answers for it."""

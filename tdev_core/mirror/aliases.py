@@ -48,14 +48,19 @@ class AliasFinder(MetaPathFinder):
     def alias(self, module: ModuleType) -> ModuleType:
         """Return what stands for a torch module under its second name: itself, unless names differ.
 
-        They do in ``torch._C``, which lacks CUDA's functions in builds for other devices.
+        They do in ``torch._C``, which lacks CUDA's functions in builds for other devices, and where torch asks those.
         """
         lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
         own: Mapping[str, str] = {}
+        holds_some = False
         if current() is not Backend.CUDA:
             own = binding_names.NAMES.get(module.__name__, {})
+            # The import system binds a stand-in on its package, which must not be torch's.
+            holds_some = any(name.startswith(f"{module.__name__}.") for name in binding_names.NAMES)
         is_new = self.generated_from and not versions.known_module(module.__name__)
-        if not lost and not own and not (is_new and newer.answers_for_device(module.__name__)):
+        if not (lost or own or holds_some) and not (
+            is_new and newer.answers_for_device(module.__name__)
+        ):
             return module
         stand_in = ModuleType(self.prefix + module.__name__[len("torch.") :], module.__doc__)
         namespace = stand_in.__dict__

@@ -174,7 +174,7 @@ class NVMLError_Unknown(NVMLError):
 
 
 class _Refused(UnsupportedError, NVMLError_NotSupported):
-    """What NVML knows of a GPU and tdev of no device: a program that goes on without a sensor catches it."""
+    """Refusal of what NVML knows of a GPU and tdev of no device: a program that goes on without a sensor catches it."""
 
     def __init__(self, asked: str, why: str) -> None:
         self.told = words(asked, why)

@@ -1,4 +1,4 @@
-"""What ``torch.accelerator`` asks of a device of ours, for code that is not rewritten: libraries, and torch itself.
+"""Answer what ``torch.accelerator`` asks of a device of ours, for code that is not rewritten: libraries, and torch itself.
 
 torch's functions there call into C++, which asks a backend's allocator and guard. A device that is written in Python can
 register neither (``torch._C._acc`` offers three questions of the hooks, and a guard that always answers index 0), so

@@ -33,7 +33,8 @@ class DeviceSpec:
     ``accelerator`` answers counts, current device, memory and random numbers; ``storages`` makes and
     moves storages; ``amp_dtypes`` are the types that ``torch.autocast(name, dtype=…)`` may use;
     ``compiler`` is the backend of ``torch.compile`` that serves where Inductor is asked for; ``hooks``
-    registers the device's own in C++, where it has some.
+    registers the device's own in C++, where it has some; ``devices`` is how many there may come to be, where that is
+    more than the accelerator counts now.
     """
 
     name: str
@@ -42,6 +43,7 @@ class DeviceSpec:
     amp_dtypes: tuple[torch.dtype, ...] = (torch.float16, torch.bfloat16)
     compiler: str = "aot_eager"
     hooks: Callable[[], object] | None = None
+    devices: int = 0
 
 
 _registered: DeviceSpec | None = None
@@ -78,7 +80,8 @@ def register(spec: DeviceSpec) -> DeviceModule:
         )
     module = DeviceModule(spec.name, spec.accelerator, spec.amp_dtypes)
     operators.make_once()
-    torch_api.register_device(spec.name, module, spec.accelerator.device_count(), spec.hooks)
+    devices = spec.devices or spec.accelerator.device_count()
+    torch_api.register_device(spec.name, module, devices, spec.hooks)
     _registered = spec
     torch_api.allow_data_moves(spec.name)
     torch_api.implement("aten::record_stream", streams.record_stream)

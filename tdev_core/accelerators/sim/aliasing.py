@@ -61,8 +61,8 @@ def adopt_tensor(tensor: torch.Tensor, index: int) -> torch.Tensor:
         return sparse.rebuilt(tensor, lambda part: adopt_tensor(part, index), memory.device(index))
     if tensor.layout != torch.strided or tensor.is_quantized:
         _refuse(tensor)
-    if refusals.dtypes and tensor.dtype in refusals.dtypes:
-        raise TypeError(refusals.dtypes[tensor.dtype])
+    if refusals.dtypes:
+        tensor = refusals.allowed(tensor)
     if tensor.is_nested:
         whole = nested.buffer(tensor, tensor.untyped_storage())
         return nested.rebuilt(tensor, adopt_tensor(whole, index))

@@ -23,7 +23,7 @@ import torch
 
 from tdev_core.accelerators import tracing
 from tdev_core.accelerators.privateuse import torch_api
-from tdev_core.accelerators.sim import faults, listening
+from tdev_core.accelerators.sim import faults, listening, visible
 from tdev_core.errors import no_memory
 from tdev_core.metrics.watermark import Tally
 
@@ -216,6 +216,8 @@ class Block:
 _native: Any = None
 """The library of the native kernels, where it is loaded."""
 _pools: list[Pool] = []
+_settled = 0
+"""How many of them the program sees; 0: none has been used yet."""
 _devices: list[torch.device] = []
 _current = threading.local()
 
@@ -225,8 +227,8 @@ def configure(devices: int, total: int, backing: int | None = None, native: Any 
 
     ``native`` is the library of the native kernels, which counts what it makes itself.
     """
-    global _native
-    _native = native
+    global _native, _settled
+    _native, _settled = native, 0
     _pools[:] = [Pool(index, total, backing or total) for index in range(devices)]
 
 
@@ -241,17 +243,26 @@ def pool(index: int) -> Pool:
     Raises:
         RuntimeError: there is no such device, worded as CUDA does.
     """
-    if not 0 <= index < len(_pools):
+    if not 0 <= index < (_settled or device_count()):
         raise RuntimeError(
-            f"sim error: invalid device ordinal (sim:{index} was asked for and there are {len(_pools)}; "
-            "set TDEV_SIM_DEVICES to have more)"
+            f"sim error: invalid device ordinal (sim:{index} was asked for and there are {device_count()}; "
+            f"{visible.more(len(_pools))} to have more)"
         )
     return _pools[index]
 
 
 def device_count() -> int:
-    """Count the devices that are configured."""
-    return len(_pools)
+    """Count the devices that the program sees: those configured, or as many of them as CUDA's variable lists.
+
+    As torch does, it is asked anew until a device has been used, and then no more.
+    """
+    return _settled or visible.limit(len(_pools))
+
+
+def _settle() -> None:
+    """Let the number of devices be what it is now: one of them is about to be used."""
+    global _settled
+    _settled = device_count()
 
 
 def current_device() -> int:
@@ -263,6 +274,8 @@ def current_device() -> int:
 def set_device(index: int) -> None:
     """Make ``index`` the calling thread's current device."""
     pool(index)
+    if not _settled:
+        _settle()
     _current.index = index
 
 
@@ -313,6 +326,8 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
     Raises:
         torch.OutOfMemoryError: the device's capacity would be exceeded.
     """
+    if not _settled:
+        _settle()
     block: Block | None = getattr(host, "_tdev_block", None)
     if block is None and _counts_natively(host):
         adopted: torch.UntypedStorage | None = _native.adopt(host, index)

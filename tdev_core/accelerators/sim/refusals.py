@@ -1,10 +1,11 @@
-"""What ``sim`` refuses because the device that it stands for would: operators by name, new tensors by dtype.
+"""Refuse what the device that ``sim`` stands for would: operators by name, new tensors by dtype.
 
 Nothing is refused unless a setting asks for it, and then one test of a module's name is all that an operator costs.
 """
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ from torch._ops import OpOverload
 
 from tdev_core.accelerators.sim import listening
 
-__all__ = ["Check", "add", "asked", "check", "clear", "dtypes", "refuse_dtype"]
+__all__ = ["Check", "add", "allowed", "asked", "check", "clear", "dtypes", "refuse_dtype"]
 
 Check = Callable[[OpOverload, tuple[Any, ...], dict[str, Any]], None]
 """Look at a call before it runs; raises what the device would."""
@@ -41,6 +42,32 @@ def refuse_dtype(dtype: torch.dtype, why: str) -> None:
     with _changing:
         dtypes[dtype] = why
         listening.listen("refusals")
+
+
+def allowed(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the CPU's tensor as the device may have it: itself.
+
+    Where torch formats numbers to print them it asks for float64, and for float32 on the devices that it knows to lack it.
+
+    Raises:
+        TypeError: the device has no tensors of its dtype.
+    """
+    why = dtypes.get(tensor.dtype)
+    if why is None:
+        return tensor
+    if tensor.dtype is torch.float64 and _prints():
+        return tensor.to(torch.float32)
+    raise TypeError(why)
+
+
+def _prints() -> bool:
+    """Tell whether the calling thread is in torch's formatting of a tensor; source: ``torch/_tensor_str.py``."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        frame = frame.f_back
+        if frame.f_globals.get("__name__") == "torch._tensor_str":
+            return True
+    return False
 
 
 def clear() -> None:

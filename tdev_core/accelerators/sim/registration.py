@@ -16,6 +16,8 @@ from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
     composites,
     config,
+    convolving,
+    determinism,
     fallback,
     faults,
     listening,
@@ -60,6 +62,7 @@ def activate() -> None:
             SimAccelerator(),
             storages.SimStorages(_rebuild),
             hooks=None if library is None else library.register_hooks,
+            devices=asked.devices,
         )
     )
     if library is not None:
@@ -72,12 +75,14 @@ def activate() -> None:
         _implement_layout(ours, cpus)
     nested.install()
     composites.install()
+    convolving.install()
     special.install()
     synchronized_norm.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
     profile = profiles.active()
     if profile is not None and profile.build == "mps":
+        determinism.configure(False)
         metal.install()
     if settings.flag("TDEV_SIM_STRICT"):
         strict.install()

@@ -1,4 +1,4 @@
-"""What CUDA's kernels refuse by dtype and the CPU's do not, for ``TDEV_SIM_STRICT=1``.
+"""Refuse what CUDA's kernels refuse by dtype and the CPU's do not, for ``TDEV_SIM_STRICT=1``.
 
 Source: torch's own database of operators (``torch.testing._internal.common_methods_invocations``): what an operator's ``dtypes``
 have and its ``dtypesIfCUDA`` have not, by the operator that reaches the dispatcher. Left out is what depends on the GPU

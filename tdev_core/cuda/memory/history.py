@@ -37,6 +37,8 @@ from tdev_core.backend import device_type
 from tdev_core.internals import relying_on
 
 __all__ = [
+    "address_of",
+    "counts",
     "dump",
     "emptied",
     "raw_snapshot",
@@ -98,7 +100,7 @@ class _History:
         return _stack(self.cpp) if self.context >= _CONTEXTS.index(context) else None
 
     def made(self, storage: torch.UntypedStorage, stack: Any) -> None:
-        key, size, address = storage._cdata, storage.nbytes(), _address(storage)
+        key, size, address = storage._cdata, storage.nbytes(), address_of(storage)
         with _lock:
             if key in _held:
                 return
@@ -148,13 +150,14 @@ class _Watcher(TorchDispatchMode):
             kind = device_type()
             stack: Any = None
             for leaf in pytree.tree_leaves(result):
-                if _counts(leaf, kind):
+                if counts(leaf, kind):
                     stack = stack or self.history.stack("state")
                     self.history.made(leaf.untyped_storage(), stack)
         return result
 
 
-def _counts(value: Any, kind: str) -> bool:
+def counts(value: Any, kind: str) -> bool:
+    """Tell whether ``value`` is a tensor whose memory is on the device of type ``kind``."""
     return (
         isinstance(value, torch.Tensor)
         and value.layout is torch.strided
@@ -165,7 +168,8 @@ def _counts(value: Any, kind: str) -> bool:
     )
 
 
-def _address(storage: torch.UntypedStorage) -> int:
+def address_of(storage: torch.UntypedStorage) -> int:
+    """Return the address by which a storage's memory is recorded."""
     try:
         return storage.data_ptr()
     except RuntimeError:
@@ -320,7 +324,7 @@ def record(
 
 
 def _segment(storage: torch.UntypedStorage, stack: Any, index: int) -> dict[str, Any]:
-    size, address = storage.nbytes(), _address(storage)
+    size, address = storage.nbytes(), address_of(storage)
     block = {
         "address": address,
         "size": size,
@@ -359,7 +363,7 @@ def _segments(mempool_id: Any = None) -> list[dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     for value in gc.get_objects():
         # type(), not isinstance(): the heap holds proxies that run code when they are asked.
-        if not issubclass(type(value), torch.Tensor) or not _counts(value, kind):
+        if not issubclass(type(value), torch.Tensor) or not counts(value, kind):
             continue
         storage = value.untyped_storage()
         if _size(storage) == 0 or storage._cdata in found:

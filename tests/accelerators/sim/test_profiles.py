@@ -162,6 +162,7 @@ with warnings.catch_warnings(record=True) as told:
     print(tried(lambda: torch.linalg.eigvals(x)), tried(lambda: torch.linalg.eigvals(x)))
     print(len(told), str(told[0].message)[:64], counters.fallbacks)
 print(torch.cuda.get_device_name(), torch.cuda.device_count(), torch.cuda.get_device_properties(0).has_fp64)
+print(torch.tensor([1.0, 2.5], device=device), torch.ones(1, dtype=torch.complex64, device=device))
 """
     assert run(code, TDEV_SIM_PROFILE="mps-m3").splitlines() == [
         "torch.float32",
@@ -173,6 +174,7 @@ print(torch.cuda.get_device_name(), torch.cuda.device_count(), torch.cuda.get_de
         "torch.complex64 torch.complex64",
         "1 The operator 'aten::_linalg_eigvals' is not currently supported  Counter({'aten::_linalg_eigvals': 2})",
         "Apple M3 1 False",
+        "tensor([1.0000, 2.5000], device='sim:0') tensor([1.+0.j], device='sim:0')",
     ]
 
 

@@ -17,9 +17,13 @@ from tdev_core.codemod.engine.rules.arms import (
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import (
+    ONLY_TELLS,
+    PINS,
     asks_for_the_build,
+    asks_to_pin,
     guards_cuda_only,
     imports_a_runtime,
+    only_tells_of_cuda,
 )
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
@@ -29,6 +33,7 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
+from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 COMPARISON = rule(
@@ -55,9 +60,13 @@ COMPARISON = rule(
     device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
     `case "cuda":` of a `match` over such an operand becomes `case _ if tdev.is_accelerator(...):`, unless another case
     names another accelerator.
+    A word that was asked for stays one where the program goes on to ask whether that is there
+    (`if device == "cuda" and not torch.cuda.is_available()`), and where a chain of words ends in an error
+    (`== "cpu"`, `== "cuda"`, else `raise`).
     Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
-    that has arms for other accelerators are reported and left; so are tables by device type
+    that has arms for other accelerators are reported and left; so are tables by device type,
+    and what is answered to `pin_memory`, since torch's loaders pin for CUDA alone
     (`{"cuda": ..., "cpu": ...}`), in which another accelerator finds no row.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
@@ -194,11 +203,24 @@ def _wrap(
         file.questions.append(Question(node, not no, operand, COMPARISON, _NO_SPELLING))
         return
     demanded = demand(file, node, negated=no)
+    if chooses_by_word(file, node, operand):
+        if exact:
+            file.find(COMPARISON, node, "chooses by the word that was given; left as it is", "note")
+            return
+        demanded = None
     if demanded is not None and demanded.verdict == "kept":
         file.find(COMPARISON, node, f"{demanded.why}; left as it is")
         return
     if asks_for_the_build(file, node) is not None:
         file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    if only_tells_of_cuda(file, node):
+        file.find(COMPARISON, node, ONLY_TELLS)
+        return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
+        return
+    if is_a_request(file, node, operand):
         return
     met = demanded is not None and not demanded.skips
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
@@ -299,6 +321,11 @@ def _startswith(file: File, node: cst.Call) -> None:
         return
     if asks_for_the_build(file, node) is not None:
         file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
+        return
+    if is_a_request(file, node, func.value):
         return
     if left_to_script(file, node, "a question about a device"):
         return

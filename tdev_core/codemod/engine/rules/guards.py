@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 import libcst as cst
@@ -11,7 +13,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.survey import GUARDED
+from tdev_core.codemod.engine.survey import GUARDED, OF_NVIDIAS
 from tdev_core.codemod.engine.vocabulary import NOTE, RUNTIMES
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
@@ -22,6 +24,8 @@ _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
+    # what a process takes from another one by CUDA's own handles
+    r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
     # CUDA graphs of the program's own, without which it runs as well
@@ -34,7 +38,9 @@ _CUDA_ONLY = re.compile(
 
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
-KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
+KERNEL_NAME = re.compile(
+    r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
+)
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
@@ -56,19 +62,18 @@ _OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gp
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
+# What is used decides, and no word of the text.
+_NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
-    r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel",
+    r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel"
+    r"|#.*\btriton\b",
     re.IGNORECASE,
 )
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     """Name what is decided by asking whether there is CUDA, if that is written for CUDA alone."""
-    if (
-        guards_cuda_only(file, node, _EXTENSION)
-        or chooses_a_kernel(file, node)
-        or _imports_kernels(file, node)
-    ):
+    if guards_cuda_only(file, node, _EXTENSION):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
@@ -76,10 +81,14 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
+    if _sets_cudnn(file, node):
+        return "settings of cuDNN"
     if works_with_nvml(file, node):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
+    if guards_cuda_only(file, node, _NO_WORDS):
+        return "kernels written for CUDA"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _ATTENTION):
@@ -96,34 +105,31 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
-_IMPORTED_THERE = re.compile(
-    r"\b(?:from[ \t]+\.*([\w.]+)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))"
-)
+_OF_CUDNN = re.compile(r"(?:\s*(?:[\w.]*\bcudnn\.\w+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z")
 
 
-def _imports_kernels(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a module of the tree that holds kernels is imported only where a question is answered with yes."""
-    known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
-    below: cst.CSTNode = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.If) and known:
-            if below is not parent.test:
-                return False
-            for found in _IMPORTED_THERE.finditer(file.tree.text(parent.body)):
-                module = found[1] or found[3]
-                if not known.isdisjoint((module, f"{module}.{found[2]}")):
-                    return True
-            return False
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
-            return False
-        below = parent
-    return False
+def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens are settings of cuDNN, which do nothing elsewhere."""
+    asked = file.tree.parents[node]
+    choice = file.tree.parents.get(asked)
+    if (
+        not isinstance(asked, cst.Call)
+        or not isinstance(choice, cst.If)
+        or choice.test is not asked
+    ):
+        return False
+    return choice.orelse is None and _OF_CUDNN.match(file.tree.text(choice.body)) is not None
 
 
 _BUILD_OR_ARCHITECTURE = re.compile(
     r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
     r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
+    # a function of the program's own that asks for it
+    r"|\b\w*(?:cuda\w*_capab|capab\w*_cuda|compute_capab|device_capab)\w*\("
 )
+# What CUDA is asked whether it computes with, in a file that was written for MPS, too.
+_NUMBERS = re.compile(r"\bis_bf16_supported\(")
+_FOR_MPS = re.compile(r"\bbackends\.mps\b|[\"']mps(?::\d)?[\"']|\bis_(?:torch_)?mps_available\b")
 
 
 def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | None:
@@ -134,11 +140,25 @@ def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | 
     found = None
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
-            if _BUILD_OR_ARCHITECTURE.search(file.tree.text(parent)):
+            text = file.tree.text(parent)
+            if _BUILD_OR_ARCHITECTURE.search(text):
+                found = parent
+            elif _NUMBERS.search(text) and file.in_code(_FOR_MPS) is not None:
                 found = parent
         elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Lambda, cst.Arg)):
             break
     return found
+
+
+_OF_NVIDIAS = re.compile(OF_NVIDIAS, re.IGNORECASE)
+
+
+def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function asks for the architecture by NVIDIA's own names for it, or by its tool: ``sm80``."""
+    home = enclosing_function(file, node)
+    if home is None:
+        return False
+    return _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None
 
 
 _QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")
@@ -257,39 +277,55 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     variable or its function is called for, and a comment on its line may say so.
     """
     tree = file.tree
-    if only is _CUDA_ONLY and (works_with_nvml(file, node) or chooses_a_kernel(file, node)):
+    if only is _CUDA_ONLY and works_with_nvml(file, node):
         return True
 
-    def found(text: str) -> bool:
-        return only.search(file.unanswered(text, chosen=True)) is not None
+    def found(*spans: Span) -> bool:
+        if only in (_CUDA_ONLY, _NO_WORDS) and uses_cudas(file, *spans):
+            return True
+        texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
+        if only is _CUDA_ONLY and nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
+            return True
+        return any(only.search(text) for text in texts)
+
+    nvidias = file.options.tree.architectures if file.options.tree is not None else frozenset()
 
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            if found(tree.text(parent)):
+            if found(tree.span(parent)) or only is _CUDA_ONLY and _beside_a_flag(file, parent):
                 return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            return found(tree.text(parent))
+            return found(tree.span(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
                 if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
                     return True
-                texts = [_block_text(file, parent)]
+                spans = list(_arms_of(file, parent))
                 later = after_early_exit(file, parent)
                 if later is not None and only is _CUDA_ONLY and _asks_for_cudnn(file, parent):
                     return True
                 if later is not None:
-                    texts.append(tree.source[slice(*later)])
-                if only is _CUDA_ONLY and _said_beside(file, node) or any(map(found, texts)):
+                    spans.append(later)
+                if only is _CUDA_ONLY and _said_beside(file, node) or found(*spans):
                     return True
-                return only is _CUDA_ONLY and _in_the_arm_of_one(file, parent)
+                return only is _CUDA_ONLY and (
+                    _in_the_arm_of_one(file, parent)
+                    or _prepares_for_a_kernel(file, node, parent)
+                    or later is not None
+                    and _is_about_a_kernel(file, parent)
+                )
             return False
         if isinstance(parent, cst.MatchCase):
-            return found(tree.text(parent.body))
+            return found(tree.span(parent.body))
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, parent)
-            return home is not None and found(tree.text(home.body))
+            return home is not None and found(tree.span(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
+            if only in (_CUDA_ONLY, _PACKAGES, _RUNTIME, _NO_WORDS) and _opened_by_variable(
+                file, parent, found
+            ):
+                return True
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
@@ -298,6 +334,87 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             )
         below = parent
     return False
+
+
+def uses_cudas(file: File, *spans: Span) -> bool:
+    """Tell whether one of these parts of a file uses what only CUDA has."""
+    cudas = file.cudas
+    return cudas is not None and any(cudas.within(span) for span in spans)
+
+
+_CALLS = re.compile(r"\b(\w+)\(")
+_FLAG = re.compile(
+    r"(?<![\w.])_?(?:is|has|IS|HAS)_(?:cuda|CUDA|nvidia|NVIDIA)(?!\w*(?i:avail))\w*\b(?!\s*[.=])"
+)
+
+
+def _beside_a_flag(file: File, condition: cst.CSTNode) -> bool:
+    """Tell whether a condition asks for CUDA by a flag, too, that other modules answer: it stays, and so does the whole.
+
+    ``_is_cuda and x.is_cuda``, with ``_is_cuda = is_cuda()``.
+    """
+    for flag in _FLAG.findall(file.tree.text(condition)):
+        made = re.search(rf"^{flag}[ \t]*=[ \t]*([\w.]+)\(\)", file.tree.source, re.MULTILINE)
+        if made is not None and ".cuda" not in made[1]:
+            return True
+        if made is None and file.python is not None and flag in file.python.names[0]:
+            return True
+    return False
+
+
+_ABOUT_KERNELS = re.compile(
+    r"\btriton\b|\bkernel(?:'s|s)?\b[^.]*\b(?:compil|launch)|\b(?:compil|launch)\w*[^.]*\bkernels?\b",
+    re.IGNORECASE,
+)
+
+
+def _is_about_a_kernel(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the docstring of the function that a question opens says that a kernel is compiled or started there."""
+    home = enclosing_function(file, node)
+    return home is not None and _ABOUT_KERNELS.search(home.get_docstring() or "") is not None
+
+
+def _prepares_for_a_kernel(file: File, question: cst.CSTNode, choice: cst.If) -> bool:
+    """Tell whether an arm changes what is asked about, which then goes to what chooses a kernel by the same question.
+
+    ``if not x.is_cuda: x = log_softmax(x)``, and then ``Loss.apply(x)``.
+    """
+    if not isinstance(question, cst.Attribute) or not isinstance(question.value, cst.Name):
+        return False
+    tree, cudas, name = file.python, file.cudas, question.value.value
+    at = tree.at(file.tree.span(question)) if tree is not None else None
+    if tree is None or at is None or cudas is None or not cudas.choosers:
+        return False
+    around = list(tree.ancestors(at))
+    asked = next((p for p in around if isinstance(p, ast.If)), None)
+    home = next((p for p in around if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    if asked is None or home is None:
+        return False
+    changed = {n.id for s in asked.body for n in ast.walk(s) if isinstance(n, ast.Name)}
+    if name not in changed or not any(_binds(s, name) for s in asked.body):
+        return False
+    return any(
+        isinstance(node, ast.Call)
+        and node.lineno > (asked.end_lineno or 0)
+        and _called(node) in cudas.choosers
+        and any(_is_named(each, name) for each in node.args)
+        for node in ast.walk(home)
+    )
+
+
+def _binds(statement: ast.stmt, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for node in ast.walk(statement)
+    )
+
+
+def _called(call: ast.Call) -> str:
+    """Return what a call calls, as the choosers of a file are named: ``Loss.apply(x)`` calls ``Loss``."""
+    func = call.func
+    if isinstance(func, ast.Attribute) and func.attr == "apply":
+        func = func.value
+    return ast.unparse(func)
 
 
 _WHERE = re.compile(r"(?:_|\.)type\s*[!=]=\s*[\"']cuda[\"']\Z")
@@ -326,54 +443,6 @@ def _asks_for_cudnn(file: File, node: cst.CSTNode) -> bool:
     return home is not None and _CUDNN.search(file.tree.text(home)) is not None
 
 
-# The program's own compiled kernels, as they are called.
-_COMPILED = re.compile(
-    r"(?<![\w.])_C\.\w|\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\."
-    # an extension that is imported where it is called
-    r"|^[ \t]+import[ \t]+(?:fused_\w+|\w+_cuda)\b",
-    re.MULTILINE,
-)
-_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.apply)?\(")
-
-
-def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a test chooses between a function of this file that calls a compiled kernel and one that does not.
-
-    The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
-    """
-    if not _has_compiled(file.tree.source) or not _has_compiled(source := file.code):
-        return False
-    below: cst.CSTNode = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, (cst.If, cst.IfExp)):
-            return below is parent.test and _calls_a_kernel(source, file.tree.text(parent.body))
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
-            return False
-        below = parent
-    return False
-
-
-@lru_cache(maxsize=4)
-def _has_compiled(source: str) -> bool:
-    return _COMPILED.search(source) is not None
-
-
-def _calls_a_kernel(source: str, text: str) -> bool:
-    for name in set(_CALLED.findall(text)):
-        kept = re.search(rf"^{name}[ \t]*=[ \t]*(\w+)\.apply\b", source, re.MULTILINE)
-        named = kept[1] if kept is not None else name
-        start = re.search(rf"^(?:def|class)[ \t]+{named}\b", source, re.MULTILINE)
-        if start is None:
-            continue
-        after = _AT_THE_MARGIN.search(source, start.end())
-        if _COMPILED.search(source, start.end(), after.start() if after else len(source)):
-            return True
-    return False
-
-
-_AT_THE_MARGIN = re.compile(r"^[\w@]", re.MULTILINE)
-
-
 def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a question stands where NVIDIA's management library is worked with.
 
@@ -386,6 +455,64 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
             said = f"{parent.name.value} {parent.get_docstring() or ''}"
             return _SAYS_NVML.search(said) is not None
     return False
+
+
+_MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
+ONLY_TELLS = "opens a message that says CUDA; left as it is: reword it, or it is said of any device"
+_TELLS = re.compile(rf"\s*{_MESSAGE}")
+_TELLS_OF_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
+
+
+def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens is a message that says CUDA: it would say so of another device."""
+    asked = file.tree.parents[node] if isinstance(file.tree.parents[node], cst.Call) else node
+    choice = file.tree.parents[asked]
+    if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
+        return False
+    if not _TELLS.match(file.tree.text(choice.body)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(asked)) if tree is not None else None
+    home = next(tree.ancestors(at), None) if tree is not None and at is not None else None
+    if not isinstance(home, ast.If):
+        return False
+    if not all(_TELLS.match(ast.unparse(statement)) for statement in home.body):
+        return False
+    inside = [node for statement in home.body for node in ast.walk(statement)]
+    if any(isinstance(node, ast.Attribute) and "cuda" in node.attr for node in inside):
+        return False  # it tells something of the device, which another one has too
+    said = [node.value for node in inside if isinstance(node, ast.Constant)]
+    return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
+
+
+PINS = "decides about page-locked memory, which torch has for CUDA; left as it is"
+
+
+def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the answer goes to what is called ``pin_memory``: a loader warns where that is no CUDA."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.Arg(keyword=cst.Name(value=name)) if name == "pin_memory":
+                return True
+            case cst.DictElement(key=key) if below is not key:
+                return string_value(key) == "pin_memory"
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.AnnAssign(target=target)
+            ):
+                return _PINS.search(file.tree.text(target)) is not None
+            case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
+                pass
+            case cst.IfExp(test=test):
+                if below is not test:
+                    return False
+            case _:
+                return False
+        below = parent
+    return False
+
+
+_PINS = re.compile(r"(?:^|[.\"'])pin_memory(?:[\"']\])?\Z")
 
 
 # What is refused because it lies on CUDA.
@@ -459,6 +586,42 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
     return " ".join([*names, home.name.value if home is not None else ""])
 
 
+def _opened_by_variable(
+    file: File, node: cst.BaseSmallStatement, found: Callable[..., bool]
+) -> bool:
+    """Tell whether the variable that keeps an answer opens, in its function, what only CUDA can run."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.Assign):
+        target = node.targets[0].target
+    elif isinstance(node, cst.AnnAssign):
+        target = node.target
+    home = enclosing_function(file, node)
+    if home is None or not isinstance(target, cst.Name) or not found(file.tree.span(home)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(target)) if tree is not None else None
+    around = tree.ancestors(at) if tree is not None and at is not None else iter(())
+    body = next((p for p in around if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    for choice in ast.walk(body) if body is not None else ():
+        if not isinstance(choice, (ast.If, ast.IfExp)):
+            continue
+        asks = choice.test
+        if isinstance(asks, ast.UnaryOp) and isinstance(asks.op, ast.Not) and tree is not None:
+            arm = choice.orelse if isinstance(choice, ast.If) else [choice.orelse]
+            if _is_named(asks.operand, target.value) and found(*map(tree.span, arm)):
+                return True
+        while isinstance(asks, ast.BoolOp) and isinstance(asks.op, ast.And):
+            asks = next((v for v in asks.values if _is_named(v, target.value)), asks.values[0])
+        opened = choice.body if isinstance(choice, ast.If) else [choice.body]
+        if tree is not None and _is_named(asks, target.value) and found(*map(tree.span, opened)):
+            return True
+    return False
+
+
+def _is_named(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)
 
 
@@ -478,18 +641,18 @@ def _asked_with_a_kernel(file: File, node: cst.BaseSmallStatement) -> bool:
     return any(KERNEL_NAME.search(found.group()) for found in asked.finditer(file.tree.text(home)))
 
 
-def _block_text(file: File, node: cst.If) -> str:
-    """Return the text of what an ``if`` asks for besides, and of what stands in its arms.
+def _arms_of(file: File, node: cst.If) -> Iterator[Span]:
+    """Yield what an ``if`` asks for besides, and what stands in its arms.
 
     An ``elif`` after it is its other arm where both ask the same: ``if not x.is_cuda … elif x.is_cuda …``.
     """
-    text = file.tree.text(node.test) + file.tree.text(node.body)
+    yield file.tree.span(node.test)
+    yield file.tree.span(node.body)
     if isinstance(node.orelse, cst.Else):
-        text += file.tree.text(node.orelse.body)
+        yield file.tree.span(node.orelse.body)
     elif isinstance(node.orelse, cst.If):
         if _ASKS_IS_CUDA.search(file.tree.text(node.orelse.test)):
-            text += _block_text(file, node.orelse)
-    return text
+            yield from _arms_of(file, node.orelse)
 
 
 _ASKS_IS_CUDA = re.compile(r"\.is_cuda\b")

@@ -80,7 +80,7 @@ def _pass_header(state: _State, outer: ast.AST) -> None:
 
 
 class _State:
-    """What is known of names where the statements so far have run."""
+    """Knowledge of names where the statements so far have run."""
 
     def __init__(self) -> None:
         self._shapes: dict[str, Shape] = {}

@@ -18,7 +18,7 @@ __all__ = ["CALLS", "Call", "Torch", "Written"]
 
 @dataclass
 class Torch:
-    """What torch and its modules are called in a file, by their full names."""
+    """The names of torch and its modules in a file, by their full names."""
 
     names: Mapping[str, str]
     may_import: bool
