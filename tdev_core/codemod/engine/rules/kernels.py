@@ -94,7 +94,8 @@ _HANDLES = {
     "current_solver_handle",
     "cudart",
 }
-_EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load"}
+_EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load", "_jit_compile"}
+_OF_MEMORY = {"_share_cuda_", "_new_shared_cuda"}
 _TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
 
 
@@ -197,7 +198,9 @@ def _extensions(file: File) -> None:
             file.find(KERNEL, node, "a kernel compiled by torch.cuda.jiterator")
         if not name.startswith("torch.utils.cpp_extension.") or last not in _EXTENSIONS:
             continue
-        if last == "CUDAExtension" or _has_cuda_sources(file, node):
+        if last == "_jit_compile" and not file.in_code(_CUDA_SOURCES):
+            continue
+        if last in ("CUDAExtension", "_jit_compile") or _has_cuda_sources(file, node):
             file.find(KERNEL, node, f"{last} builds a CUDA kernel")
         elif last in ("load_inline", "load"):
             file.find(KERNEL, node, f"{last} builds an extension; does it call CUDA?", "warning")
@@ -237,6 +240,8 @@ def _pointers(file: File) -> None:
         attr = node.attr.value
         if attr in _HANDLES:
             file.find(POINTER, node, f"{attr} is a handle of CUDA itself")
+        elif attr in _OF_MEMORY:
+            file.find(POINTER, node, f"{attr} shares memory by a handle of CUDA itself")
         elif attr == "data_ptr":
             call = file.tree.parents[node]
             arg = file.tree.parents.get(call)

@@ -258,6 +258,8 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
+    if found.target != "torch" and all(map(file.for_checkers_only, found.bindings)):
+        return  # the name of a type, which no call is made by
     at = file.tree.span(found.node)[0]
     for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:
         file.tried.remove(span)
