@@ -55,6 +55,8 @@ if torch.version.cuda is not None:
             "explicit/cuda-version/asked_whether",
             "explicit/cuda-version/asks_for_the_build",
             "explicit/cuda-version/only_a_question",
+            "explicit/cuda-version/taken_apart",  # and told
+            "explicit/cuda-version/told",
         ),
         "torch itself is asked how it was built, in the explicit style alone",
     )
