@@ -109,6 +109,8 @@ def _is_told(file: File, found: Reference) -> bool:
 def _tells(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a version is printed or logged, formatted, or a value of a table."""
     parent = file.tree.parents[node]
+    while isinstance(parent, cst.IfExp) and parent.test is not node:
+        node, parent = parent, file.tree.parents[parent]
     if isinstance(parent, cst.DictElement):
         return parent.value is node
     if isinstance(parent, cst.Arg):

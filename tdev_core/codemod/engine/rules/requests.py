@@ -14,7 +14,7 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 
 _NAMED = re.compile(
-    r"==\s*[\"']cuda[\"']|[\"']cuda[\"']\s*(?:==|in\b)|\.startswith\(\s*[\"']cuda:?[\"']"
+    r"==\s*(?:(?:\w+\.)*device\([\"']cuda[\"']\)\.type|[\"']cuda[\"'])|[\"']cuda[\"']\s*(?:==|in\b)|\.startswith\(\s*[\"']cuda:?[\"']"
 )
 _NOT_NAMED = re.compile(r"!=\s*[\"']cuda[\"']|[\"']cuda[\"']\s*(?:!=|not\s+in\b)")
 _THERE = r"(?:\w+\.)*(?:cuda\.is_available|is_(?:torch_)?cuda_available|cuda_is_available)\(\)"

@@ -9,3 +9,7 @@ print(f"torch {torch.__version__} (CUDA {torch.version.cuda})")
 
 def report():
     return {"torch": torch.__version__, "cuda": torch.version.cuda}
+
+
+def longer(there):
+    return {"CUDA": torch.version.cuda if there else None}
