@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import nox
@@ -226,10 +228,14 @@ def upgrade(session: nox.Session) -> None:
         record = (sys.executable, "-m", "generator.facts", "--torch", session.posargs[0])
         # Once interrupted it removes the environment, gigabytes, before it ends.
         session.run(*record, env=ENVIRONMENT, external=True, interrupt_timeout=120)
+    made_of = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))["torch"]
+    # What tests have called is of the installed torch, the pinned one: of names that it lacks there is nothing to call.
+    evidence = ("tests/mirror/exercise.py", "--write")
+    moved = made_of != metadata.version("torch").partition("+")[0]
     for step in (
         ("-m", "generator.upgrade"),
         ("-m", "generator.codemod"),
-        ("tests/mirror/exercise.py", "--write"),
+        *([evidence] if moved else []),
         ("-m", "generator"),
         ("-m", "tools.pages"),
     ):

@@ -28,6 +28,7 @@ _SETTINGS = (
     "attention",
     "autocast",
 )
+"""And on ``mlx`` ``compile``: MLX's compiler takes a second, Inductor minutes for every combination."""
 
 
 def images(torch: Any) -> Callable[[], Any]:
@@ -131,7 +132,8 @@ def _ways(name: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
     from tdev_core.measure.tuning.applying import to_try
 
     ways = lanes.function(lambda: MODELS[name](tdev), "processor", {})
-    return ways, to_try(ways.offers(), _SETTINGS, "processor", {})
+    settings = (*_SETTINGS, "compile") if tdev.device_type() == "mlx" else _SETTINGS
+    return ways, to_try(ways.offers(), settings, "processor", {})
 
 
 def compare(name: str) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
     python -m generator.facts --torch 2.15.0
 
-pip fetches the wheel with all that it requires, several gigabytes; reading it takes half a minute.
+pip fetches the wheel with all that it requires, several gigabytes; reading it takes half a minute. Its Python files stay in
+``build/torch-2.15.0``, for a person who has to decide what a new name means.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ from generator.facts.cache import from_json, introspect
 from generator.facts.model import Facts
 from generator.facts.pin import PINNED, FactsError
 
-__all__ = ["record"]
+__all__ = ["keep_sources", "record"]
 
 _ROOT = Path(__file__).resolve().parent.parent.parent
 # numpy and PyYAML: torch without the first is another library, and the facts are read with the second.
@@ -53,6 +55,7 @@ def record(version: str) -> Path:
     base = introspect()
     with tempfile.TemporaryDirectory(prefix="torch-") as folder:
         facts = _read(version, Path(folder))
+        keep_sources(Path(folder), _ROOT / "build" / f"torch-{version}")
     path = deltas.path_of(version)
     new = path.with_name(f"{path.name}.new")  # half a file would pass for a recorded torch
     new.write_text(deltas.dumps(deltas.difference(base, facts)), encoding="utf-8", newline="\n")
@@ -91,6 +94,17 @@ def _read(version: str, folder: Path) -> Facts:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise FactsError(f"torch {version} could not be read: {last}")
     return from_json(json.loads(done.stdout.splitlines()[-1]))
+
+
+def keep_sources(environment: Path, into: Path) -> None:
+    """Copy the Python files of the torch of an environment, some tens of megabytes."""
+    shutil.rmtree(into, ignore_errors=True)
+    for home in environment.glob("[Ll]ib/**/site-packages/torch"):
+        for path in home.rglob("*.py*"):
+            if path.suffix in (".py", ".pyi"):
+                target = into / path.relative_to(home.parent)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
 
 
 def why(said: str) -> str:

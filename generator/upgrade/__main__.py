@@ -29,7 +29,7 @@ from generator.plan.plan import plan_each, plan_one
 from generator.plan.routes import Routes, read_routes
 from generator.upgrade.changes import compare
 from generator.upgrade.mentions import mention
-from generator.upgrade.report import report
+from generator.upgrade.report import report, with_decided
 from generator.upgrade.suggestions import suggestion
 
 __all__ = ["main"]
@@ -77,7 +77,8 @@ def _upgrade(dry_run: bool) -> int:
         print("That is the report of the run that wrote all of it.")
     elif not dry_run:
         _SAVED.parent.mkdir(exist_ok=True)
-        _SAVED.write_text(text, encoding="utf-8")
+        before_this = _SAVED.read_text(encoding="utf-8") if _SAVED.is_file() else ""
+        _SAVED.write_text(with_decided(text, before_this), encoding="utf-8")
         print(f"Saved as {_SAVED.relative_to(paths.ROOT)}.")
     if decisions:
         print("Nothing was written. Decide what is listed, then run this again.")

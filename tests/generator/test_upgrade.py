@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 from generator import union
-from generator.errors import GenerationError
+from generator.errors import Decision, GenerationError
 from generator.facts.pin import PINNED
+from generator.upgrade import suggestions
+from generator.upgrade.changes import Changes
 from generator.upgrade.mentions import mention
+from generator.upgrade.report import report, with_decided
 from tests.forkserver import python
 from tests.generator.small import with_the_pinned
 
@@ -221,3 +224,48 @@ def test_a_file_that_names_no_torches_is_told(mentioning: Path, name: str) -> No
     (mentioning / name).write_text("nothing\n", encoding="utf-8")
     with pytest.raises(GenerationError, match=f"{Path(name).name} does not name the torches"):
         mention(["2.11.0", "9.1.0"], mentioning)
+
+
+@pytest.mark.parametrize(
+    ("names", "near"),
+    [
+        (("torch.cuda.green.is_localization_supported",), None),
+        (("torch.cuda.tunable.wildcard_enable",), None),
+        (
+            ("torch.mps.streams.current_stream", "torch.mps.current_stream"),
+            "torch.xpu.current_stream",
+        ),
+        (("torch.cuda.graphs.export_data", "torch.cuda.export_data"), "torch.cuda.export_dot"),
+    ],
+)
+def test_what_is_near_only_by_its_letters_is_not_suggested(
+    names: tuple[str, ...], near: str | None
+) -> None:
+    spelled = (
+        *("torch.cuda.is_tf32_supported", "torch.cuda.export_dot", "torch.xpu.current_stream"),
+        "torch.cuda.memory.caching_enable",
+    )
+    assert suggestions._nearest(names, spelled) == near
+
+
+def test_what_was_decided_stays_in_the_report() -> None:
+    """Through all runs of one upgrade, and not in the next one's."""
+
+    def run(title: str, asked: tuple[str, ...], before: str) -> str:
+        decisions = tuple(Decision(name, name, lacks_route=True) for name in asked)
+        changes = Changes("2.1.0", title, ["torch.new"])
+        return with_decided(
+            report(changes, decisions, lambda name: f"  - a {name}\n    ```\n    [{name}]"), before
+        )
+
+    first = run("2.2.0", ("one", "two"), "")
+    assert "## Decisions: 2" in first and "Decided" not in first
+    second = run("2.2.0", ("two", "three"), first)
+    assert "## Decisions: 2" in second and second.endswith(
+        "## Decided: 1\n\n- one\n  - a one\n    ```\n    [one]\n"
+    )
+    last = run("2.2.0", (), second)
+    assert "Decisions" not in last and "## Names added: 1" in last
+    assert "## Decided: 3" in last and last.count("```") == 3
+    assert run("2.2.0", (), last) == last
+    assert "Decided" not in run("2.3.0", (), last)

@@ -87,6 +87,7 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "accelerators/privateuse/tracing.py": ("an operator of TorchScript's graphs; asked for while tracing", "._convolution"),
     "accelerators/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
+    "accelerators/sim/determinism.py": ("torch's words; asked for at an operator that is refused", "torch._prims_common"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "accelerators/sim/sanitizing.py": ("torch's sanitizer, if a program imports it", "._handle_kernel_launch"),
     "attention/flex.py": (
@@ -94,7 +95,7 @@ LISTED: dict[str, tuple[str, str]] = {
         "._LARGE_SPARSE_BLOCK_SIZE ._sliced_mask_mod_error ._validate_embed_dim ._validate_no_nested_tensors"
         " ._validate_sdpa_input torch._dynamo",
     ),
-    "codemod/engine/analysis/parsing.py": ("of LibCST: one statement's code", "._codegen"),
+    "codemod/engine/analysis/parsing.py": ("of LibCST: how it writes a tree", "._codegen ._codegen_impl ._parenthesize"),
     "codemod/jobs/worker.py": ("Python's documented way to end without cleaning up", "._exit"),
     "compiler/compile.py": ("torch.compiler.list_backends has no list of all", "torch._dynamo"),
     "compiler/dynamo.py": ("teaches torch.compile; guarded", "._FrameAction ._FrameExecStrategy torch._C"),
@@ -116,6 +117,10 @@ LISTED: dict[str, tuple[str, str]] = {
     "cuda/graphs/recording.py": (
         "replays operators below autograd; asked for at a capture",
         "._AutoDispatchBelowAutograd ._DisableAutocast torch.utils._python_dispatch",
+    ),
+    "cuda/memory/cycles.py": (
+        "torch's own search for cycles and its pictures of them; asked for when a program watches for them",
+        "._frames_fmt torch.cuda._memory_viz torch.utils.viz._cycles",
     ),
     "cuda/memory/history.py": (
         "sees allocations in a dispatch mode, with torch's own tracebacks; asked for when history is recorded; torch's own pictures of it",

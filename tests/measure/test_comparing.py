@@ -324,6 +324,17 @@ def test_values_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
     assert judged(tmp_path / "one", tmp_path / "other", "nothing") is None
 
 
+@pytest.mark.parametrize("odd", [float("inf"), float("nan")])
+def test_what_is_no_number_on_one_side_is_the_worst_of_all(odd: float, tmp_path: Path) -> None:
+    mine, other = torch.tensor([odd, 3.0, 5.0]), torch.tensor([odd, odd, 1.0])
+    for name, values, again in (("one", mine, None), ("other", other, [other])):
+        (tmp_path / name).mkdir()
+        torch.save({"found": [values], "again": again}, tmp_path / name / "loss.whole")
+    value = judged(tmp_path / "one", tmp_path / "other", "loss")
+    assert value is not None and (value.index, value.mine) == ((1,), 3.0)
+    assert value.again == float("inf")
+
+
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no operator of torch has run"):
         read(tmp_path)

@@ -247,7 +247,9 @@ def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
     if signs.isdisjoint(_KERNEL_SIGNS):
         return False
     if any(sign in raw for sign in _MAKES_KERNELS):
-        return True
+        code = without_prose(raw.decode("latin-1")).encode("latin-1")
+        if any(sign in code for sign in _MAKES_KERNELS):
+            return True
     return _in_code(_CALLS_KERNELS, raw) or _in_code(_IMPORTS_KERNELS, raw)
 
 

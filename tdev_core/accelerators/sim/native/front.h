@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -42,7 +43,8 @@ PyObject* give_back = nullptr;     // lowering.give_back: a written tensor follo
 struct Rule {
   bool scalars;           // tensors of the CPU without dimensions may be mixed in
   std::vector<bool> any;  // by argument: may lie on another device
-  bool refuses_masks;     // an index that is a mask waits for the device
+  bool refuses_masks;     // an index that is a mask, or lies on the CPU, waits for the device
+  bool alerts = false;    // CUDA refuses it where the program asks for deterministic algorithms
 };
 
 // One call's sim tensors, each with the CPU tensor over its memory.
@@ -193,6 +195,9 @@ class Front final : public c10::OperatorKernel {
 
   // Whether the call was simple: then its results are on the stack.
   bool answer(const c10::OperatorHandle& operation, Stack& stack) const {
+    if (rule_.alerts && at::globalContext().deterministicAlgorithms()) {
+      return false;
+    }
     const auto count = written_.size();
     const auto given = torch::jit::last(stack, count);
     Call call;
@@ -282,7 +287,7 @@ class Front final : public c10::OperatorKernel {
         }
         const auto& index = item.toTensor();
         const auto kind = index.scalar_type();
-        if (rule_.refuses_masks && (kind == at::kBool || kind == at::kByte)) {
+        if (rule_.refuses_masks && (kind == at::kBool || kind == at::kByte || !index.is_privateuseone())) {
           return false;
         }
         auto tensor = one(call, index, i);

@@ -17,7 +17,7 @@ from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scala
 from tdev_core.accelerators.privateuse.native import Library
 from tdev_core.accelerators.privateuse.native_kernels import Kernels
 from tdev_core.accelerators.privateuse.schema import facts
-from tdev_core.accelerators.sim import aliasing, fallback, listening, lowering
+from tdev_core.accelerators.sim import aliasing, determinism, fallback, listening, lowering
 
 __all__ = ["LIBRARY", "answered", "guard", "load", "put", "state", "using"]
 
@@ -79,6 +79,7 @@ def put(operators: Iterable[OpOverload]) -> None:
             scalars=cpu_scalars(known) and not stays,
             any=[name in elsewhere and not stays for name in known.arguments],
             refuses_masks=True,
+            alerts=determinism.caller(known) is not None,
         )
     for name, (draws, alone) in _COMPOSITES.items():
         whole: OpOverload = getattr(torch.ops.aten, name.removeprefix("aten::")).default

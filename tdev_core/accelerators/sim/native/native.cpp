@@ -106,11 +106,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("start", &start, py::arg("adopt_tensor"), py::arg("give_back"));
   module.def(
       "front",
-      [](const std::string& name, const std::string& overload, bool scalars, std::vector<bool> any, bool refuses_masks) {
+      [](const std::string& name, const std::string& overload, bool scalars, std::vector<bool> any, bool refuses_masks, bool alerts) {
         const auto operation = find(name, overload);
-        put(operation, std::make_unique<Front>(operation, Rule{scalars, std::move(any), refuses_masks}));
+        put(operation, std::make_unique<Front>(operation, Rule{scalars, std::move(any), refuses_masks, alerts}));
       },
-      py::arg("name"), py::arg("overload"), py::arg("scalars"), py::arg("any"), py::arg("refuses_masks"));
+      py::arg("name"), py::arg("overload"), py::arg("scalars"), py::arg("any"), py::arg("refuses_masks"),
+      py::arg("alerts"));
   module.def(
       "view",
       [](const std::string& name, const std::string& overload) {

@@ -7,6 +7,8 @@ generator, with the hooks that its position providers use.
 
 from __future__ import annotations
 
+import os
+import threading
 from itertools import accumulate
 from types import TracebackType
 from typing import Any
@@ -108,51 +110,78 @@ class _Parentheses:
             bracket._codegen(self.state)
 
 
-def _bracketed(self: Any, state: Any) -> _Parentheses:
-    return _Parentheses(self, state)
+def _bracketed(self: Any, state: Any) -> Any:
+    return (
+        _Parentheses(self, state)
+        if type(state) is _Positions
+        else _slow(self, "_parenthesize")(state)
+    )
 
 
 def _write(self: Any, state: Any, **how: Any) -> None:
-    self._codegen_impl(state, **how)
+    if type(state) is _Positions:
+        self._codegen_impl(state, **how)
+    else:
+        _slow(self, "_codegen")(state, **how)
 
 
-def _write_value(self: Any, state: Any, **_: Any) -> None:
-    state.tokens.append(self.value)
+def _write_value(self: Any, state: Any, **how: Any) -> None:
+    if type(state) is _Positions:
+        state.tokens.append(self.value)
+    else:
+        _slow(self, "_codegen")(state, **how)
 
 
-def _write_name(self: Any, state: Any, **_: Any) -> None:
-    if self.lpar:
+def _write_name(self: Any, state: Any, **how: Any) -> None:
+    if type(state) is not _Positions:
+        _slow(self, "_codegen")(state, **how)
+    elif self.lpar:
         self._codegen_impl(state)
-        return
-    tokens = state.tokens
-    tokens.append(self.value)
-    state.spans[self] = (len(tokens) - 1, len(tokens))
+    else:
+        tokens = state.tokens
+        tokens.append(self.value)
+        state.spans[self] = (len(tokens) - 1, len(tokens))
+
+
+_QUICK = (
+    (cst.CSTNode, "_codegen", _write),
+    (_BaseParenthesizedNode, "_parenthesize", _bracketed),
+    (cst.SimpleWhitespace, "_codegen", _write_value),
+    (cst.Name, "_codegen", _write_name),
+)
+_SLOW = {"_codegen": cst.CSTNode._codegen, "_parenthesize": _BaseParenthesizedNode._parenthesize}
+_quickly = threading.Lock()
+if hasattr(os, "register_at_fork"):  # a child finds libcst as it is
+    os.register_at_fork(
+        before=_quickly.acquire, after_in_parent=_quickly.release, after_in_child=_quickly.release
+    )
+
+
+def _slow(node: Any, name: str) -> Any:
+    """Return libcst's own method, for a text that another thread writes meanwhile."""
+    return _SLOW[name].__get__(node)
 
 
 class _Quick:
     """Nodes are written meanwhile without libcst's hooks around each, which cost as much as the writing.
 
-    A name or a space is one token.
+    A name or a space is one token. One thread at a time: what is put back has to be libcst's own.
     """
 
-    _MADE = (
-        (cst.CSTNode, "_codegen", _write),
-        (_BaseParenthesizedNode, "_parenthesize", _bracketed),
-        (cst.SimpleWhitespace, "_codegen", _write_value),
-        (cst.Name, "_codegen", _write_name),
-    )
-
     def __enter__(self) -> None:
-        self._kept = [(where, name, where.__dict__.get(name)) for where, name, _ in self._MADE]
-        for where, name, quick in self._MADE:
+        _quickly.acquire()
+        for where, name, quick in _QUICK:
             setattr(where, name, quick)
 
     def __exit__(self, *_: object) -> None:
-        for where, name, kept in self._kept:
-            if kept is None:
-                delattr(where, name)
-            else:
-                setattr(where, name, kept)
+        try:
+            for where, name, _quick in _QUICK:
+                if where in (cst.CSTNode, _BaseParenthesizedNode):
+                    setattr(where, name, _SLOW[name])
+                else:
+                    delattr(where, name)
+        finally:
+            _quickly.release()
 
 
 class _Unchecked:

@@ -109,7 +109,9 @@ def _table(file: File, node: cst.Dict) -> None:
     """``{"cuda": …, "cpu": …}``, which a program asks with ``x.device.type``."""
     keys = [e.key if isinstance(e, cst.DictElement) else None for e in node.elements]
     types = [key and string_value(key) for key in keys]
-    if len(types) < 2 or "cuda" not in types or not all(t and NAMES_DEVICE.match(t) for t in types):
+    devices = [t for t in types if t and NAMES_DEVICE.match(t)]
+    # One other device beside rows of another kind: `{"cpu": -1, "cuda": 1024, "flash": 1536}`.
+    if "cuda" not in types or len(devices) < 2 or "cpu" not in types and len(devices) < len(types):
         return
     others = ("mps", "xpu") if file.options.style == "accelerator" else ("mps", "mlx")
     lacking = " or ".join(other for other in others if other not in types)

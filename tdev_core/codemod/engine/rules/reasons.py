@@ -9,6 +9,7 @@ _FUTURE = "NCCL's work has a future, which the answer has everywhere"
 _TYPE = "it is for CUDA unless it is told a device type"
 _KERNELS = "it chooses among CUDA's kernels"
 _GPUS = "it spreads work over GPUs"
+_CYCLES = "it watches CUDA's memory, and tdev's that of the device in use"
 _EXTENSION = "off CUDA it is built from its C++ alone, where that is whole, or refused by the names of its kernels"
 
 _BY_LAST = {
@@ -51,6 +52,8 @@ _BY_LAST = {
     "sdpa_kernel": _KERNELS,
     "flex_attention": _KERNELS,
     "varlen_attn": _KERNELS,
+    "observe_tensor_cycles": _CYCLES,
+    "warn_tensor_cycles": _CYCLES,
 }
 
 
