@@ -8,6 +8,7 @@ from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     asks_about_others,
@@ -16,15 +17,7 @@ from tdev_core.codemod.engine.rules.arms import (
     said_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import (
-    ONLY_TELLS,
-    PINS,
-    asks_for_the_build,
-    asks_to_pin,
-    guards_cuda_only,
-    imports_a_runtime,
-    only_tells_of_cuda,
-)
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -33,7 +26,14 @@ from tdev_core.codemod.engine.rules.operands import (
     short,
     without_index,
 )
+from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
 from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.tellings import (
+    ONLY_TELLS,
+    PINS,
+    asks_to_pin,
+    only_tells_of_cuda,
+)
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 COMPARISON = rule(

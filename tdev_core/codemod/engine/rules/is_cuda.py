@@ -6,17 +6,17 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import (
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     PINS,
-    asks_for_the_build,
     asks_to_pin,
-    guards_cuda_only,
     only_tells_of_cuda,
 )
-from tdev_core.codemod.engine.rules.operands import short
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 

@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.api import Rule, Severity
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, beside_a_kept_question
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -25,18 +26,12 @@ from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import (
-    KERNEL_NAME,
-    after_early_exit,
-    asks_for_nvidias,
-    availability_guards,
-    beside_a_kept_question,
-    guards_cuda_only,
-    only_tells_of_cuda,
-)
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guards, guards_cuda_only
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.requests import beside_a_request
+from tdev_core.codemod.engine.rules.tellings import only_tells_of_cuda
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
 

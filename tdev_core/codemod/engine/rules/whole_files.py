@@ -120,6 +120,10 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
             return True
+        if (package := _said_to_need_cuda(file)) is not None:
+            said = f"{package}, which this file is about, needs CUDA by its words"
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
         named = _OF_AN_INTERFACE.match(stem)
         if named is not None and not _SCRIPT.search(file.tree.source):
             said = f"{path.name} is about {named[1]}, which is CUDA's"
@@ -139,6 +143,20 @@ def stays_whole(file: File) -> bool:
         file.find_at(KERNEL, 0, said, "warning")
         return True
     return False
+
+
+_NEEDS_CUDA = re.compile(r"[\"'](\w{3,})[^\"'\n]{0,20}\b(?:requires|needs)\b[^\"'\n]{0,12}\bCUDA\b")
+
+
+def _said_to_need_cuda(file: File) -> str | None:
+    """Return the package that a file imports, is called after and says of in an error that it needs CUDA."""
+    stem = PurePath(file.filename).name.partition(".")[0].lower()
+    for found in _NEEDS_CUDA.finditer(file.tree.source):
+        package = found[1].lower()
+        imported = rf"^[ \t]*(?:from|import)[ \t]+{package}\b"
+        if package in stem and re.search(imported, file.code, re.MULTILINE):
+            return package
+    return None
 
 
 def _extension(file: File) -> tuple[str, int] | None:
