@@ -83,7 +83,7 @@ LISTED: dict[str, tuple[str, str]] = {
         "._dispatch_has_kernel_for_dispatch_key ._from_dlpack ._functorch "
         "._generate_storage_methods_for_privateuse1_backend ._get_privateuse1_backend_name ._higher_order_ops ._len_torch_dispatch_stack "
         "._op_dk ._register_device_module ._set_conj ._set_multithreading_enabled ._set_neg ._setup_privateuseone_for_python_backend "
-        "._swap_data_ptr_",
+        "._storage_Use_Count ._swap_data_ptr_",
     ),
     "accelerators/privateuse/tracing.py": ("an operator of TorchScript's graphs; asked for while tracing", "._convolution"),
     "accelerators/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
