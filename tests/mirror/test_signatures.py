@@ -117,7 +117,11 @@ def _parameters(value: Any) -> list[tuple[str, Any, str]] | None:
     signature = outcome(inspect.signature, value)
     if not isinstance(signature, inspect.Signature):
         return None
-    return [(p.name, p.kind, repr(p.default)) for p in signature.parameters.values()]
+    return [
+        # A method in C has its instance by position alone, which no call can tell.
+        (p.name, inspect.Parameter.POSITIONAL_ONLY if p.name == "self" else p.kind, repr(p.default))
+        for p in signature.parameters.values()
+    ]
 
 
 def _takes_what_torch_takes(theirs: Any, ours: Any) -> bool:
