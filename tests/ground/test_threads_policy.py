@@ -114,6 +114,7 @@ SAME_AGAIN = {
     "accelerators.mlx.bounds._known": "extremes of an array, looked up by identity; emptied at 256",
     "accelerators.mlx.runtime.compiles": "true from the first compilation on",
     "accelerators.mlx.storage.allocation._from_capsule": "torch's function",
+    "accelerators.sim.memory._settled": "how many devices there are, from the first use of one on",
     "backend._active": "the backend",
     "cuda.device_selection.denied": "true from the first no on",
     "devices._moves_copy": "the same for the life of the process",
