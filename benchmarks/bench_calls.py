@@ -1,4 +1,4 @@
-"""What a wrapped function and a shimmed method add to the call that they make, in nanoseconds.
+"""Measure what a wrapped function and a shimmed method add to the call that they make, in nanoseconds.
 
 Everything runs in one process and by turns, a few thousand calls at a time: each turn measures every
 expression once, so that a slow minute falls on all of them. For methods the shims are taken off for

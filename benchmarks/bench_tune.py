@@ -1,4 +1,4 @@
-"""What ``tdev.tune.search`` finds, against every combination of the same settings: how good, how quick, how often the same.
+"""Compare what ``tdev.tune.search`` finds with every combination of the same settings: how good, how quick, how often the same.
 
 Six models (convolutions, a transformer, a recurrent network, a table's, patches, an autoencoder), each on ``cpu`` and on ``mlx``, in
 processor time on one thread: other programs on the machine do not inflate that. Each combination is raced against the program's own way by the same rules as the search's own races;
@@ -28,6 +28,7 @@ _SETTINGS = (
     "attention",
     "autocast",
 )
+"""And on ``mlx`` ``compile``: MLX's compiler takes a second, Inductor minutes for every combination."""
 
 
 def images(torch: Any) -> Callable[[], Any]:
@@ -131,7 +132,8 @@ def _ways(name: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
     from tdev_core.measure.tuning.applying import to_try
 
     ways = lanes.function(lambda: MODELS[name](tdev), "processor", {})
-    return ways, to_try(ways.offers(), _SETTINGS, "processor", {})
+    settings = (*_SETTINGS, "compile") if tdev.device_type() == "mlx" else _SETTINGS
+    return ways, to_try(ways.offers(), settings, "processor", {})
 
 
 def compare(name: str) -> dict[str, Any]:

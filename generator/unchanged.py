@@ -1,4 +1,4 @@
-"""Whether a run would write what is there already; then it need not be made.
+"""Tell whether a run would write what is there already, and so need not be made.
 
 What a run writes depends on nothing but what it reads: torch (by the key of its facts), the sources of the
 generator with its tables, the templates, ``tdev_core``, and the tools that render and format. The last run

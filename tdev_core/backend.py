@@ -1,4 +1,4 @@
-"""Which hardware answers: picked once, from ``TDEV_BACKEND`` or from what is there."""
+"""The backend, which is the hardware that answers: picked once, from ``TDEV_BACKEND`` or from what is there."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def forced() -> Backend | None:
 
 
 def _missing(backend: Backend) -> str | None:
-    """Why ``backend`` cannot be used in this process, with what to do; None where it can."""
+    """Return why ``backend`` cannot be used in this process, with what to do; None where it can."""
     if backend is Backend.CUDA and not torch.cuda.is_available():
         if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
             return f"torch {torch.__version__} is built without CUDA; install a CUDA build of torch"
@@ -118,7 +118,7 @@ instead_of_mps = cast(
 
 
 def reason() -> str:
-    """Why the active backend is the active one, in a few words."""
+    """Return why the active backend is the active one, in a few words."""
     return _pick()[1]
 
 

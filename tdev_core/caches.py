@@ -1,4 +1,4 @@
-"""Where tdev keeps what it worked out and could work out again, and the one way in and out of it.
+"""Caches of what tdev worked out and could work out again, with one way in and out of them.
 
 What always holds:
 

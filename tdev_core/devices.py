@@ -96,13 +96,21 @@ def is_accelerator(what: Any, *, exact: bool = False) -> bool:
     """
     if exact and not (isinstance(what, str) and ":" not in what):
         return False
-    device = translate(getattr(what, "device", what))
+    device = translate(_place(what))
     backend = current()
     return (
         backend is not Backend.CPU
         and isinstance(device, torch.device)
         and device.type == backend.value
     )
+
+
+def _place(what: Any) -> Any:
+    """Return the device of what has one, as a packed sequence has its data's, else ``what`` itself."""
+    device = getattr(what, "device", None)
+    if device is not None:
+        return device
+    return what.data.device if isinstance(what, torch.nn.utils.rnn.PackedSequence) else what
 
 
 _NOTHING = object()
@@ -126,7 +134,7 @@ def answers_cuda(what: Any = _NOTHING, *, exact: bool = False) -> bool:
         return True
     if exact and not (isinstance(what, str) and ":" not in what):
         return False
-    device = translate(getattr(what, "device", what))
+    device = translate(_place(what))
     if not isinstance(device, torch.device):
         return bool(getattr(what, "is_cuda", False))
     return device.type == backend.value

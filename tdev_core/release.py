@@ -1,4 +1,4 @@
-"""Which release of torch is loaded, as numbers, for what differs between them; none where the codemod runs without.
+"""The release of torch that is loaded, as numbers, for what differs between them; none where the codemod runs without.
 
 if torch_release >= (2, 15):
 """

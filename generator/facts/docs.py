@@ -49,13 +49,13 @@ def own_doc(value: object) -> object:
     """Return the docstring that an object brings itself: none inherited, none made up by the library."""
     if isinstance(value, type):
         doc = value.__doc__
-        # dataclass and NamedTuple write "Name(field: type = default)", Enum of old Pythons a
-        # sentence of its own.
-        if isinstance(doc, str) and (
-            doc.startswith(f"{value.__name__}(") and "\n" not in doc or doc == "An enumeration."
-        ):
+        if not isinstance(doc, str):
+            return doc
+        # dataclass and NamedTuple write "Name(field: type = default)"; Enum of Python 3.10 has a sentence of its own,
+        # behind which torch's decorators write.
+        if doc.startswith(f"{value.__name__}(") and "\n" not in doc:
             return None
-        return doc
+        return doc.removeprefix("An enumeration.") or None
     if isinstance(value, types.ModuleType) or callable(value) and not _documents_its_type(value):
         return getattr(value, "__doc__", None)
     return None

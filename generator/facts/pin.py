@@ -1,4 +1,4 @@
-"""Which torch the facts are about, and what to say when another one is installed."""
+"""Name the torch that the facts are about, and say so when another one is installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which names a type checker sees in a torch module.
+"""Find the names that a type checker sees in a torch module.
 
 The emitted stubs re-export torch's own names; a re-export of a name that torch only creates at run
 time would be an error to every checker. Read from the source that the checker reads: the module's

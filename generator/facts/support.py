@@ -1,4 +1,4 @@
-"""Which kernel answers for an operator on each backend."""
+"""Tell the kernel that answers for an operator on each backend."""
 
 from __future__ import annotations
 

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from generator.errors import GenerationError
+from generator.facts.model import Signature
 from generator.plan.core import Core
 
-__all__ = ["refuse_dropped", "refuse_unread", "used_names", "value_of_noop"]
+__all__ = ["refuse_dropped", "refuse_unread", "refuse_untaken", "used_names", "value_of_noop"]
 
 
 def value_of_noop(cell_value: str | None, returns: str | None, where: str, dotted: str) -> str:
@@ -96,6 +97,53 @@ def refuse_dropped(
         )
 
 
+def refuse_untaken(
+    text: str, dotted: str, signatures: Iterable[Signature], core: Core, where: str
+) -> None:
+    """Refuse a class of ``tdev_core``, named by ``text``, that does not take what torch's takes when it is made.
+
+    A class that is made as one of torch's, or takes anything by name, takes it all. In which place a parameter stands is
+    left to the tests under that torch.
+
+    Raises:
+        GenerationError: there is a parameter that it does not take.
+    """
+    module, _, name = text.rpartition(".")
+    if module.partition(".")[0] in ("torch", "mx") or module not in core:
+        return
+    made = _made_by(core.find(module, where), name, core, where)
+    if made is None or made.args.kwarg is not None:
+        return
+    wanted = {
+        parameter.name
+        for signature in signatures
+        for parameter in signature.parameters
+        if not parameter.kind.startswith("var_")
+    }
+    untaken = sorted(wanted - _parameters(made))
+    if untaken:
+        raise GenerationError(
+            f"{where}: {text} does not take {', '.join(untaken)}, which {dotted} takes. Give it the parameter, in the place "
+            "that torch has it in, and use it, refuse it or let its docstring say why it is accepted."
+        )
+
+
+def _made_by(module: str, name: str, core: Core, where: str) -> ast.FunctionDef | None:
+    """Return what makes an instance of a class, its own or that of a base beside it; None: it is torch's, or no class."""
+    answer = core.definition(module, name, where)
+    if not isinstance(answer, ast.ClassDef):
+        return None
+    methods = {node.name: node for node in answer.body if isinstance(node, ast.FunctionDef)}
+    made = methods.get("__init__") or methods.get("__new__")
+    for base in answer.bases:
+        if made is None and isinstance(base, ast.Name):
+            try:
+                made = _made_by(module, base.id, core, where)
+            except GenerationError:  # of another module, which only this class's own imports
+                continue
+    return made
+
+
 def refuse_unread(answer: ast.FunctionDef | ast.ClassDef, where: str) -> None:
     """Refuse a function or class that stands for torch's own and takes a parameter that it neither reads nor speaks of.
 
@@ -125,7 +173,7 @@ def _refuse_unread(
 ) -> None:
     said += ast.get_docstring(function) or ""
     body = [node for node in function.body if not _is_docstring(node)]
-    if not body or all(isinstance(node, ast.Raise) for node in body):
+    if not body or all(isinstance(node, ast.Raise) or _refuses(node) for node in body):
         return
     unread = sorted(
         parameter
@@ -137,6 +185,15 @@ def _refuse_unread(
             f"{where}: {name} takes {', '.join(unread)} and never looks at it. Use it, refuse it, or let its "
             "docstring say why it is accepted."
         )
+
+
+def _refuses(node: ast.stmt) -> bool:
+    """Tell whether a statement is ``unsupported(…)``, which raises."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and ast.unparse(node.value.func).rpartition(".")[2] == "unsupported"
+    )
 
 
 def _is_docstring(node: ast.stmt) -> bool:

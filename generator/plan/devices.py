@@ -1,4 +1,4 @@
-"""Which parameters of a function are devices."""
+"""Decide which parameters of a function are devices."""
 
 from __future__ import annotations
 

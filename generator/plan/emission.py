@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from generator.errors import Decision, GenerationError, Undecided
 from generator.facts.model import Member, Method, Signature
-from generator.plan.arguments import refuse_dropped, used_names, value_of_noop
+from generator.plan.arguments import refuse_dropped, refuse_untaken, used_names, value_of_noop
 from generator.plan.core import Core
 from generator.plan.expressions import Rewritten, bind, handed_on
 from generator.plan.routes import BACKENDS, Capability, Cell
@@ -210,6 +210,8 @@ def emit_bound(
                 f"{raises if cell.route == 'unsupported' else ''}, not route {cell.route!r} alone."
             )
         used_names(text, core, where)
+        if member.kind == "class":
+            refuse_untaken(text, dotted, member.signatures, core, where)
         bound = bind(
             text,
             parameters=frozenset(),

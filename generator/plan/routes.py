@@ -91,7 +91,7 @@ class ShimRoute:
 
 @dataclass(frozen=True)
 class DeviceRoute:
-    """Which parameters of a function are devices, where the facts leave it open or are wrong."""
+    """The parameters of a function that are devices, where the facts leave it open or are wrong."""
 
     dotted: str
     where: str

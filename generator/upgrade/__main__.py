@@ -28,7 +28,8 @@ from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan_each, plan_one
 from generator.plan.routes import Routes, read_routes
 from generator.upgrade.changes import compare
-from generator.upgrade.report import report
+from generator.upgrade.mentions import mention
+from generator.upgrade.report import report, with_decided
 from generator.upgrade.suggestions import suggestion
 
 __all__ = ["main"]
@@ -76,7 +77,8 @@ def _upgrade(dry_run: bool) -> int:
         print("That is the report of the run that wrote all of it.")
     elif not dry_run:
         _SAVED.parent.mkdir(exist_ok=True)
-        _SAVED.write_text(text, encoding="utf-8")
+        before_this = _SAVED.read_text(encoding="utf-8") if _SAVED.is_file() else ""
+        _SAVED.write_text(with_decided(text, before_this), encoding="utf-8")
         print(f"Saved as {_SAVED.relative_to(paths.ROOT)}.")
     if decisions:
         print("Nothing was written. Decide what is listed, then run this again.")
@@ -88,6 +90,8 @@ def _upgrade(dry_run: bool) -> int:
         print(f"python -m generator.facts --torch {facts.torch}")
     elif not dry_run:
         print("\n".join(write(catalog)))
+        for path in mention(union.torches(catalog)):
+            print(f"{path}: names torch {', '.join(union.torches(catalog))} now")
     return 0
 
 
@@ -110,15 +114,10 @@ def _pin() -> int:
     if new == PINNED:
         print(f"torch {new} is pinned already.")
         return 0
-    short, newer = (version.rpartition(".")[0] for version in (PINNED, new))
+    short, newer = union.short(PINNED), union.short(new)
     for path, before, after in (
         (paths.ROOT / "generator" / "facts" / "pin.py", f'"{PINNED}"', f'"{new}"'),
         (paths.ROOT / "constraints.txt", f"torch=={PINNED}", f"torch=={new}"),
-        (
-            paths.ROOT / "README.md",
-            f"generated from torch {short} ",
-            f"generated from torch {newer} ",
-        ),
         (
             paths.ROOT / "CHANGELOG.md",
             f"(unreleased), torch {short}\n",

@@ -1,4 +1,4 @@
-"""What another torch has, lacks and spells differently, told from the catalog of the torch before."""
+"""List what another torch has, lacks and spells differently, told from the catalog of the torch before."""
 
 from __future__ import annotations
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from generator.errors import Decision
 from generator.upgrade.changes import Changes
 
-__all__ = ["report"]
+__all__ = ["report", "with_decided"]
+
+_DECISIONS = re.compile(r"^## (?:Decisions|Decided): \d+\n\n((?:(?!## ).*\n)*)", re.MULTILINE)
 
 
 def report(changes: Changes, decisions: Sequence[Decision], suggest: Callable[[str], str]) -> str:
@@ -30,6 +33,23 @@ def report(changes: Changes, decisions: Sequence[Decision], suggest: Callable[[s
     if len(lines) == 2:
         lines += ["Nothing that the mirror shows has changed.", ""]
     return "\n".join(lines)
+
+
+def with_decided(text: str, earlier: str) -> str:
+    """Return a report with what ``earlier`` ones of the same upgrade asked and this one does not ask any more."""
+    if text.partition("\n")[0] != earlier.partition("\n")[0]:
+        return text
+    open_ = dict.fromkeys(_entries(text))
+    decided = dict.fromkeys(entry for entry in _entries(earlier) if entry not in open_)
+    if not decided:
+        return text
+    return f"{text.rstrip()}\n\n## Decided: {len(decided)}\n\n{''.join(decided)}"
+
+
+def _entries(text: str) -> list[str]:
+    """Return the decisions of a report, each with the lines below it."""
+    sections = "".join(f"{found.rstrip()}\n" for found in _DECISIONS.findall(text))
+    return re.findall(r"^- .*\n(?:(?!- ).*\n)*", sections, re.MULTILINE)
 
 
 def _section(title: str, items: Iterable[str]) -> list[str]:

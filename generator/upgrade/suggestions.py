@@ -1,10 +1,11 @@
-"""What to write into the routes for a name that has none: the file, the nearest capability, a stanza."""
+"""Suggest what to write into the routes for a name that has none: the file, the nearest capability, a stanza."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import difflib
+import itertools
 from collections.abc import Iterable
 
 from generator.facts.model import Member
@@ -23,7 +24,7 @@ def suggestion(member: Member, capabilities: Iterable[Capability], packages: Ite
         for dotted in capability.spellings
         if in_scope(dotted, packages)
     }
-    nearest = _nearest(member.name, spelled)
+    nearest = _nearest({member.name, *member.exports}, spelled)
     lines = [f"  - {_shape(member)}"]
     if member.summary:
         lines.append(f"  - torch: {member.summary}")
@@ -55,10 +56,17 @@ def _shape(member: Member) -> str:
     )
 
 
-def _nearest(dotted: str, spelled: Iterable[str]) -> str | None:
-    """Return the routed name that is most like ``dotted``: by its last part first, then by its module."""
-    best = max(spelled, key=lambda other: _likeness(dotted, other), default=None)
-    return best if best is not None and _likeness(dotted, best)[0] >= 0.6 else None
+def _nearest(names: Iterable[str], spelled: Iterable[str]) -> str | None:
+    """Return the routed name that is most like one of a member's: by its last part first, then by its module.
+
+    In another module hardly any letter may differ: ``is_localization_supported`` is no ``is_tf32_supported``.
+    """
+    like = []
+    for name, other in itertools.product(names, spelled):
+        leaf, module = _likeness(name, other)
+        if leaf >= (0.6 if module == 1 else 0.9):
+            like.append((leaf, module, other))
+    return max(like)[-1] if like else None
 
 
 def _likeness(dotted: str, other: str) -> tuple[float, float]:

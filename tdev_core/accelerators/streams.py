@@ -219,10 +219,13 @@ class Stream(_Base):
         return ctypes.c_void_p(self._facts[0])
 
     def __eq__(self, other: object) -> bool:
-        return bool(getattr(other, "_facts", None) == self._facts)
+        facts = getattr(other, "_facts", None)
+        if facts is None and isinstance(other, torch.Stream):  # as torch.accelerator hands it out
+            facts = (other.stream_id, other.device_index, other.device_type)
+        return bool(facts == self._facts)
 
     def __hash__(self) -> int:
-        return hash(self._facts)
+        return torch.Stream.__hash__(self)
 
     def __repr__(self) -> str:
         return f"<torch.cuda.Stream device={self.device} cuda_stream={self.cuda_stream:#x}>"

@@ -24,7 +24,7 @@ __all__ = ["Audit", "Place", "Used", "collect"]
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """Where a name is used: the file as it was found, the line, from 1, and in a notebook the cell, from 1."""
+    """A use of a name: the file as it was found, the line, from 1, and in a notebook the cell, from 1."""
 
     path: str
     cell: int
@@ -52,7 +52,7 @@ class Used:
 
 @dataclass(frozen=True)
 class Audit:
-    """What was found.
+    """The findings of one audit.
 
     Attributes:
         torches: the torches that the answers are about, oldest first.

@@ -14,6 +14,7 @@ from tdev_core.codemod.config import Settings, find_config, overlay, read_config
 from tdev_core.codemod.errors import UsageError
 from tdev_core.codemod.files import git
 from tdev_core.codemod.files.discovery import Found, discover
+from tdev_core.codemod.files.project import torch_floor
 from tdev_core.codemod.files.since import added
 from tdev_core.codemod.files.write import Terminated, terminations
 from tdev_core.codemod.jobs.runner import Plan, selected
@@ -86,6 +87,8 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     if session is not None:
         session.finish()
     folded = told.finish(writes)
+    if settings.target == "accelerator" and not arguments.quiet:
+        _say_floor(files, summary)
     if arguments.report:
         _report(arguments, kept, summary)
     if arguments.write_baseline and not summary.interrupted:
@@ -96,6 +99,18 @@ def run(arguments: argparse.Namespace, engine: str) -> int:
     if not arguments.quiet:
         err(summary.sentence() if folded else summary.table())
     return summary.exit_status
+
+
+def _say_floor(files: Sequence[Found], summary: Summary) -> None:
+    """Say which torch the rewritten files need, where the project says that it takes an older one."""
+    if not summary.changes["accelerator"] or not files:
+        return
+    floor = torch_floor(files[0].path.absolute().parent)
+    if floor is not None and floor[0] < (2, 6):
+        (major, minor), said = floor
+        err(
+            f"torch.accelerator is of torch 2.6; {said} takes torch {major}.{minor}: raise that too."
+        )
 
 
 def _session(

@@ -218,6 +218,8 @@ class Session:
             self._console.print(Text(f"{path}:{first} {rule}: {reason}", "bold"))
         styles = {"-": "red", "+": "green"}
         for row in list(unified_diff(old, new, n=3))[2:]:
+            if row.startswith("@@"):
+                continue  # numbers of lines in the hunk: where it stands is said above
             self._console.print(Text(row.rstrip("\r\n"), styles.get(row[:1], "")), soft_wrap=True)
 
     def _marked(self, found: Found, raw: bytes, outcome: Outcome, declined: list[Hunk]) -> bytes:

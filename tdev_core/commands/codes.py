@@ -1,4 +1,4 @@
-"""What the numbers of tdev's errors and warnings mean.
+"""The meaning of the numbers of tdev's errors and warnings.
 
 1xx is raised as UnsupportedError; 2xx, 3xx and 4xx are warned of as FallbackWarning, DeviceWarning and InternalsWarning. A
 number keeps its meaning for good, and one that is no longer used is not given again.
@@ -21,7 +21,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Code:
-    """What a number means.
+    """The meaning of a number.
 
     Attributes:
         number: ``TDEV101``.
@@ -120,9 +120,10 @@ _ALL = (
     ),
     Code(
         "TDEV110",
-        "A package for CUDA is not installed",
+        "A package for CUDA is not installed, or not whole",
         "The program imports a package that programs the GPU itself. It is not installed, and tdev "
-        "has no stand-in that may answer for it. The error is a `ModuleNotFoundError`, too.",
+        "has no stand-in that may answer for it; or it is installed and cannot be imported, since its compiled part or a library "
+        "of CUDA's is lacking, and what is installed is never replaced. The error is a `ModuleNotFoundError`, too.",
         "The message names what does the same without it, and the command that installs it on a "
         "machine that it runs on. docs/packages/index.md lists such packages.",
     ),

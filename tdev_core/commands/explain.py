@@ -27,8 +27,16 @@ def main(argv: Sequence[str]) -> int:
     if not argv:
         say("\n".join(f"{one.number}  {one.kind:<17} {one.title}" for one in CODES.values()))
         return 0
+    options = [word for word in argv if word.startswith("-")]
+    if options:
+        print(f"tdev explain: unknown option {options[0]}\n\n{USAGE.rstrip()}", file=sys.stderr)
+        return 2
     asked = [_number(word) for word in argv]
-    unknown = [word for word, number in zip(argv, asked, strict=True) if number not in CODES]
+    unknown = [
+        word if word.strip() else repr(word)
+        for word, number in zip(argv, asked, strict=True)
+        if number not in CODES
+    ]
     if unknown:
         print(
             f"tdev explain: {', '.join(unknown)}: no error and no warning has this number. Numbers are TDEV101 to "

@@ -247,6 +247,8 @@ def _method(call: ast.Call) -> str:
 
 def _measured(words: Sequence[str], steps: int) -> tuple[dict[str, Any] | None, str]:
     """Run some steps; return what a monitor has seen, or None and why there is nothing."""
+    from tdev_core.measure.endings import reason
+
     with tempfile.TemporaryDirectory(prefix="tdev-perf-") as folder:
         env = {
             **os.environ,
@@ -271,8 +273,7 @@ def _measured(words: Sequence[str], steps: int) -> tuple[dict[str, Any] | None, 
             json.loads(path.read_text(encoding="utf-8")) for path in Path(folder).glob("*.json")
         ]
     if done.returncode:
-        lines = done.stderr.strip().splitlines()
-        return None, f"status {done.returncode}: {lines[-1] if lines else ''}"
+        return None, f"status {done.returncode}: {reason(done.stderr)}"
     seen = [one["watched"] for one in found if one["watched"] and one["watched"]["steps"]]
     if not seen:
         return None, "no optimizer has stepped in the process itself"

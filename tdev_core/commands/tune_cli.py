@@ -42,12 +42,12 @@ _WORDS = {
 
 
 class Refused(Exception):
-    """What was asked for cannot be done; the message says why."""
+    """A request that cannot be met; the message says why."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the command line asks for."""
+    """The request of a command line."""
 
     words: tuple[str, ...]
     backend: str | None = None
@@ -223,7 +223,6 @@ class _Screen:
 
     def __init__(self) -> None:
         self._begun = time.monotonic()
-        self._said = ""
         self._status: Any = None
 
     def __enter__(self) -> _Screen:
@@ -243,14 +242,13 @@ class _Screen:
     def __call__(self, what: str, done: int, of: int, race: Any) -> None:
         """Say it, with the time that is left as the races so far have it."""
         passed = time.monotonic() - self._begun
-        head = f"{done + 1} of {of}: {what}" if of else what
+        head = f"{done + 1} of {of}: {what}" if done < of else what
         left = f", about {passed / done * (of - done):.0f} s left" if done else ""
         if self._status is not None:
             so_far = f", {race.ratio:.2f} × after {len(race.ratios)} blocks" if race else ""
             self._status.update(f"{head}{so_far}{left}".replace("[", "\\\\["))
-        elif head != self._said:
+        elif race is None:  # of those that are raced at once each is told in turn
             print(f"tdev tune: {head}{left} …", file=sys.stderr, flush=True)
-        self._said = head
 
 
 def _tell(program: str, device: str, found: Any, request: Request) -> None:

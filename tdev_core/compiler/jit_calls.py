@@ -1,4 +1,4 @@
-"""Which functions of TorchScript's compilation unit a graph calls, and what those call in turn.
+"""Find the functions of TorchScript's compilation unit that a graph calls, and what those call in turn.
 
 All of a process's threads compile into one unit, so that what has come into it during a call may be another's.
 """

@@ -132,9 +132,10 @@ class _Cudart:
     @staticmethod
     def cudaStreamDestroy(stream: int) -> int:
         """Forget what :meth:`cudaStreamCreate` made. Returns 0, or CUDA's number for what it has not made."""
-        if int(stream) not in _streams:
+        try:
+            _streams.remove(int(stream))
+        except KeyError:
             return 400
-        _streams.remove(int(stream))
         return 0
 
     @staticmethod

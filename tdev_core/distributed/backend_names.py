@@ -1,4 +1,4 @@
-"""Which process-group backend answers for the one that a program asked for.
+"""Choose the process-group backend that answers for the one that a program asked for.
 
 Communication libraries belong to devices: NCCL moves CUDA tensors, XCCL those of an XPU. Where the
 active backend's tensors are something else, their part is played by gloo: directly for CPU tensors,

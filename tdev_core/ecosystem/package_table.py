@@ -45,7 +45,7 @@ class Package:
 
     @property
     def runs_on(self) -> str:
-        """Where it runs, in words that follow its name."""
+        """The devices that it runs on, in words that follow its name."""
         return f"runs beside CUDA on {self.beside} alone" if self.beside else "exists for CUDA only"
 
 

@@ -36,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far an operator's results are apart in two runs.
+    """The distance of an operator's results in two runs.
 
     Attributes:
         process: which process of the program.
@@ -89,6 +89,14 @@ class Comparison:
         beyond = [one for one in self.differences if one.beyond]
         beyond.sort(key=lambda one: one.key[0].step)
         return next((one for one in beyond if one.own), beyond[0] if beyond else None)
+
+    @property
+    def closest(self) -> Difference:
+        """The operator with the largest error, of those within their tolerance if there are any.
+
+        Others are what an optimizer has made of gradients that are nothing but rounding.
+        """
+        return max(self.differences, key=lambda d: (d.error <= d.tolerance, d.error))
 
     def worst(self, count: int) -> list[Difference]:
         """Return the operators with the largest errors, each place once."""

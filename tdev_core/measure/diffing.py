@@ -21,6 +21,7 @@ from typing import Any
 from tdev_core.backend import Backend, current
 from tdev_core.errors import ConfigError
 from tdev_core.measure.comparing import Comparison, Difference, compare, read
+from tdev_core.measure.endings import ending
 from tdev_core.measure.values import Judged, judged
 from tdev_core.measure.wish import VARIABLE, Wish, mark
 
@@ -34,7 +35,7 @@ _DTYPES = ("bfloat16", "float16")
 
 @dataclass(frozen=True)
 class Sides:
-    """What is compared: two backends, or two ways on one; the reference comes first.
+    """The two sides of a comparison: two backends, or two ways on one; the reference comes first.
 
     Attributes:
         reference: the backend of the reference; empty where a recording of it is there.
@@ -74,7 +75,7 @@ class Sides:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What each side is called in an answer."""
+        """The name of each side in an answer."""
         other = self.other
         if self.compiled:
             return f"{self.reference or 'the recording'} eager", f"{other} compiled"
@@ -85,7 +86,7 @@ class Sides:
 
 @dataclass(frozen=True)
 class Request:
-    """What to run and to compare.
+    """A request to run and to compare.
 
     Attributes:
         program: what follows ``python -m tdev run``.
@@ -106,7 +107,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Found:
-    """What two runs have in common and where they differ; ``str`` of it is what the command prints.
+    """The outcome of comparing two runs: what they have in common and where they differ; ``str`` of it is what the command prints.
 
     Attributes:
         sides: what was compared.
@@ -122,7 +123,7 @@ class Found:
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the two sides are called."""
+        """The names of the two sides."""
         return self.sides.names
 
     @property
@@ -137,9 +138,10 @@ class Found:
             f"{mine:,} and {theirs:,} are of one side only"
         ]
         if self.first is None:
-            (worst,) = self.comparison.worst(1)
+            worst = self.comparison.closest
             lines.append(
-                f"They agree. The largest relative error is {worst.error:.1e}: {_where(worst)}"
+                f"They agree. The largest relative error is {worst.error:.1e}, where {worst.tolerance:.0e} is rounding: "
+                f"{_where(worst)}"
             )
             return "\n".join(lines)
         return "\n".join([*lines, "", *self._told(self.first), "", *self._table()])
@@ -338,6 +340,6 @@ def _run(program: Sequence[str], backend: str, name: str, wish: Wish, quiet: boo
                 raise
         if status:
             said.seek(0)
-            lines = said.read().decode(errors="replace").strip().splitlines()[-20:]
+            lines = ending(said.read().decode(errors="replace"))
             end = "\n".join(f"  {line}" for line in lines)
             raise ConfigError(f"the program ended with status {status} on {name}:\n{end}")

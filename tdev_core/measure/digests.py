@@ -23,7 +23,7 @@ _CHUNK = 1 << 14  # elements that one pattern of signs is made for; chunks have 
 
 @dataclass(frozen=True)
 class Digest:
-    """What stays of a tensor.
+    """A digest, which is what stays of a tensor.
 
     Attributes:
         dtype: torch's word for it, without ``torch.``.

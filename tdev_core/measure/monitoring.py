@@ -96,15 +96,14 @@ class Monitor:
     # -- start and stop --------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Watch from now on.
+        """Watch from now on; others that watch this process already go on.
 
         Raises:
-            RuntimeError: another monitor watches this process already.
+            RuntimeError: it watches already.
         """
-        global _running
-        if _running is not None:
-            raise RuntimeError("a monitor watches this process already; stop that one first")
-        _running = self
+        if self in _running:
+            raise RuntimeError("this monitor watches this process already")
+        _running.append(self)
         self._first = _no_optimizer
         done = self._leaving.callback
         done(optim.register_optimizer_step_pre_hook(self._step_begins).remove)
@@ -119,32 +118,34 @@ class Monitor:
             done(one)
         done(errors.listen(self._error))
         when_imported(["torch._dynamo.callback"], self._watch_compiler)
-        journal.watch(self)
-        done(journal.watch, None)
+        done(journal.watch(self))
         self._started = self._begun = time.perf_counter()
         self._peak = self._memory()[1]
         self._enter("forward")
 
     def stop(self) -> None:
         """Watch no longer; what was seen stays."""
-        global _running
         _leave(self._range)
         self._range = None
         self._leaving.close()
-        if _running is self:
-            _running = None
+        if self in _running:
+            _running.remove(self)
 
     # -- steps and phases ------------------------------------------------------------------------
 
     def _enter(self, phase: str) -> None:
         _leave(self._range)
         self._range = None
-        if _profiled():
+        if self._marks():
             self._range = torch.profiler.record_function(f"tdev::{phase}")
             self._range.__enter__()
 
+    def _marks(self) -> bool:
+        """Tell whether ranges go into a profiler's trace; of several monitors the first one's do."""
+        return _profiled() and _running[:1] == [self]
+
     def _ends(self, phase: int) -> None:
-        """What was going on ends, and is put down to ``phase``."""
+        """End what was going on, and put it down to ``phase``."""
         now = time.perf_counter()
         self._now.seconds[phase] += now - self._begun
         self._begun = now
@@ -210,7 +211,7 @@ class Monitor:
     def span(self, kind: str, name: str) -> Iterator[None]:
         """See :class:`tdev_core.metrics.journal.Watcher`."""
         begun = time.perf_counter()
-        with torch.profiler.record_function(f"tdev::{kind} {name}") if _profiled() else _NOTHING:
+        with torch.profiler.record_function(f"tdev::{kind} {name}") if self._marks() else _NOTHING:
             yield
         seconds = time.perf_counter() - begun
         self._note(kind, name, seconds)
@@ -260,18 +261,29 @@ class Monitor:
 
     def _watch_compiler(self, module: Any) -> None:
         """Time torch's compiler by its own callbacks, where this torch has them."""
+        if self not in _running:
+            return  # it has stopped before the compiler was there
         begun: list[float] = []
 
         def starts(*_: Any) -> None:
             begun.append(time.perf_counter())
 
         def ends(*_: Any) -> None:
-            if begun and _running is self:
+            if begun:
                 self._note("compile", "", time.perf_counter() - begun.pop())
 
-        try:
+        def cleared(plain: Any, handler: Any) -> None:
+            plain(handler)  # `torch._dynamo.reset`, by which the program does not mean us
             module.on_compile_start(starts)
             module.on_compile_end(ends)
+
+        try:
+            handler = module.callback_handler
+            module.on_compile_start(starts)
+            self._leaving.callback(handler.remove_start_callback, starts)
+            module.on_compile_end(ends)
+            self._leaving.callback(handler.remove_end_callback, ends)
+            self._leaving.callback(wrap(type(handler), "clear", cleared))
         except (AttributeError, TypeError):
             return  # of another torch; the rest is seen all the same
 
@@ -355,12 +367,12 @@ def _profiled() -> bool:
     return bool(getattr(torch.autograd.profiler, "_is_profiler_enabled", True))
 
 
-_running: Monitor | None = None
+_running: list[Monitor] = []
 
 
 def running() -> Monitor | None:
-    """Return the monitor that watches this process, if there is one."""
-    return _running
+    """Return the monitor that watches this process, if there is one; of several the one that began first."""
+    return _running[0] if _running else None
 
 
 def callback(framework: str) -> Any:
@@ -372,18 +384,16 @@ def callback(framework: str) -> Any:
         ValueError: there is none for such a framework.
         ImportError: it is not installed.
     """
-    begins: tuple[str, ...]
-    ends: tuple[str, ...]
     if framework == "lightning":
         try:
             from lightning.pytorch import Callback as Base
         except ImportError:
             from pytorch_lightning import Callback as Base
-        begins, ends = ("on_fit_start",), ("on_fit_end", "on_exception")
+        begins, ends = "on_fit_start", "on_fit_end"
     elif framework == "transformers":
         from transformers import TrainerCallback as Base
 
-        begins, ends = ("on_train_begin",), ("on_train_end",)
+        begins, ends = "on_train_begin", "on_train_end"
     else:
         raise ValueError(
             f"{framework!r}: no such framework; there are 'lightning' and 'transformers'"
@@ -391,11 +401,21 @@ def callback(framework: str) -> Any:
     monitor = Monitor()
 
     def begin(self: Any, *_: Any, **__: Any) -> None:
-        if running() is not monitor:
-            monitor.start()
+        before = _trainers.get(framework)
+        if before is not None and before in _running:
+            before.stop()  # its trainer has raised, of which transformers tells no callback
+        _trainers[framework] = monitor
+        monitor.start()
 
     def end(self: Any, *_: Any, **__: Any) -> None:
         monitor.stop()
 
-    methods = {**dict.fromkeys(begins, begin), **dict.fromkeys(ends, end), "monitor": monitor}
+    def fails(self: Any, trainer: Any, module: Any, exception: BaseException) -> None:
+        monitor.__exit__(type(exception), exception, exception.__traceback__)
+
+    methods = {begins: begin, ends: end, "on_exception": fails, "monitor": monitor}
     return type("TdevMonitor", (Base,), methods)()
+
+
+_trainers: dict[str, Monitor] = {}
+"""Of each framework, the monitor of the callback that has begun last."""

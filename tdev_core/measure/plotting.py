@@ -113,8 +113,9 @@ def draw_steps(path: Path, title: str, watched: Mapping[str, Any]) -> None:
     above.stackplot(numbers, *seconds, labels=phases, step="mid")
     above.set_ylim(0, _top([1e3 * sum(one["seconds"]) for one in timeline]) or None)
     above.set_ylabel("ms")
-    above.set_title(title)
-    above.legend(loc="upper right")
+    above.set_title(title, loc="left")
+    # Beside the title: on the bars it would cover some.
+    above.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=len(phases), frameon=False)
     for at, phase in enumerate(phases):
         below.plot(numbers, [one["memory"][at] / 2**20 for one in timeline], label=phase)
     below.set_ylabel("MiB")

@@ -192,7 +192,9 @@ class Recording:
         with _unseen():
             given = tensors((args, kwargs))
             asked = bool(self._whole) and mark(self._me(), key) in self._whole
-            return [digest(one) for one in given], [kept(one) for one in given] if asked else None
+            read = given[_overwrites(key[1] or key[0].function) :]
+            read = [one for one in read if one is not kwargs.get("out")]
+            return [digest(one) for one in read], [kept(one) for one in given] if asked else None
 
     def _after(
         self,
@@ -401,3 +403,13 @@ def begin() -> None:
     if text and _here is None:
         _here = Recording(Wish.of(text))
         _here.__enter__()
+
+
+_OVERWRITING = frozenset(
+    "copy_ fill_ zero_ uniform_ normal_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_".split()
+)
+
+
+def _overwrites(name: str) -> bool:
+    """Tell whether a function writes its first tensor and reads nothing of it: what was there says nothing of the result."""
+    return name.startswith("torch.nn.init.") or name.rpartition(".")[2] in _OVERWRITING

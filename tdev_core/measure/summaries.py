@@ -36,7 +36,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Spent:
-    """How often something happened, the seconds and bytes that it took in all, and in how many steps it did."""
+    """Times that something happened, the seconds and bytes that it took in all, and the steps in which it did."""
 
     count: int = 0
     seconds: float = 0.0
@@ -46,7 +46,7 @@ class Spent:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a monitor has seen.
+    """The observations of a monitor.
 
     Attributes:
         steps: how many steps have ended.

@@ -47,16 +47,17 @@ def judged(reference: Path, other: Path, mark: str) -> Judged | None:
     pairs = zip(mine["found"], theirs["found"], strict=False)
     usable = [(a, b) for a, b in pairs if a.shape == b.shape and a.numel()]
     again = _again(mine["found"], theirs["again"])
-    found = [_judged(a, b, again) for a, b in usable]
-    worst = max(found, key=lambda one: abs(one.mine - one.other), default=None)
-    return None if worst is None else replace(worst, inside=theirs.get("inside", ""))
+    worst = max(usable, key=lambda pair: _apart(*pair).max().item(), default=None)
+    return (
+        None if worst is None else replace(_judged(*worst, again), inside=theirs.get("inside", ""))
+    )
 
 
 def _judged(mine: torch.Tensor, other: torch.Tensor, again: float | None) -> Judged:
     if mine.is_complex():
         mine, other = torch.view_as_real(mine), torch.view_as_real(other)
     other = other.to(mine.dtype)
-    apart = (mine.double() - other.double()).abs().nan_to_num(nan=0.0, posinf=torch.inf)
+    apart = _apart(mine, other)
     index = tuple(int(i) for i in torch.unravel_index(apart.reshape(-1).argmax(), mine.shape))
     between = ulp(mine, other)[index].item()
     return Judged(index, mine[index].item(), other[index].item(), between, again)
@@ -85,7 +86,15 @@ def _again(mine: list[torch.Tensor], again: list[torch.Tensor] | None) -> float 
         return None
     errors = []
     for one, other in zip(mine, again, strict=True):
-        size = float(torch.linalg.vector_norm(one.double()))
-        apart = float(torch.linalg.vector_norm(one.double() - other.double()))
+        size = float(torch.linalg.vector_norm(one.double().nan_to_num(0.0, 0.0, 0.0)))
+        apart = float(torch.linalg.vector_norm(_apart(one, other)))
         errors.append(apart / size if size else apart)
     return max(errors, default=None)
+
+
+def _apart(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """Return how far elements are apart, as float64: infinitely where one of two is no number, or is infinite."""
+    wide = torch.complex128 if one.is_complex() or other.is_complex() else torch.float64
+    mine, theirs = one.to(wide), other.to(wide)
+    same = (mine == theirs) | (mine.isnan() & theirs.isnan())
+    return torch.where(same, 0.0, (mine - theirs).abs().nan_to_num(nan=torch.inf))

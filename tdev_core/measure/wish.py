@@ -16,7 +16,7 @@ VARIABLE = "TDEV_DIFF"
 
 @dataclass(frozen=True)
 class Wish:
-    """What to record, and how to compute it.
+    """A wish: the records to make, and the way to compute.
 
     Attributes:
         folder: where to.

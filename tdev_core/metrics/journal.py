@@ -6,6 +6,7 @@ Nobody watches as a rule, and then it costs one comparison.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 __all__ = ["Watcher", "span", "watch"]
@@ -18,17 +19,26 @@ class Watcher(Protocol):
         """Give the block in which something is done: a ``fallback`` of an operator, for one."""
 
 
-_watcher: Watcher | None = None
+_watchers: list[Watcher] = []
 _NOTHING: contextlib.AbstractContextManager[Any] = contextlib.nullcontext()
 
 
-def watch(watcher: Watcher | None) -> None:
-    """Tell this one from now on; None: nobody."""
-    global _watcher
-    _watcher = watcher
+def watch(watcher: Watcher) -> Callable[[], None]:
+    """Tell this one, too, from now on; returns what ends that."""
+    _watchers.append(watcher)
+    return lambda: _watchers.remove(watcher)
 
 
 def span(kind: str, name: str) -> contextlib.AbstractContextManager[Any]:
     """Return the block in which something is done that costs time; entering it where nobody watches does nothing."""
-    watcher = _watcher
-    return _NOTHING if watcher is None else watcher.span(kind, name)
+    if not _watchers:
+        return _NOTHING
+    return _told(kind, name)
+
+
+@contextlib.contextmanager
+def _told(kind: str, name: str) -> Iterator[None]:
+    with contextlib.ExitStack() as stack:
+        for one in tuple(_watchers):
+            stack.enter_context(one.span(kind, name))
+        yield

@@ -1,4 +1,4 @@
-"""Which name was meant by one that a module does not have."""
+"""Suggest the name that was meant by one that a module does not have."""
 
 from __future__ import annotations
 

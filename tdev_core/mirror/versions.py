@@ -1,4 +1,4 @@
-"""What to say of names that the installed torch lacks, and of a torch that the mirror was not generated from.
+"""Messages about names that the installed torch lacks, and about a torch that the mirror was not generated from.
 
 Each mirror of a module knows which of its names not every torch has. ``tdev/_names.json`` lists all that those
 torches have; it is read only where the installed torch is none of them.

@@ -16,8 +16,8 @@ from typing import Any
 
 from tdev_core import settings
 from tdev_core.ecosystem.package_table import of_module, stand_ins
-from tdev_core.errors import DeviceWarning, outside, warn_once
-from tdev_core.packages.lacking import AbsentPackage, LackingImport, words
+from tdev_core.errors import DeviceWarning, UnsupportedError, outside, warn_once
+from tdev_core.packages.lacking import AbsentPackage, BrokenPackage, LackingImport, words
 from tdev_core.packages.watching import watch
 
 __all__ = [
@@ -33,6 +33,7 @@ def names(module: str, *wanted: str) -> tuple[Any, ...]:
     Raises:
         LackingImport: the stand-in answers, and does not have one of them.
         AbsentPackage: there is no such package, and no stand-in may answer.
+        BrokenPackage: the package is there, and cannot be imported.
         ImportError: as Python does, from an installed package or where no stand-in may answer.
     """
     if not is_standing(module):
@@ -54,17 +55,24 @@ def leaf(module: str) -> ModuleType:
 
 
 def _imported(module: str) -> ModuleType:
-    """Import an installed package; where there is none, say what it is for and what to use."""
+    """Import an installed package; where there is none, say what it is for and what to use.
+
+    So is one that is there and cannot be imported: its compiled part is lacking, or wants a library of CUDA's.
+    """
     try:
         return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        absent = error.name or ""
-        package = of_module(
-            absent
-        )  # which need not be the one that was asked for, but what that imports
-        if package is None or absent not in (package.name, package.name.partition(".")[0]):
+    except ImportError as error:
+        absent = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+        package = of_module(absent)
+        # Which need not be the one that was asked for, but what that imports.
+        if package is not None and absent in (package.name, package.name.partition(".")[0]):
+            raise AbsentPackage(package, absent) from None
+        asked = of_module(module)
+        if asked is None or isinstance(error, UnsupportedError):
             raise
-        raise AbsentPackage(package, absent) from None
+        if f"{module}.".startswith(f"{absent}.") and absent:
+            raise  # a module that the package never had; Python's error names it
+        raise BrokenPackage(asked, error) from error
 
 
 def is_standing(module: str) -> bool:

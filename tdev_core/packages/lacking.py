@@ -10,6 +10,7 @@ from tdev_core.errors import UnsupportedError
 
 __all__ = [
     "AbsentPackage",
+    "BrokenPackage",
     "LackingImport",
     "LackingName",
     "LackingParameter",
@@ -52,6 +53,20 @@ class AbsentPackage(UnsupportedError, ModuleNotFoundError):
             "TDEV110",
         )
         self.name = module
+
+
+class BrokenPackage(UnsupportedError, ModuleNotFoundError):
+    """A package for CUDA is installed in part, or for another machine; ``name`` is the module that was lacking."""
+
+    def __init__(self, package: Package, error: ImportError) -> None:
+        stands = package.answer == "stand-in"
+        super().__init__(
+            f"{package.name} ({package.what}) is installed and cannot be imported here: {error}. What is installed is never "
+            f"replaced. Install what is lacking, or uninstall {package.install.partition(' ')[0]}"
+            + (" to have tdev's stand-in answer" if stands else f" and use {package.instead}"),
+            "TDEV110",
+        )
+        self.name = error.name
 
 
 def words(asked: str, why: str = "") -> str:

@@ -97,6 +97,14 @@ class NVMLError(Exception):
 
     number: ClassVar[int] = NVML_ERROR_UNKNOWN
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> NVMLError:
+        """Make an error of the class that a number has: ``NVMLError(3)`` is an ``NVMLError_NotSupported``."""
+        value = args[0] if args and cls is NVMLError else None
+        for kind in NVMLError.__subclasses__():
+            if value == kind.number and kind.__name__.startswith("NVMLError_"):
+                return super().__new__(kind)
+        return super().__new__(cls)
+
     def __init__(self, value: int | None = None) -> None:
         self.value = self.number if value is None else value
         super().__init__(self.value)
@@ -166,7 +174,7 @@ class NVMLError_Unknown(NVMLError):
 
 
 class _Refused(UnsupportedError, NVMLError_NotSupported):
-    """What NVML knows of a GPU and tdev of no device: a program that goes on without a sensor catches it."""
+    """Refusal of what NVML knows of a GPU and tdev of no device: a program that goes on without a sensor catches it."""
 
     def __init__(self, asked: str, why: str) -> None:
         self.told = words(asked, why)

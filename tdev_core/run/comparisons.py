@@ -13,6 +13,7 @@ from collections.abc import KeysView, ValuesView
 from typing import Any
 
 __all__ = [
+    "begins",
     "contained",
     "equal",
     "equal_operands",
@@ -36,6 +37,15 @@ def equal(left: Any, right: Any) -> Any:
     if type(left) in _COLLECTIONS:
         return _all_as_cuda(left) == _all_as_cuda(right)
     return False
+
+
+def begins(text: Any, start: Any) -> Any:
+    """``text.startswith(start)``, where the accelerator's type or device text also begins as CUDA's."""
+    plainly = text.startswith(start)
+    if plainly is not False or type(text) is not str:
+        return plainly
+    starts = start if isinstance(start, tuple) else (start,)
+    return _as_cuda(text).startswith(tuple(one for one in starts if one.startswith("cuda")))
 
 
 def contained(item: Any, container: Any) -> Any:

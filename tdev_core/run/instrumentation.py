@@ -3,7 +3,7 @@
 ``x.device.type == "cuda"`` is the codemod's. Tests ask the same of a parameter (``assert x.device.type
 == kind``) and of lists of accelerators (``assert device.type in ["cuda", "xpu"]``); no rewriting of the
 source can know what such a text will be. A program that runs rewritten in memory calls
-:mod:`.comparisons` there instead: ``equal`` and ``contained``, in unittest's assertions
+:mod:`.comparisons` there instead: ``equal``, ``contained`` and ``begins``, in unittest's assertions
 ``equal_operands`` and ``membership_operands``.
 
 So with ``batch["x"].is_cuda``, where the source does not tell whether a tensor is asked, and with
@@ -51,8 +51,8 @@ def may_need_it(source: bytes) -> bool:
 def instrument(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> bool:
     """Have the questions in ``tree`` call :mod:`.comparisons`; says whether there were any.
 
-    Whether a type is *in* a list is asked only where the answer is a verdict: in an assertion, or in
-    a condition that raises. Elsewhere it may choose a kernel that only CUDA has.
+    Whether a type is *in* a list, or begins with a text that the source says, is asked only where the answer
+    is a verdict: in an assertion, or in a condition that raises. Elsewhere it may choose a kernel that only CUDA has.
 
     Args:
         unknown: where an ``x.is_cuda`` begins of which the rules do not know whether it asks a tensor.
@@ -63,6 +63,8 @@ def instrument(tree: ast.Module, unknown: Collection[tuple[int, int]] = ()) -> b
     def asking(value: Any) -> Any:
         if isinstance(value, ast.Compare):
             return _compared(value, id(value) in verdicts)
+        if isinstance(value, ast.Call):
+            return _begun(value, id(value) in verdicts)
         if isinstance(value, ast.Attribute) and (value.lineno, value.col_offset) in unknown:
             return _is_cuda(value)
         return value
@@ -96,6 +98,9 @@ def _judged(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes below the condition of an assertion, or of an ``if`` that raises."""
     if isinstance(node, ast.Assert) or isinstance(node, ast.If) and _raises(node):
         yield from ast.walk(node.test)
+    elif isinstance(node, ast.Call) and node.args and isinstance(node.func, ast.Attribute):
+        if node.func.attr in ("assertTrue", "assertFalse"):
+            yield from ast.walk(node.args[0])
 
 
 def _raises(node: ast.If) -> bool:
@@ -117,6 +122,18 @@ def _compared(node: ast.Compare, verdict: bool) -> ast.expr:
         return node
     asking = _question(name, [left, right], node)
     return ast.copy_location(ast.UnaryOp(ast.Not(), asking), node) if negated else asking
+
+
+def _begun(node: ast.Call, verdict: bool) -> ast.expr:
+    """``x.device.type.startswith(kind)`` as a question; other calls as is."""
+    func = node.func
+    if not isinstance(func, ast.Attribute) or func.attr != "startswith" or node.keywords:
+        return node
+    if len(node.args) != 1 or isinstance(node.args[0], ast.Starred) or not _is_type(func.value):
+        return node
+    if not verdict and isinstance(node.args[0], (ast.Constant, ast.Tuple)):
+        return node
+    return _question("begins", [func.value, node.args[0]], node)
 
 
 def _is_cuda(node: ast.Attribute) -> ast.expr:

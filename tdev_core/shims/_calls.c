@@ -67,6 +67,25 @@ typedef struct {
 #define FEWEST_SWEPT 1024
 static Py_ssize_t sweep_at = FEWEST_SWEPT;
 
+/* What a weak reference is of, NULL once it has died; not a new reference. */
+static PyObject *
+referent(PyObject *reference)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *found;
+    if (PyWeakref_GetRef(reference, &found) <= 0) {
+        return NULL;
+    }
+    Py_DECREF(found); /* others hold it, and nothing else runs before it is looked at */
+#else
+    PyObject *found = PyWeakref_GetObject(reference);
+    if (found == Py_None) {
+        return NULL;
+    }
+#endif
+    return found;
+}
+
 /* 0; -1 with an error set. */
 static int
 sweep(PyObject *marks)
@@ -75,7 +94,7 @@ sweep(PyObject *marks)
     Py_ssize_t position = 0;
     int failed = dead == NULL ? -1 : 0;
     while (failed == 0 && PyDict_Next(marks, &position, &key, &reference)) {
-        if (PyWeakref_GetObject(reference) == Py_None) {
+        if (referent(reference) == NULL) {
             failed = PyList_Append(dead, key);
         }
     }
@@ -114,7 +133,7 @@ is_marked(PyObject *marks, PyObject *tensor)
     if (reference == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    return PyWeakref_GetObject(reference) == tensor;
+    return referent(reference) == tensor;
 }
 
 /* How a call goes on. */

@@ -1,4 +1,4 @@
-"""Where loaded storages go: ``map_location`` with device translation."""
+"""Place loaded storages: ``map_location`` with device translation."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ import torch
 from tdev_core.accelerators.queues import device_of_index
 from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index
+from tdev_core.errors import warn, warn_once
 from tdev_core.shims import install as shims
 
 __all__ = ["SparseTensorType", "StorageType", "TensorType", "set_default_tensor_type"]
@@ -66,6 +67,7 @@ class TensorType(_TensorType):
     is_sparse = False
 
     def __call__(cls, *args: Any, device: Any = None) -> torch.Tensor:
+        _deprecated(_CONSTRUCTORS)
         made: torch.Tensor = getattr(torch, cls.__name__)(*args)
         return made.to(device_of_index(device_index(device)))
 
@@ -105,6 +107,24 @@ class StorageType(_Named):
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, torch.TypedStorage) and cls._here(instance)
+
+
+_CONSTRUCTORS = (
+    "The torch.cuda.*DtypeTensor constructors are no longer recommended. It's best to use methods such as "
+    "torch.tensor(data, dtype=*, device='cuda') to create tensors."
+)
+_DEFAULT_TYPE = (
+    "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+    "torch.set_default_device() as alternatives."
+)
+
+
+def _deprecated(said: str) -> None:
+    """Warn once in torch's words, or each time where ``torch.set_warn_always`` asks for that."""
+    if torch.is_warn_always_enabled():
+        warn(said, UserWarning)
+    else:
+        warn_once(said, UserWarning, key=said)
 
 
 def _typed(tensor: torch.Tensor) -> torch.TypedStorage:
@@ -193,6 +213,7 @@ def set_default_tensor_type(t: Any) -> None:
         if by_type:
             torch.set_default_device(None)
         return
+    _deprecated(_DEFAULT_TYPE)
     torch.set_default_dtype(t.dtype)
     if current() is Backend.CPU:
         return

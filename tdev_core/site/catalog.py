@@ -109,7 +109,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Change:
-    """What a member was up to a torch.
+    """The form of a member up to a torch.
 
     Attributes:
         version: the first torch in which it is no longer so.

@@ -133,7 +133,7 @@ class Playground(ThreadingHTTPServer):
 
     @property
     def host(self) -> str:
-        """What a browser calls this server."""
+        """The name by which a browser calls this server."""
         return f"127.0.0.1:{self.server_address[1]}"
 
     @property

@@ -40,7 +40,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Difference:
-    """What a program sees that moves from one torch to another.
+    """The difference that a program sees when it moves from one torch to another.
 
     Attributes:
         old: the torch it comes from.

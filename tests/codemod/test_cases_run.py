@@ -34,6 +34,10 @@ DIFFERS = {
     "explicit/keep/one_of_two": KEPT,
     "accelerator/keep/owners_marks": KEPT,
     "explicit/private-name/lazy_init": "so is a private name; under alias it is missing, and both raise",
+    **dict.fromkeys(
+        ("explicit/cuda-version/taken_apart", "explicit/cuda-version/told"),
+        "a version that is only told is torch's, in the explicit style alone",
+    ),
     "explicit/stand-in/left": "under `tdev run` a stand-in answers for xformers; migrated, such an import stays",
     **dict.fromkeys(
         (

@@ -158,11 +158,21 @@ def test_an_error_that_was_planted_is_named(
     script = str(PROGRAMS / f"{program}.py")
     done = python(
         "-m", "tdev", "diff", "--on", f"cpu,{backend}", script,
-        env=environment(PLANTED=planted), timeout=300,
+        env=environment(PLANTED=planted), timeout=900,  # to end what hangs; minutes on a busy machine
     )  # fmt: skip
     assert done.returncode == bool(planted), done.stderr
     said = f"The first difference: {named}" if planted else "They agree."
     assert said in done.stdout
+
+
+@pytest.mark.deep
+def test_a_loss_in_float16_that_overflows_on_the_cpu_alone_is_named() -> None:
+    pytest.importorskip("mlx", reason="MLX is not installed; where it is, this runs")
+    script = str(PROGRAMS / "half.py")
+    done = python("-m", "tdev", "diff", "--on", "cpu,mlx", script, env=environment(), timeout=900)
+    assert done.returncode == 1, done.stderr
+    said = "The first difference: nll_loss_forward of torch.nn.functional.cross_entropy in "
+    assert said in done.stdout and "the worst element []: inf and 7.0" in done.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="gloo's ranks are started by fork")

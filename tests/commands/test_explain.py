@@ -114,3 +114,14 @@ def test_one_that_does_not_exist_is_an_error(capsys: pytest.CaptureFixture[str])
     assert main(["explain", "TDEV101", "TDEV999", "x"]) == 2
     said = capsys.readouterr()
     assert said.err.startswith("tdev explain: TDEV999, x: no ") and not said.out
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("", "'': no error"), (" ", "' ': no error"), ("--wat", "unknown option --wat\n\nusage: ")],
+)
+def test_what_is_no_number_at_all_is_said_so_that_it_is_seen(
+    word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", word]) == 2
+    assert capsys.readouterr().err.startswith(f"tdev explain: {said}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdev_core.commands import tune_cli
+from tdev_core.measure.tuning.racing import Race
 from tests.forkserver import environment, python
 
 PROGRAM = """
@@ -146,3 +147,15 @@ def test_a_setting_with_which_the_program_fails_is_told(script: Path) -> None:
     status, out, err = tuned(script, *words)
     assert status == 0, err
     assert "fails          nap = nothing" in out and "could not convert string to float" in out
+
+
+def test_beside_a_terminal_each_race_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with tune_cli._Screen() as screen:
+        screen("optimizer = fused, optimizer = foreach", 0, 2, None)
+        for _ in range(5):
+            for name in ("optimizer = fused", "optimizer = foreach"):
+                screen(name, 0, 2, Race([1.0]))
+        screen("all of them together", 2, 2, None)
+    first, last = capsys.readouterr().err.splitlines()
+    assert first == "tdev tune: 1 of 2: optimizer = fused, optimizer = foreach …"
+    assert last.startswith("tdev tune: all of them together, about ")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from generator.facts import deltas
-from generator.facts.elsewhere import why
+from generator.facts.elsewhere import keep_sources, why
 from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -37,12 +37,39 @@ _NONE = "ERROR: No matching distribution found for torch==9.9.9\n"
             "ERROR: ResolutionImpossible: for help visit https://pip.pypa.io\n",
             "conflicting dependencies",
         ),
+        (
+            "ERROR: Cannot install torch==9.9.9 because these package versions have conflicting dependencies.\n"
+            "\nThe conflict is caused by:\n    The user requested torch==9.9.9\n"
+            "    The user requested (constraint) torch<=9.9.1\n\nTo fix this you could try to:\n1. loosen\n",
+            "conflicts: The user requested torch==9.9.9; The user requested (constraint) torch<=9.9.1",
+        ),
         ("", "pip gives no reason"),
     ],
-    ids=["no such release", "no network", "a constraint", "nothing"],
+    ids=["no such release", "no network", "a conflict", "a constraint", "nothing"],
 )
 def test_why_pip_installed_nothing(said: str, told: str) -> None:
     assert told in why(said)
+
+
+@pytest.mark.parametrize("lib", ["lib/python3.11", "Lib"], ids=["POSIX", "Windows"])
+def test_what_a_person_reads_of_it_is_kept(tmp_path: Path, lib: str) -> None:
+    home = tmp_path / "environment" / lib / "site-packages" / "torch"
+    for name in (
+        "cuda/new.py",
+        "_C/__init__.pyi",
+        "lib/libtorch.so",
+        "cuda/new.pyc",
+        "../numpy/one.py",
+    ):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(name)
+    into = tmp_path / "kept"
+    (into / "torch").mkdir(parents=True)
+    (into / "torch" / "of_before.py").write_text("")
+    keep_sources(tmp_path / "environment", into)
+    kept = {path.relative_to(into).as_posix() for path in into.rglob("*") if path.is_file()}
+    assert kept == {"torch/cuda/new.py", "torch/_C/__init__.pyi"}
+    assert (into / "torch/cuda/new.py").read_text() == "cuda/new.py"
 
 
 @with_the_pinned

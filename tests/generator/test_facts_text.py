@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import types
 import typing
 from pathlib import Path
@@ -338,3 +339,13 @@ def test_what_pythons_say_differently_is_said_in_one_way() -> None:
     enumeration = "torch.distributed.rpc.backend_registry.BackendType"
     (same,) = builds.same_members([Member(enumeration, "class", summary="Told by Python 3.10.")])
     assert same == Member(enumeration, "class")
+
+
+@pytest.mark.parametrize("more", ["", "\n.. warning::\n    This API is experimental.\n"])
+def test_what_python_says_of_every_enumeration_is_nobodys_docstring(more: str) -> None:
+    """Python 3.10 gives each that sentence, and torch's decorators write behind it."""
+
+    class Told(enum.Enum):
+        __doc__ = f"An enumeration.{more}"
+
+    assert docs.summary(docs.own_doc(Told)) == docs.summary(more or None)

@@ -13,7 +13,7 @@ from generator import catalog as catalog_file
 from generator.errors import GenerationError
 from generator.facts.model import Facts, Method
 from generator.paths import CORE
-from generator.plan.arguments import used_names
+from generator.plan.arguments import refuse_untaken, used_names
 from generator.plan.core import Core
 from generator.plan.evidence import read_evidence
 from generator.plan.plan import plan
@@ -203,6 +203,7 @@ class Told:
         "Answer, whatever the `word`."
         return self.size
     def refused(self, word): raise TypeError
+    def nowhere(self, word): unsupported("things.Told.nowhere", "why", "instead")
     def __exit__(self, *error): return None
 
 class Silent:
@@ -230,6 +231,35 @@ def test_what_an_object_of_our_own_takes_it_reads_or_speaks_of(tmp_path: Path) -
             used_names(text, core, "here")
     with pytest.raises(GenerationError, match="takes 1 arguments by position"):
         used_names("door.silent(device, 1)", core, "here")
+
+
+_CLASSES = """
+class Made(torch.cuda.graph):
+    def __init__(self, pool=None, mode="global"): self.pool, self.mode = pool, mode
+
+class Derived(Made): pass
+class Open(torch.cuda.graph):
+    def __init__(self, *args, **kwargs): super().__init__(*args, **kwargs)
+class Theirs(torch.cuda.graph): pass
+"""
+
+
+def test_a_class_of_our_own_takes_what_torchs_takes(tmp_path: Path) -> None:
+    """Whatever its base in the same file, or its name elsewhere; one that is made as torch's takes it anyhow."""
+    (tmp_path / "core").mkdir()
+    (tmp_path / "core" / "things.py").write_text(_CLASSES)
+    (tmp_path / "core" / "door.py").write_text("from core.things import Derived, Made as Other")
+    core = Core(tmp_path / "core")
+    signatures = [
+        small.function("torch.cuda.graph", *map(small.parameter, names)).signatures[0]
+        for names in (("pool",), ("pool", "mode", "config"))
+    ]
+    for text in ("things.Made", "things.Derived", "door.Other"):
+        refuse_untaken(text, "torch.cuda.graph", signatures[:1], core, "here")
+        with pytest.raises(GenerationError, match=f"{text} does not take config, which torch.cuda"):
+            refuse_untaken(text, "torch.cuda.graph", signatures, core, "here")
+    for text in ("things.Open", "things.Theirs", "torch.cuda.graph", "nowhere.graph"):
+        refuse_untaken(text, "torch.cuda.graph", signatures, core, "here")
 
 
 def test_ignoring_needs_a_reason_and_is_refused_where_it_is_not_so(tmp_path: Path) -> None:

@@ -6,17 +6,24 @@ import json
 import os
 import shutil
 import subprocess
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from generator import union
+from generator.errors import Decision, GenerationError
 from generator.facts.pin import PINNED
+from generator.upgrade import suggestions
+from generator.upgrade.changes import Changes
+from generator.upgrade.mentions import mention
+from generator.upgrade.report import report, with_decided
 from tests.forkserver import python
 from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+MENTIONING = ("README.md", "CHANGELOG.md", ".github/workflows/ci.yml", "tdev_core/site/versions.py")
 
 
 @pytest.fixture
@@ -32,6 +39,9 @@ def tree(tmp_path: Path) -> Path:
 def whole_tree(tree: Path) -> Path:
     """A copy of what it writes too."""
     shutil.copytree(ROOT / "generated", tree / "generated")
+    for name in MENTIONING:
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tree / name)
     return tree
 
 
@@ -169,17 +179,93 @@ def test_all_decisions_are_told_at_once_with_what_to_write(tree: Path) -> None:
 
 @with_the_pinned
 def test_the_pin_is_set_where_the_version_stands(tree: Path) -> None:
-    for name in ("constraints.txt", "README.md", "CHANGELOG.md"):
+    for name in ("constraints.txt", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tree)
     pin = tree / "generator" / "facts" / "pin.py"
     for path in (pin, tree / "constraints.txt"):
         path.write_text(path.read_text().replace(PINNED, "2.1.7"))
-    for name in ("README.md", "CHANGELOG.md"):
-        path = tree / name
-        path.write_text(path.read_text().replace(PINNED.rpartition(".")[0], "2.1"))
+    path = tree / "CHANGELOG.md"
+    path.write_text(path.read_text().replace(PINNED.rpartition(".")[0], "2.1"))
     done = upgrade(tree, "--pin")
     assert done.returncode == 0, done.stderr
     assert f'PINNED = "{PINNED}"' in pin.read_text()
-    for name in ("constraints.txt", "README.md", "CHANGELOG.md"):
+    for name in ("constraints.txt", "CHANGELOG.md"):
         assert (tree / name).read_text() == (ROOT / name).read_text(), name
     assert upgrade(tree, "--pin").stdout == f"torch {PINNED} is pinned already.\n"
+
+
+@pytest.fixture
+def mentioning(tmp_path: Path) -> Path:
+    for name in MENTIONING:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_the_torches_of_the_catalog_are_named_everywhere(mentioning: Path) -> None:
+    torches = json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))["torches"]
+    assert mention(torches, mentioning) == []
+
+
+def test_a_torch_that_is_added_is_named_everywhere(mentioning: Path) -> None:
+    torches = [*json.loads((ROOT / "catalog.json").read_text(encoding="utf-8"))["torches"], "9.1.0"]
+    span = f"{union.short(torches[0])} to 9.1"
+    assert mention(torches, mentioning) == list(MENTIONING) and mention(torches, mentioning) == []
+    for name, text in zip(
+        MENTIONING, (span, span, ', "9.1.0"]', f'"9.1.0": "{date.today()}"'), strict=True
+    ):
+        assert text in (mentioning / name).read_text(encoding="utf-8"), name
+    of_now = (ROOT / MENTIONING[-1]).read_text(encoding="utf-8").splitlines()
+    assert set(of_now) < set((mentioning / MENTIONING[-1]).read_text("utf-8").splitlines())
+
+
+@pytest.mark.parametrize("name", MENTIONING)
+def test_a_file_that_names_no_torches_is_told(mentioning: Path, name: str) -> None:
+    (mentioning / name).write_text("nothing\n", encoding="utf-8")
+    with pytest.raises(GenerationError, match=f"{Path(name).name} does not name the torches"):
+        mention(["2.11.0", "9.1.0"], mentioning)
+
+
+@pytest.mark.parametrize(
+    ("names", "near"),
+    [
+        (("torch.cuda.green.is_localization_supported",), None),
+        (("torch.cuda.tunable.wildcard_enable",), None),
+        (
+            ("torch.mps.streams.current_stream", "torch.mps.current_stream"),
+            "torch.xpu.current_stream",
+        ),
+        (("torch.cuda.graphs.export_data", "torch.cuda.export_data"), "torch.cuda.export_dot"),
+    ],
+)
+def test_what_is_near_only_by_its_letters_is_not_suggested(
+    names: tuple[str, ...], near: str | None
+) -> None:
+    spelled = (
+        *("torch.cuda.is_tf32_supported", "torch.cuda.export_dot", "torch.xpu.current_stream"),
+        "torch.cuda.memory.caching_enable",
+    )
+    assert suggestions._nearest(names, spelled) == near
+
+
+def test_what_was_decided_stays_in_the_report() -> None:
+    """Through all runs of one upgrade, and not in the next one's."""
+
+    def run(title: str, asked: tuple[str, ...], before: str) -> str:
+        decisions = tuple(Decision(name, name, lacks_route=True) for name in asked)
+        changes = Changes("2.1.0", title, ["torch.new"])
+        return with_decided(
+            report(changes, decisions, lambda name: f"  - a {name}\n    ```\n    [{name}]"), before
+        )
+
+    first = run("2.2.0", ("one", "two"), "")
+    assert "## Decisions: 2" in first and "Decided" not in first
+    second = run("2.2.0", ("two", "three"), first)
+    assert "## Decisions: 2" in second and second.endswith(
+        "## Decided: 1\n\n- one\n  - a one\n    ```\n    [one]\n"
+    )
+    last = run("2.2.0", (), second)
+    assert "Decisions" not in last and "## Names added: 1" in last
+    assert "## Decided: 3" in last and last.count("```") == 3
+    assert run("2.2.0", (), last) == last
+    assert "Decided" not in run("2.3.0", (), last)

@@ -114,6 +114,8 @@ def test_the_predicate_answers_for_tensors_devices_and_strings() -> None:
         torch.device("cuda"),
     ):
         assert devices.is_accelerator(what) is accelerated
+    packed = torch.nn.utils.rnn.pack_sequence([x])  # has data on a device, and no device
+    assert devices.is_accelerator(packed) is accelerated and devices.answers_cuda(packed)
     for what in (torch.ones(1), "cpu", torch.device("meta"), None, "nonsense"):
         assert devices.is_accelerator(what) is False
 

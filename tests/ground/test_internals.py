@@ -87,6 +87,7 @@ LISTED: dict[str, tuple[str, str]] = {
     ),
     "accelerators/privateuse/tracing.py": ("an operator of TorchScript's graphs; asked for while tracing", "._convolution"),
     "accelerators/drawing.py": ("torch's mode of operators; a random draw is seen by it", "torch.utils._python_dispatch"),
+    "accelerators/sim/determinism.py": ("torch's words; asked for at an operator that is refused", "torch._prims_common"),
     "accelerators/sim/lowering.py": ("of a typed storage, without its warning", "._untyped_storage"),
     "accelerators/sim/sanitizing.py": ("torch's sanitizer, if a program imports it", "._handle_kernel_launch"),
     "attention/flex.py": (
@@ -94,7 +95,7 @@ LISTED: dict[str, tuple[str, str]] = {
         "._LARGE_SPARSE_BLOCK_SIZE ._sliced_mask_mod_error ._validate_embed_dim ._validate_no_nested_tensors"
         " ._validate_sdpa_input torch._dynamo",
     ),
-    "codemod/engine/analysis/parsing.py": ("of LibCST: one statement's code", "._codegen"),
+    "codemod/engine/analysis/parsing.py": ("of LibCST: how it writes a tree", "._codegen ._codegen_impl ._parenthesize"),
     "codemod/jobs/worker.py": ("Python's documented way to end without cleaning up", "._exit"),
     "compiler/compile.py": ("torch.compiler.list_backends has no list of all", "torch._dynamo"),
     "compiler/dynamo.py": ("teaches torch.compile; guarded", "._FrameAction ._FrameExecStrategy torch._C"),
@@ -117,9 +118,14 @@ LISTED: dict[str, tuple[str, str]] = {
         "replays operators below autograd; asked for at a capture",
         "._AutoDispatchBelowAutograd ._DisableAutocast torch.utils._python_dispatch",
     ),
+    "cuda/memory/cycles.py": (
+        "torch's own search for cycles and its pictures of them; asked for when a program watches for them",
+        "._frames_fmt torch.cuda._memory_viz torch.utils.viz._cycles",
+    ),
     "cuda/memory/history.py": (
-        "sees allocations in a dispatch mode, with torch's own tracebacks; asked for when history is recorded",
-        "._augment_memory_snapshot_stack_traces ._functorch ._get_current_dispatch_mode_stack ._profiler ._python_dispatch ._utils torch.utils._python_dispatch",
+        "sees allocations in a dispatch mode, with torch's own tracebacks; asked for when history is recorded; torch's own pictures of it",
+        "._augment_memory_snapshot_stack_traces ._functorch ._get_current_dispatch_mode_stack ._profiler ._python_dispatch ._utils "
+        "torch.cuda._memory_viz torch.utils._python_dispatch",
     ),
     "cuda/rng.py": ("mps has no public name for its generator", "._get_default_mps_generator"),
     "distributed/context_parallel.py": (
@@ -267,6 +273,9 @@ b._register_builtin = for_torch_alone
 """
 """torch's operators are registered by it too."""
 
+_BEFORE_WRAPPERS = ("cpu", "sim", "mlx") if calls.kinds() else ()
+"""Where something in C stands before the wrappers, of which the compiler has to be told."""
+
 BROKEN = {
     "frames": Broken(
         "import torch._C._dynamo; del torch._C._dynamo.eval_frame.set_code_exec_strategy",
@@ -283,12 +292,12 @@ BROKEN = {
     "tables of the compiler": Broken(
         "from types import MappingProxyType; from torch._dynamo.variables import builder as m\n"
         "m.SourcelessBuilder._type_handlers = MappingProxyType(m.SourcelessBuilder._type_handlers)",
-        "torch._dynamo (calls)",
+        "torch._dynamo (calls)", _BEFORE_WRAPPERS,
     ),
     "a table made anew each time": Broken(
         "from torch._dynamo.variables import builder as m; f = m.VariableBuilder._type_dispatch_impl\n"
         "m.VariableBuilder._type_dispatch_impl = staticmethod(lambda trace_numpy: dict(f(trace_numpy)))",
-        "torch._dynamo (calls)",
+        "torch._dynamo (calls)", _BEFORE_WRAPPERS,
     ),
     "current device of the compiler": Broken(
         "from torch._dynamo.variables import torch as m; del m.constant_fold_functions_need_guards",
@@ -364,8 +373,6 @@ def test_with_all_parts_there_nothing_is_told(backend: str) -> None:
 @pytest.mark.parametrize("backend", _backends())
 def test_all_parts_that_are_gone_at_once_cost_what_stands_on_them_alone(backend: str) -> None:
     gone = {broken.told: broken for broken in BROKEN.values() if backend in broken.backends}
-    if not calls.kinds():  # nothing in C stands before the wrappers
-        gone.pop("torch._dynamo (calls)", None)
     how = "\n".join(broken.how for broken in gone.values())
     after = "\n".join(broken.after for broken in gone.values())
     status, printed, told = _run(how, backend, after)

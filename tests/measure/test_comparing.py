@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from tdev_core.measure import draws
-from tdev_core.measure.comparing import Comparison, Row, compare, read
+from tdev_core.measure.comparing import Comparison, Difference, Row, compare, read
+from tdev_core.measure.diffing import Found, Sides
 from tdev_core.measure.digests import digest
 from tdev_core.measure.places import Key, Place
 from tdev_core.measure.recording import Recording
@@ -188,6 +189,21 @@ def test_an_optimizer_that_makes_steps_of_rounding_is_not() -> None:
     assert one.error > 0.1 and found.first is None
 
 
+def test_where_two_runs_agree_the_largest_error_is_one_that_rounding_explains() -> None:
+    def row(error: float, tolerance: float, phase: str, function: str) -> Difference:
+        key = Place(0, phase, "a.py:1", "", function, 0), "", 0
+        return Difference("main-rank0", key, ("", ""), error, 1.0, tolerance)
+
+    rows = [
+        row(1e-5, 1e-3, "forward", "mm"),
+        row(0.3, 0.5, "optimizer", "step"),
+        row(0.9, 0.1, "optimizer", "step"),
+    ]
+    found = Found(Sides("cpu", "sim"), Comparison(rows), None)
+    assert "The largest relative error is 3.0e-01, where 5e-01 is rounding: step" in str(found)
+    assert Comparison(rows[2:]).closest is rows[2] and Comparison(rows[2:]).first is None
+
+
 def test_what_follows_from_a_difference_is_not_called_the_first(tmp_path: Path) -> None:
     def program(share: float) -> Program:
         def run() -> None:
@@ -255,6 +271,30 @@ def test_terms_that_cancel_leave_their_rounding(tmp_path: Path) -> None:
     assert both(program(0.0), program(1e-4), tmp_path).first is None
 
 
+@pytest.mark.parametrize("way", ["fill_", "init", "copy_", "out"])
+def test_what_is_overwritten_excuses_nothing(way: str, tmp_path: Path) -> None:
+    """Memory that nobody has written holds other numbers in each run, however large."""
+
+    def program(was: float, value: float) -> Program:
+        def run() -> None:
+            x, y = torch.full((8,), was), torch.full((8,), value)
+            match way:
+                case "fill_":
+                    x.fill_(value)
+                case "init":
+                    nn.init.constant_(x, value)
+                case "copy_":
+                    x.copy_(y)
+                case _:
+                    torch.neg(y, out=x)
+
+        return run
+
+    found = both(program(1e30, 1.0), program(-1e30, 1.01), tmp_path)
+    tolerances = [one.tolerance for one in found.differences if one.key[0].function != "torch.full"]
+    assert tolerances and max(tolerances) < 1
+
+
 def test_a_mask_whose_limit_is_met_by_rounding_is_no_difference(tmp_path: Path) -> None:
     def program(more: float) -> Program:
         def run() -> None:
@@ -306,6 +346,17 @@ def test_values_are_kept_where_they_are_asked_for(tmp_path: Path) -> None:
     assert (value.mine, value.other) == pytest.approx((20.0855, 54.598), rel=1e-4)
     assert value.again == 0  # the function itself does the same
     assert judged(tmp_path / "one", tmp_path / "other", "nothing") is None
+
+
+@pytest.mark.parametrize("odd", [float("inf"), float("nan")])
+def test_what_is_no_number_on_one_side_is_the_worst_of_all(odd: float, tmp_path: Path) -> None:
+    mine, other = torch.tensor([odd, 3.0, 5.0]), torch.tensor([odd, odd, 1.0])
+    for name, values, again in (("one", mine, None), ("other", other, [other])):
+        (tmp_path / name).mkdir()
+        torch.save({"found": [values], "again": again}, tmp_path / name / "loss.whole")
+    value = judged(tmp_path / "one", tmp_path / "other", "loss")
+    assert value is not None and (value.index, value.mine) == ((1,), 3.0)
+    assert value.again == float("inf")
 
 
 def test_an_empty_recording_is_refused(tmp_path: Path) -> None:

@@ -64,17 +64,60 @@ def test_a_program_that_trains_anew_goes_on_being_watched_and_keeps_nothing_for_
 
 def test_a_monitor_leaves_nothing_behind() -> None:
     def state() -> list[Any]:
-        return [dict(vars(torch.Tensor)), list(errors._listeners), journal._watcher]
+        return [dict(vars(torch.Tensor)), list(errors._listeners), list(journal._watchers)]
 
     before = state()
     with Monitor() as monitor:
         assert state() != before and monitoring.running() is monitor
         with pytest.raises(RuntimeError, match="watches this process already"):
-            Monitor().start()
+            monitor.start()
         train(1)
     assert state() == before and monitoring.running() is None
     train(1)
     assert monitor.summary().steps == 1, "nothing is seen any more"
+
+
+@pytest.mark.parametrize("ends", ["in turn", "crosswise"])
+def test_monitors_watch_beside_each_other_and_leave_in_any_order(ends: str) -> None:
+    before = dict(vars(torch.Tensor)), list(journal._watchers)
+    first, second = Monitor(), Monitor()
+    first.start()
+    train(2)
+    second.start()
+    assert monitoring.running() is first
+    with journal.span("fallback", "aten::svd"):
+        train(3)
+    one, other = (second, first) if ends == "in turn" else (first, second)
+    one.stop()
+    assert monitoring.running() is other
+    train(1)
+    other.stop()
+    train(1)
+    assert (dict(vars(torch.Tensor)), journal._watchers) == before and monitoring.running() is None
+    assert [first.summary().steps, second.summary().steps] == {
+        "in turn": [6, 3], "crosswise": [5, 4]
+    }[ends]  # fmt: skip
+    for monitor in (first, second):
+        assert monitor.summary().fallbacks["aten::svd"].count == 1
+
+
+def test_a_program_that_watches_itself_can_be_reported_on(tmp_path: Path) -> None:
+    code = """
+import torch, tdev
+net = torch.nn.Linear(4, 1).cuda()
+optimizer = torch.optim.SGD(net.parameters(), 1e-2)
+with tdev.monitoring.Monitor() as monitor:
+    for _ in range(3):
+        net(torch.ones(2, 4).cuda()).sum().backward()
+        optimizer.step()
+assert monitor.summary().steps == 3
+assert sum(one.count for one in monitor.summary().copies.values()) == 3
+"""
+    python(code, TDEV_BACKEND="sim", TDEV_REPORT="json", TDEV_REPORT_DIR=str(tmp_path))
+    (path,) = tmp_path.glob("*.json")
+    watched = json.loads(path.read_text(encoding="utf-8"))["watched"]
+    assert watched["steps"] == 3
+    assert sum(one["count"] for one in watched["copies"].values()) == 5, "two parameters before"
 
 
 def test_errors_are_events_with_their_number_and_line() -> None:
@@ -287,9 +330,35 @@ def test_a_callback_watches_from_where_a_trainer_begins_to_where_it_ends(
         getattr(found, begins)(object(), object(), state=None)
         assert monitoring.running() is found.monitor
         train(3)
-        getattr(found, ends)(object(), object(), state=None)
+        told = {"exception": KeyError("label")} if ends == "on_exception" else {"state": None}
+        getattr(found, ends)(object(), object(), **told)
         assert monitoring.running() is None
     assert found.monitor.summary().steps == 6
+
+
+def test_a_trainer_that_has_raised_stops_being_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module, base in (
+        ("lightning.pytorch", "Callback"), ("transformers", "TrainerCallback"),
+    ):  # fmt: skip
+        double = types.ModuleType(module)
+        setattr(double, base, type(base, (), {}))
+        monkeypatch.setitem(sys.modules, module, double)
+    monkeypatch.setitem(sys.modules, "lightning", types.ModuleType("lightning"))
+    first, second = monitoring.callback("transformers"), monitoring.callback("transformers")
+    first.on_train_begin(object(), object(), object())  # after which the trainer has raised
+    second.on_train_begin(object(), object(), object())
+    assert monitoring.running() is second.monitor
+    second.on_train_end(object(), object(), object())
+    assert monitoring.running() is None
+    other = monitoring.callback("lightning")
+    other.on_fit_start(object(), object())
+    try:
+        raise KeyError("label")
+    except KeyError as error:
+        other.on_exception(object(), object(), error)
+    (found,) = other.monitor.summary().errors
+    assert found["kind"] == "KeyError" and found["site"].startswith(__file__)
+    assert monitoring.running() is None
 
 
 def test_lightnings_own_trainer_calls_the_callback() -> None:
@@ -344,10 +413,15 @@ def test_compiling_is_timed() -> None:
     code = """
 import torch, tdev
 from tdev_core.measure.monitoring import Monitor
-with Monitor() as monitor:
-    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+monitor = Monitor()
+for _ in range(2):
+    with monitor:
+        torch._dynamo.reset()
+        torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+torch.compile(lambda x: x + 3, backend="eager")(torch.ones(2))
+assert not torch._dynamo.callback_handler.start_callbacks
 found = monitor.summary()
-assert found.compiled.count == 1 and found.compiled.seconds > 0, found.compiled
+assert found.compiled.count == 2 and found.compiled.seconds > 0, found.compiled
 assert found.breaks == []
 def breaks(x):
     y = x + 1
@@ -355,8 +429,8 @@ def breaks(x):
     return y * 2
 torch.compile(breaks, backend="eager")(torch.ones(2))
 (one,) = monitor.summary().breaks
-assert one["site"] == "program.py:11" and one["why"] and one["count"] == 1, one
-assert "program.py:11  1 × " in str(monitor.summary())
+assert one["site"] == "program.py:16" and one["why"] and one["count"] == 1, one
+assert "program.py:16  1 × " in str(monitor.summary())
 """
     python(
         f"exec(compile({code!r}, 'program.py', 'exec'))", TDEV_BACKEND="cpu"

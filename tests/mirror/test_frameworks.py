@@ -92,7 +92,9 @@ for kept in pickle.loads(pickle.dumps(torch.version.cuda)), copy.copy(torch.vers
 assert json.dumps(torch.version.cuda) == '"0.0"' and f"{torch.version.cuda}" == "0.0"
 def chosen(x):
     return x + 1 if torch.version.cuda else x + int(torch.version.cuda.split(".")[0])
-assert torch.compile(chosen, backend="eager", fullgraph=True)(torch.ones(1)).item() == 1
+from tdev_core.release import torch_release
+whole = torch_release >= (2, 12)  # before, Dynamo leaves its graph for any method of a class derived from str
+assert torch.compile(chosen, backend="eager", fullgraph=whole)(torch.ones(1)).item() == 1
 assert stock.version.cuda == truth, "other libraries are told the truth"
 assert torch.version.__version__ == stock.version.__version__ and torch.version.hip is stock.version.hip
 """

@@ -170,8 +170,6 @@ TAKES_MORE = {
     "torch.accelerator.device_index": ALWAYS,  # torch.cuda.device, whose argument has a name
     "torch.cuda.CUDAGraph.debug_dump": (2, 14),  # `verbose`
     "torch.cuda.graphs.CUDAGraph.debug_dump": (2, 14),
-    "torch.cuda.GreenContext.create": (2, 15),  # `sm_partition`
-    "torch.cuda.green_contexts.GreenContext.create": (2, 15),
     "torch.cuda.Event.from_ipc_handle": ALWAYS,  # `ipc_handle`, as torch.xpu and torch.Event name it
     "torch.cuda.streams.Event.from_ipc_handle": ALWAYS,
     "torch.mps.Event": ALWAYS,

@@ -148,6 +148,7 @@ OF_NEWER_TORCHES = {
     "torch.cuda._graph_annotations",
     "torch.export._leakage_detection_utils",
     "torch.export._trace",
+    "torch.utils._pallas",
 }
 
 

@@ -15,7 +15,7 @@ from tdev_core.backend import Backend
 from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import DeviceWarning, UnsupportedError
 from tdev_core.packages import asking
-from tdev_core.packages.lacking import AbsentPackage, LackingImport
+from tdev_core.packages.lacking import AbsentPackage, BrokenPackage, LackingImport
 from tdev_core.run.standing import have_it_ask, may_import
 from tests import forkserver
 
@@ -158,6 +158,17 @@ def test_what_is_there_is_never_shadowed(tmp_path: Path, monkeypatch: pytest.Mon
         assert run("import flash_attn")["flash_attn"] is sys.modules["flash_attn"]
         with pytest.raises(ModuleNotFoundError, match="absent_of_flash_attn"):
             run("from flash_attn import more")
+        with pytest.raises(
+            BrokenPackage,
+            match="flash_attn .*cannot be imported here: No module named 'absent_of_f",
+        ) as told:
+            run("from flash_attn.more import a")
+        assert told.value.name == "absent_of_flash_attn"
+        (tmp_path / "flash_attn" / "compiled.py").write_text(
+            "raise ImportError('libcudart.so.12: cannot open shared object file')\n"
+        )
+        with pytest.raises(BrokenPackage, match="libcudart.*uninstall flash-attn to have tdev's"):
+            run("import flash_attn.compiled as c")
         with pytest.raises(ImportError, match="cannot import name 'less' from 'flash_attn'"):
             run("from flash_attn import less")
     finally:
@@ -200,11 +211,14 @@ def test_what_nobody_answers_for_says_what_to_use(
         run("import natten")
     (tmp_path / "natten" / "__init__.py").write_text("import of_nobody\n")
     importlib.invalidate_caches()
-    for source in ("import natten", "import natten.of_nobody"):
-        with pytest.raises(ModuleNotFoundError) as plain:
+    with pytest.raises(BrokenPackage, match="natten .*No module named 'of_nobody'.*uninstall nat"):
+        run("import natten")
+    (tmp_path / "natten" / "__init__.py").write_text("a = 1\n")
+    importlib.invalidate_caches()
+    for source in ("import natten.of_nobody", "from natten.of_nobody import a"):
+        with pytest.raises(ModuleNotFoundError, match="natten.of_nobody") as plain:
             run(source)
         assert not isinstance(plain.value, UnsupportedError)
-        (tmp_path / "natten" / "__init__.py").write_text("a = 1\n")
         sys.modules.pop("natten", None)
 
 

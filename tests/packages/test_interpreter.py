@@ -27,6 +27,7 @@ TRUE = [
     *(f"bfloat16 {name}" for name in ("add", "sub", "mul", "max", "where", "abs", "scalar", "casts")),
     "bfloat16_casts", "bfloat16_rounds_as_torch", "bfloat16_reductions", "bfloat16_dot", "bfloat16_atomics", "matmul_with_autotune",
     "bfloat16_padding_is_nan", "float8_rounds_as_torch", "float8_dot", "tensor_descriptors", "blocks_have_no_truth_of_their_own",
+    "the_number_of_a_loop_is_a_tensor_too",
     "a_function_for_the_grid_is_given_the_arguments_themselves", "softmax_with_heuristics", "dropout_with_a_seed", "libdevice_functions", "module",
 ]  # fmt: skip
 SAID = {

@@ -52,11 +52,13 @@ def test_what_is_not_known_is_refused() -> None:
 
 def test_each_error_has_its_number() -> None:
     kinds = [
-        x for x in vars(pynvml).values() if isinstance(x, type) and x.__name__ in pynvml.__all__
+        x
+        for x in vars(pynvml).values()
+        if isinstance(x, type) and issubclass(x, pynvml.NVMLError) and x.__name__ in pynvml.__all__
     ]
     assert len(kinds) == 11
     for kind in kinds:
-        assert kind().value == kind.number and issubclass(kind, pynvml.NVMLError)
+        assert kind().value == kind.number
     assert str(pynvml.NVMLError(7)) == "NVML Error with code 7"
 
 
@@ -74,3 +76,12 @@ def test_devices_that_there_are_not_are_nvmls_errors(monkeypatch: pytest.MonkeyP
     with pytest.raises(pynvml.NVMLError, match="NVML Shared Library Not Found") as told:
         pynvml.nvmlInit()
     assert told.value.value == pynvml.NVML_ERROR_LIBRARY_NOT_FOUND
+
+
+def test_an_error_made_of_a_number_is_of_its_class() -> None:
+    """As nvitop and programs that keep numbers make them."""
+    made = pynvml.NVMLError(pynvml.NVML_ERROR_NOT_SUPPORTED)
+    assert type(made) is pynvml.NVMLError_NotSupported and made.value == 3
+    assert type(pynvml.NVMLError(77)) is pynvml.NVMLError
+    assert str(pynvml.NVMLError(77)) == "NVML Error with code 77"
+    assert type(pynvml.NVMLError()) is pynvml.NVMLError

@@ -329,6 +329,31 @@ def blocks_have_no_truth_of_their_own() -> bool:
 
 
 @triton.jit
+def stepped(o, n, N: tl.constexpr):
+    total = tl.zeros((N,), tl.int64)
+    for i in range(n):
+        j = (2 * i + 1).to(tl.int64)
+        wide = (-i).to(tl.float32).broadcast_to((N,))
+        if i % 2 == 1 and not i == 3:
+            total += j * 3_000_000_000 + tl.arange(0, N) // (i + 1)
+        total += wide.to(tl.int64)
+    for k in tl.static_range(2):
+        total += k
+    tl.store(o + tl.arange(0, N), total)
+
+
+@case
+def the_number_of_a_loop_is_a_tensor_too() -> bool:
+    out = numbers(4, dtype=torch.int64)
+    stepped[(1,)](out, 6, 4)
+    meant = torch.zeros(4, dtype=torch.int64)
+    for i in range(6):
+        meant += (2 * i + 1) * 3_000_000_000 + torch.arange(4) // (i + 1) if i in (1, 5) else 0
+        meant -= i
+    return torch.equal(out.cpu(), meant + 1)
+
+
+@triton.jit
 def filled(x, o, N: tl.constexpr):
     i = tl.program_id(0) * N + tl.arange(0, N)
     tl.store(o + i, tl.load(x + i))

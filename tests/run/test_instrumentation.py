@@ -59,6 +59,9 @@ class Case:
 
     assertNotEqual = assertEqual
 
+    def assertTrue(self, value: object) -> None:
+        assert value
+
     def assertIn(self, first: object, second: Any, msg: str = "") -> None:
         assert first in second, msg
 
@@ -79,6 +82,24 @@ def test_the_accelerator_is_cuda_in_a_parameter(here: str) -> None:
     assert asked("result = x.device.type == kind", x=x, kind="xpu") is False
     assert asked("result = x.device.type == kind", x=Thing("cpu"), kind="cuda") is False
     assert asked("result = x.device.type == kind", x=Thing("meta"), kind="cuda") is False
+
+
+def test_the_accelerator_begins_as_cuda_does(here: str) -> None:
+    x = Thing(f"{here}:1")
+    stands = here != "cpu"
+    for start in ("cuda", ("xpu", "cuda"), here, "cu" if here == "cuda" else here[:1]):
+        told = "cuda" not in start or stands
+        assert asked("result = x.device.type.startswith(kind)", x=x, kind=start) is told
+    assert asked("result = str(x.device).startswith(kind)", x=x, kind="cuda:1") is stands
+    assert asked("result = str(x.device).startswith(kind)", x=x, kind="cuda:0") is False
+    assert asked("result = x.device.type.startswith(kind)", x=Thing("meta"), kind="cuda") is False
+    assert comparisons.begins("sim", "cu") is False  # which does not say CUDA
+    if stands:
+        asked("assert x.device.type.startswith('cuda')", x=x)
+        asked("case.assertTrue(x.device.type.startswith(('cuda', 'xpu')))", x=x)
+    else:
+        with pytest.raises(AssertionError):
+            asked("assert x.device.type.startswith('cuda')", x=x)
 
 
 def test_the_index_counts(here: str) -> None:
@@ -196,6 +217,10 @@ def test_unittest_asks_too(here: str) -> None:
         "kernel = x.device.type in ('cuda', 'xpu')",  # may choose what only CUDA has
         "if x.device.type in kinds: pass\nelse: raise ValueError",
         "same = x.device.type == 'cpu'",
+        "kernel = x.device.type.startswith('cuda')",  # the codemod's to decide
+        "same = x.name.startswith(kind)",
+        "same = x.device.type.startswith(*kinds)",
+        "same = x.device.type.endswith(kind)",
         "same = node.type == kind",
         "same = 0 < x.device.type < kind",
         "same = x.device.type == kind == other",

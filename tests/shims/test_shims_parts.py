@@ -90,6 +90,7 @@ def test_what_others_have_replaced_keeps_nothing_else_from_being_restored(
             return device
 
     monkeypatch.setattr(install, "_installed", [])
+    monkeypatch.setattr(install, "_waiting", {})
     monkeypatch.setattr(install, "wanted", lambda: True)
     monkeypatch.setattr(install.safetensors_files, "uninstall", lambda: None)
     monkeypatch.setattr(install.moved, "uninstall", lambda: None)

@@ -123,3 +123,28 @@ def test_set_default_tensor_type_refuses_what_torch_refuses():
         tensortypes.set_default_tensor_type(int)
     with pytest.raises(KeyError):
         tensortypes.set_default_tensor_type("torch.cuda.WideTensor")
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: tensortypes.FloatTensor([0]), "DtypeTensor constructors are no longer recommended"),
+        (lambda: tensortypes.set_default_tensor_type(tensortypes.FloatTensor), "deprecated as of PyTorch 2.1"),
+    ],
+)  # fmt: skip
+def test_what_torch_advises_against_is_said_as_often_as_torch_says_it(call, said, monkeypatch):
+    monkeypatch.setattr("tdev_core.errors._warned", set())
+    before, dtype = torch.is_warn_always_enabled(), torch.get_default_dtype()
+    try:
+        for always, count in ((False, 1), (True, 2)):
+            torch.set_warn_always(always)
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                call()
+                call()
+            assert [said in str(w.message) for w in seen] == [True] * count
+            assert {w.filename for w in seen} == {__file__}
+    finally:
+        torch.set_warn_always(before)
+        tensortypes.set_default_tensor_type(torch.FloatTensor)
+        torch.set_default_dtype(dtype)

@@ -14,7 +14,8 @@ from tdev_core.site.versions import RECORDED, difference, pairs
 
 def test_each_pair_is_there_once(catalog: Catalog) -> None:
     found = pairs(catalog.torches)
-    assert len(found) == len(set(found)) == 10
+    count = len(catalog.torches)
+    assert len(found) == len(set(found)) == count * (count - 1) // 2 >= 6
     assert found[0] == catalog.torches[-2:]
     assert all(catalog.torches.index(a) < catalog.torches.index(b) for a, b in found)
 
@@ -26,7 +27,9 @@ def test_each_torch_says_when_it_was_recorded(catalog: Catalog) -> None:
 def test_a_long_way_is_its_steps(catalog: Catalog) -> None:
     """What came and stayed, what was there and went; a name that came and went again is neither."""
     whole = difference(catalog, catalog.torches[0], catalog.torches[-1])
-    steps = [difference(catalog, *pair) for pair in pairs(catalog.torches)[:4]]
+    steps = [
+        difference(catalog, *pair) for pair in pairs(catalog.torches)[: len(catalog.torches) - 1]
+    ]
     came = {member.name for step in steps for member in step.added}
     went = {member.name for step in steps for member in step.removed}
     assert {member.name for member in whole.added} == came - went

@@ -1,4 +1,4 @@
-"""Which lines of the sources a process executes; a copy of this file is ``sitecustomize`` in a tree whose tests are recorded.
+"""Record the lines of the sources that a process executes; a copy of this file is ``sitecustomize`` in a tree whose tests are recorded.
 
 In the process that runs the tests a recorder is started and asked after each of them. A program that a test starts
 imports ``sitecustomize`` before its first line, as every interpreter does, and leaves at its end what it has executed in the

@@ -1,4 +1,4 @@
-"""What came of each mutant: kept line by line, so that a run can go on where it stopped, and told as a table."""
+"""Results of mutants: kept line by line, so that a run can go on where it stopped, and told as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which sources are mutated, how many mutants of each are drawn, and which tests have to find them."""
+"""Rooms: the sources that are mutated, the number of mutants drawn of each, and the tests that have to find them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _GIVEN_UP = re.compile(r"Timeout \(>|TimeoutExpired|timed out")
 
 @dataclass
 class Witness:
-    """What one test did where nothing was planted."""
+    """The behaviour of one test where nothing was planted."""
 
     seconds: float = 0.0
     passed: bool = True
@@ -92,7 +92,7 @@ def _bits(edit: Edit) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one stage ended.
+    """The end of one stage.
 
     Attributes:
         by: by what the fault was found; empty where it was not.

@@ -45,7 +45,7 @@ _CHOSEN = ("-m", "not deep and not slow")
 
 @dataclass(frozen=True)
 class Request:
-    """What a fork is to do.
+    """A request to a fork.
 
     Attributes:
         names: node ids in the order in which they are run; all where there are none.
@@ -66,7 +66,7 @@ class Request:
 
 @dataclass
 class Ended:
-    """How a fork ended.
+    """The end of a fork.
 
     Attributes:
         status: the exit status; None where it took too long.

@@ -45,7 +45,7 @@ makes complex numbers that the CPU cannot hold (``fft_*``, ``linalg_*``, ``stft`
 
 
 class State(NamedTuple):
-    """What a region changes in its thread."""
+    """The state of a thread that a region changes."""
 
     on: bool
     cpu: bool

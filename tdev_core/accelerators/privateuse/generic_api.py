@@ -1,4 +1,4 @@
-"""What ``torch.accelerator`` asks of a device of ours, for code that is not rewritten: libraries, and torch itself.
+"""Answer what ``torch.accelerator`` asks of a device of ours, for code that is not rewritten: libraries, and torch itself.
 
 torch's functions there call into C++, which asks a backend's allocator and guard. A device that is written in Python can
 register neither (``torch._C._acc`` offers three questions of the hooks, and a guard that always answers index 0), so
@@ -50,6 +50,9 @@ def install(accelerator: Accelerator) -> None:
     def empty_cache() -> None:
         """Do nothing: freed memory goes back at once."""
 
+    def empty_host_cache() -> None:
+        """Do nothing: the host's memory is not cached. torch asks an allocator that nobody has registered, and crashes."""
+
     def initialized() -> bool:
         return True
 
@@ -67,6 +70,9 @@ def install(accelerator: Accelerator) -> None:
             "_accelerator_setDeviceIndex": set_index,
             "_accelerator_synchronizeDevice": synchronize,
         }
+    )
+    torch_api.answer_bindings(
+        {"_accelerator_emptyHostCache": empty_host_cache}, where_there_are=True
     )
 
 

@@ -84,6 +84,26 @@ def install(name: str, storages: Storages) -> None:
         return _copy(name, storages, self, source)
 
     cls.copy_ = copy_
+    share = getattr(cls, "_share_cuda_", None)
+    if share is not None:
+        cls._share_cuda_ = _share_by_cuda(name, share)
+
+
+def _share_by_cuda(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    """Say of a storage elsewhere what torch says where there is CUDA: a build without it speaks of the build alone."""
+
+    @functools.wraps(original)
+    def _share_cuda_(self: Any, *args: Any) -> Any:
+        where = self.device.type
+        if where == name:
+            raise RuntimeError(
+                f"a storage on the '{name}' device has no handle of CUDA's for another process; send a CPU tensor"
+            )
+        if where != "cuda":
+            raise RuntimeError("_share_cuda_: only available on CUDA")
+        return original(self, *args)
+
+    return _share_cuda_
 
 
 def _route(name: str, original: Any, ours: Callable[..., Any]) -> Any:

@@ -247,11 +247,16 @@ def operator_names() -> list[str]:
     return sorted(_C._dispatch_get_all_op_names())
 
 
-def answer_bindings(functions: dict[str, Callable[..., Any]]) -> None:
+def answer_bindings(
+    functions: dict[str, Callable[..., Any]], where_there_are: bool = False
+) -> None:
     """Put functions in the place of those of ``torch._C`` that ask a device's C++ and find none.
 
     For the bindings below ``torch.accelerator`` alone: they fail, or answer for one device, on a device from Python.
+    Not every torch has those that are put ``where_there_are`` such.
     """
+    if where_there_are:
+        functions = {name: each for name, each in functions.items() if hasattr(_C, name)}
     with relying_on(
         "torch._C._accelerator_…", "torch.accelerator fails in code that is not rewritten"
     ):

@@ -22,7 +22,7 @@ from tdev_core.accelerators import lagging, tracing
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
 from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
-from tdev_core.accelerators.sim import faults, memory, pinned, refusals, rng
+from tdev_core.accelerators.sim import determinism, faults, memory, pinned, refusals, rng
 from tdev_core.accelerators.sim.lowering import Call
 
 __all__ = ["VIEWS", "common_device", "kernel", "run", "view_kernel"]
@@ -47,16 +47,18 @@ forked = False
 
 
 @cache
-def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str], bool]:
+def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str], bool, Any]:
     known = facts(op)
-    return known, cpu_scalars(known), any_device(known), known.name in _MAY_WAIT
+    may_wait = known.name in _MAY_WAIT
+    return known, cpu_scalars(known), any_device(known), may_wait, determinism.caller(known)
 
 
 def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Run ``op`` on the CPU's kernels for arguments and results on ``sim``.
 
     Raises:
-        RuntimeError: tensors on different devices, worded as torch does; whatever the CPU raises.
+        RuntimeError: tensors on different devices, worded as torch does; whatever the CPU raises; an operator that is not
+            deterministic on CUDA where the program asks for that.
         UnsupportedError: a result that the device has no tensors for (quantized).
         torch.OutOfMemoryError: a result does not fit on its device.
     """
@@ -67,7 +69,9 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if refusals.asked:
         refusals.check(op, args, kwargs)
     torch_api.run_backward_on_caller()
-    known, scalars, any_of, may_wait = _rules(op)
+    known, scalars, any_of, may_wait, alert = _rules(op)
+    if alert is not None:
+        determinism.check(alert, known, args, kwargs)
     with _no_torch_function():
         call = Call(known, scalars, any_of)
         try:
@@ -106,6 +110,7 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
 _INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
 _MASKS = (torch.bool, torch.uint8)
 _TO_COPY = "aten::_to_copy"
+_REPEAT = "aten::repeat_interleave.Tensor"  # of which the program may know how long the result is
 _NUMBER = "aten::scalar_tensor"  # What torch makes of a number that the program assigns.
 _MAY_WAIT = waits.OPERATORS | _INDEXED | {_TO_COPY, "aten::copy_", _NUMBER}
 _numbers = threading.local()
@@ -114,12 +119,12 @@ _numbers = threading.local()
 def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Tell whether CUDA would wait in a call of one of the operators that may."""
     if name in waits.OPERATORS:
-        return True
+        return name != _REPEAT or kwargs.get("output_size") is None
     if name in _INDEXED:
-        masks = [i for i in args[1] if i is not None]
-        if name != "aten::index.Tensor" and _is_fill(masks, *args[2:], **kwargs):
+        indices = [i for i in args[1] if i is not None]
+        if name != "aten::index.Tensor" and _is_fill(indices, *args[2:], **kwargs):
             return False
-        return any(i.dtype in _MASKS for i in masks)
+        return any(i.dtype in _MASKS or i.is_cpu for i in indices)
     if name == "aten::copy_":
         if len(args) > 2:  # torch hands on no default: a third argument is ``non_blocking=True``
             return False
@@ -163,7 +168,7 @@ def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any], index: int) -
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the index of the one sim device that the arguments are on; raises as :func:`run` does."""
-    known, scalars, any_of, _ = _rules(op)
+    known, scalars, any_of, _, _ = _rules(op)
     call = Call(known, scalars, any_of)
     for value, name in zip(args, known.arguments, strict=False):
         call.lower(value, name)

@@ -1,4 +1,4 @@
-"""What MPS refuses, for ``TDEV_SIM_PROFILE=mps``: operators without a kernel, and dtypes that Metal lacks.
+"""Refuse what MPS refuses, for ``TDEV_SIM_PROFILE=mps``: operators without a kernel, and dtypes that Metal lacks.
 
 Which operators have a kernel says ``native_functions.yaml`` of the torch that is installed; it comes with the wheel, in
 ``torchgen``. It is the level of operators: a kernel may still refuse a dtype or a shape, and numbers are the CPU's.

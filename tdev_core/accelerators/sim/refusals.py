@@ -1,4 +1,4 @@
-"""What ``sim`` refuses because the device that it stands for would: operators by name, new tensors by dtype.
+"""Refuse what the device that ``sim`` stands for would: operators by name, new tensors by dtype.
 
 Nothing is refused unless a setting asks for it, and then one test of a module's name is all that an operator costs.
 """

@@ -16,6 +16,8 @@ from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
     composites,
     config,
+    convolving,
+    determinism,
     fallback,
     faults,
     listening,
@@ -73,12 +75,14 @@ def activate() -> None:
         _implement_layout(ours, cpus)
     nested.install()
     composites.install()
+    convolving.install()
     special.install()
     synchronized_norm.install()
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
     profile = profiles.active()
     if profile is not None and profile.build == "mps":
+        determinism.configure(False)
         metal.install()
     if settings.flag("TDEV_SIM_STRICT"):
         strict.install()

@@ -1,7 +1,8 @@
-"""What CUDA's kernels refuse by dtype and the CPU's do not, for ``TDEV_SIM_STRICT=1``.
+"""Refuse what CUDA's kernels refuse by dtype and the CPU's do not, for ``TDEV_SIM_STRICT=1``.
 
 Source: torch's own database of operators (``torch.testing._internal.common_methods_invocations``): what an operator's ``dtypes``
-have and its ``dtypesIfCUDA`` have not, by the operator that reaches the dispatcher. Left out is what depends on the GPU
+have and its ``dtypesIfCUDA`` have not, by the operator that reaches the dispatcher; of antialiasing, which is not in it,
+torch's tests of ``interpolate``. Left out is what depends on the GPU
 (bfloat16 before Ampere).
 """
 
@@ -34,7 +35,13 @@ REFUSED: dict[str, frozenset[torch.dtype]] = {
     **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), _INTEGERS),
     **dict.fromkeys(("avg_pool2d", "avg_pool3d", "convolution"), _LONG),
     **dict.fromkeys(
-        ("upsample_bilinear2d", "upsample_bicubic2d", "_upsample_bilinear2d_aa"), _BYTE
+        (
+            "upsample_bilinear2d",
+            "upsample_bicubic2d",
+            "_upsample_bilinear2d_aa",
+            "_upsample_bicubic2d_aa",
+        ),
+        _BYTE,
     ),
     **dict.fromkeys(("igamma", "igammac", "angle", "histc"), _HALVES),
     **dict.fromkeys(("histogram", "_histogramdd_bin_edges", "_histogramdd_from_bin_cts"), _FLOATS),

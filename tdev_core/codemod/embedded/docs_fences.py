@@ -199,7 +199,7 @@ def _put_back(piece: _Piece, code: str, rows: Sequence[str]) -> list[str]:
 
 
 def _moved(item: Change, piece: _Piece) -> Change:
-    return Change(item.rule, _place(item.place, piece), item.before, item.after)
+    return replace(item, place=_place(item.place, piece))
 
 
 def _place(place: Place, piece: _Piece) -> Place:

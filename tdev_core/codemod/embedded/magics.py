@@ -95,7 +95,7 @@ def _add(masks: dict[str, str], original: str) -> str:
 
 
 class _State:
-    """Whether the next line starts a statement: not inside brackets, a string or a continued line."""
+    """State of a scan, by which the next line starts a statement or does not: not inside brackets, a string or a continued line."""
 
     def __init__(self) -> None:
         self._depth = 0

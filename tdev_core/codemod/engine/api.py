@@ -42,6 +42,8 @@ class ProgramTree:
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
     platforms: frozenset[str] = frozenset()
     """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``."""
+    taken: frozenset[str] = frozenset()
+    """Functions of packages for CUDA that a module takes from another one of the tree: ``from .attention import flash_attn_func``."""
     gives_torch: frozenset[str] = frozenset()
     """Modules from which another one imports the name ``torch``."""
     called: frozenset[str] = frozenset()
@@ -50,6 +52,8 @@ class ProgramTree:
     """Those that a test asks which has an arm for another accelerator."""
     capabilities: frozenset[str] = frozenset()
     """Flags of modules that are made of a question for CUDA's architecture."""
+    architectures: frozenset[str] = frozenset()
+    """Functions that ask for an architecture by what NVIDIA calls it."""
     give_devices: frozenset[str] = frozenset()
     """Functions that promise a ``torch.device``, each by a name that none without that promise has."""
     runtimes: frozenset[str] = frozenset()
@@ -57,13 +61,17 @@ class ProgramTree:
     staying: frozenset[str] = frozenset()
     """Functions and classes that go on naming CUDA with ``--target accelerator``."""
     staying_uses: frozenset[str] = frozenset()
-    """What such functions and classes import from elsewhere."""
+    """Imports that such functions and classes make of other modules."""
     switches: frozenset[str] = frozenset()
     """The switches for a GPU that they name: ``use_gpu``."""
     chooses: str = ""
     """A module that goes on naming CUDA and asks whether it is there: the last of them, by its path."""
+    remains: str = ""
+    """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Files, as they are shown, that cannot part from others which go on naming CUDA, and why in words."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 
@@ -84,7 +92,7 @@ class Options:
     all: bool = False
     """Whether to rewrite files too that cannot be imported without CUDA."""
     keep: tuple[str, ...] = ()
-    """What a comment says on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
+    """Words of a comment on a line that stays, besides ``tdev: keep``, ``ignore-cuda`` and ``noqa: CUDA``."""
     lines: frozenset[int] = frozenset()
     """Lines, from 1, that stay as if they had such a comment."""
     beside: str = ""
@@ -95,6 +103,10 @@ class Options:
     """Packages for CUDA that something else answers for where it runs: who imports them does not need CUDA."""
     line_length: int = 0
     """Columns that a line of this file may have; 0 where its project does not say."""
+    typed: bool = False
+    """Whether the project is type-checked, which ``--target accelerator`` asks."""
+    floor: tuple[tuple[int, int], str] | None = None
+    """The oldest torch that the project says it takes, and the file that says so."""
     tree: ProgramTree | None = None
     """The files around this one, where they are known."""
 

@@ -41,6 +41,10 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     from tdev_core.codemod.engine.annotate import annotate
     from tdev_core.codemod.engine.file import File
     from tdev_core.codemod.engine.registry import passes
+    from tdev_core.codemod.engine.rules.accelerator.torchs_own import (
+        plan_torchs_own,
+        report_torchs_own,
+    )
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
     from tdev_core.codemod.engine.rules.whole_files import stays_whole
@@ -49,9 +53,13 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     if file.keep_all:
         return Result(source)
     know_answered(file)
-    if not (runs_on_cuda_alone(file) or stays_whole(file)):
+    found = plan_torchs_own(file)
+    if runs_on_cuda_alone(file) or stays_whole(file):
+        file.changes.clear()
+    else:
         for rule in passes(options.style):
             rule(file)
+    report_torchs_own(file, found)
     if options.annotate:
         annotate(file)
     result = file.result()

@@ -10,6 +10,7 @@ from functools import cached_property
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding
+from tdev_core.codemod.engine.analysis.cudas import Cudas
 from tdev_core.codemod.engine.analysis.flow import Flow
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
@@ -114,8 +115,12 @@ class File:
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
+        self.parallel: list[Span] = []
+        """Those of them which do what the arms beside them do for other accelerators."""
         self.settings: list[Span] = []
         """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
+        self.replaced: set[Span] = set()
+        """Imports of packages all of whose uses become torch's own."""
         self.tried: list[Span] = []
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
@@ -165,6 +170,16 @@ class File:
             return PythonTree(self.tree)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
+
+    @cached_property
+    def cudas(self) -> Cudas | None:
+        """The uses of what only CUDA has; None where Python's parser does not take the text."""
+        if self.python is None:
+            return None
+        known = self.options.tree.kernel_modules if self.options.tree is not None else frozenset()
+        # Triton's way, which is interpreted, is not the one to take where there is another.
+        answered = self.options.answered - {"triton"}
+        return Cudas(self.python, self.tree.source, self.filename, known, answered)
 
     @cached_property
     def _cuts(self) -> list[int]:
@@ -226,6 +241,10 @@ class File:
             if any(first <= line <= last for line in self._kept):
                 return True
         return False
+
+    def kept_lines(self, first: int, last: int) -> bool:
+        """Tell whether ``# tdev: keep`` protects one of these lines."""
+        return self.keep_all or any(first <= line <= last for line in self._kept)
 
     # -- names ----------------------------------------------------------------------------
 

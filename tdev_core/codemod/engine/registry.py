@@ -57,6 +57,7 @@ Pass = Callable[[File], None]
 _TDEV: tuple[Pass, ...] = (
     imports.collect_imports,
     arms.cudas_arms,
+    arms.parallel_arms,
     arms.tried_beside_others,
     whole_files.functions_of_cuda,
     whole_files.launches,
@@ -73,6 +74,7 @@ _TDEV: tuple[Pass, ...] = (
     imports.imports,
     identity.identities,
     references.kept_questions,
+    arms.arms_that_stay,
     layout.fit_lines,
 )
 _ACCELERATOR: tuple[Pass, ...] = (

@@ -44,6 +44,24 @@ _IMPORT = re.compile(
     rb"^[ \t]*from[ \t]+[\w.]+[ \t]+import[ \t]*(\([^)]*\)|[^\n#;\\]*)", re.MULTILINE
 )
 _WORD = re.compile(rb"[A-Za-z_]\w*")
+DOUBLE = re.compile(r"\b(?:torch\.(?:double|float64|complex128)\b|\w\.double\(\))")
+OTHERS = re.compile(
+    r"(?<![A-Za-z])(?:mps|xpu|npu|hpu|xla|tpu|mlu|musa|mtia|rocm|directml|mlx)(?![A-Za-z])", re.I
+)
+# The process group has a backend, which decides about the devices of its tensors.
+GROUP = re.compile(
+    r"\b(?:dist|distributed|c10d)\.\w+|\b(?:DistributedDataParallel|FullyShardedDataParallel|DDP|FSDP2?)\b"
+    r"|\b(?:fully_shard|init_device_mesh|DeviceMesh|nprocs|tensor_parallel|local_rank|world_size)\b"
+)
+KERNELS = re.compile(
+    r"xformers|flash_?attn|flash_attention_2|(?<!\w)triton(?!\w)|pyg_lib"
+    r"|(?<![\w.])_C\.\w|\._C[\"']|\btorch\.ops\.(?!aten\b|prims?\b)",
+    re.I,
+)
+_OF_TORCH = re.compile(
+    rb"^[ \t]*(?:import|from)[ \t]+torch\b|^[ \t]*import\b.*,[ \t]*torch\b", re.MULTILINE
+)
+_HEAD = re.compile(rb"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
 _GPU = re.compile(rb"\b(?!n_|num_)[a-z]\w*_gpus?\b|\bgpu_(?:is_)?availabl\w*\b")
 
 
@@ -82,6 +100,22 @@ def staying(raw: bytes) -> tuple[set[bytes], set[bytes], set[bytes]]:
     outside.append(left[at:])
     take(_IMPORT.sub(b"", b"".join(outside)))
     return units, used & imported, switches
+
+
+def names_cuda(text: str) -> bool:
+    """Tell whether the code of a text, and not only its prose, names CUDA."""
+    return _NAMED.search(_SAID.sub(b"", text.encode("utf-8", "replace"))) is not None
+
+
+def may_change(raw: bytes) -> bool:
+    """Tell whether a file that names CUDA may be one that names it no more: all of it has a generic spelling."""
+    if _OF_TORCH.search(raw) is None:
+        return False  # it has no name for torch's accelerator
+    left = _SPELT.sub(b"", _HEAD.sub(b"", raw, count=1))
+    if _NAMED.search(left) is not None:
+        return False
+    text = left.decode("utf-8", "replace")
+    return not any(sign.search(text) for sign in (DOUBLE, OTHERS, GROUP, KERNELS))
 
 
 def built_on(raw: bytes) -> set[str]:

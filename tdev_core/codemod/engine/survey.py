@@ -18,6 +18,11 @@ from tdev_core.ecosystem.package_table import packages
 _GIVES_TORCH = re.compile(
     rb"from[ \t]+([.\w]+)[ \t]+import[ \t]*(?:\([^)]*?|[\w, \t]*?)\btorch[ \t]*(?:[,)\r\n#]|\Z)"
 )
+# What a package's own function is taken from that is not the package.
+_TAKES = re.compile(
+    rb"\nfrom[ \t]+(?!(?:flash_attn|apex)\b)[.\w]+[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)"
+)
+_TAKEN = re.compile(rb"\b(?:flash_attn\w*|Fused(?:Adam|LayerNorm|RMSNorm))\b")
 GUARDED = "|".join(re.escape(known.name) for known in packages().values() if known.guards)
 """Packages for CUDA that a test stays a test for CUDA for, as alternatives of a pattern."""
 OF_KERNELS = "|".join(known.name for known in packages().values() if known.kernels)
@@ -63,7 +68,9 @@ _MAKES_KERNELS = (
     b".cuh'",
 )
 _CALLS_KERNELS = re.compile(rb"torch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.")
-_IMPORTS_KERNELS = re.compile(rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda)\b".encode())
+_IMPORTS_KERNELS = re.compile(
+    rf"\n(?:import|from)[ \t]+(?:{OF_KERNELS}|\w+_cuda|numba[ \t]+import[ \t]+[^\n]*\bcuda)\b".encode()
+)
 _KERNEL_SIGNS = frozenset((b"uda", b"triton", b"torch.ops.", b"_C"))
 _CUDA_SIGNS = frozenset((b"uda", b"CUDA", b"gpu", b"GPU"))
 # Looked for once in each file: few files have one, and each look reads the whole text.
@@ -77,11 +84,15 @@ _TEST_NAME = re.compile(
     r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
 )
 _TEST_FOLDER = re.compile(r"(?:tests?|testing|bench\w*)\Z")
+OF_NVIDIAS = r"\bnvidia[-_]smi\b|\bpynvml\b|\bsm_?(?:[5-9]\d|1\d\d)\b|\bcuda\w*capab|\bcapab\w*cuda"
+"""What NVIDIA calls its architectures by, and asks them with, whatever their case."""
 # A flag that tells CUDA's architecture: `_SUPPORTS_FLEX = (\n    is_available() and get_device_capability() >= …`.
 _CAPABILITY = re.compile(
     rb"^(_?[A-Z][A-Z0-9_]+)[ \t]*=[ \t]*(?:\([^=]{0,200}?|[^\n=]*?)\bget_device_capability\(",
     re.MULTILINE,
 )
+_FUNCTION = re.compile(rb"^def[ \t]+(\w+)(?:.*\n(?=[ \t)\n]))*", re.MULTILINE)
+_OF_NVIDIAS = re.compile(OF_NVIDIAS.encode(), re.IGNORECASE)
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
 
@@ -97,6 +108,7 @@ class Survey:
         self._modules: set[str] = set()
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
+        self._taken: set[str] = set()
         self._defined: set[str] = set()
         self._called: set[str] = set()
         self._beside: set[str] = set()
@@ -104,6 +116,7 @@ class Survey:
         self._size = 0
         self._compiled: set[str] = set()
         self._capabilities: set[str] = set()
+        self._architectures: set[str] = set()
         self._of_package: dict[str, list[bool]] = {}
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
@@ -113,6 +126,7 @@ class Survey:
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
         self._chooses = ""
+        self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
 
     def see(self, path: PurePath, raw: bytes, top: str, home: PurePath | None = None) -> None:
@@ -127,6 +141,9 @@ class Survey:
                 if source and not source.startswith("torch"):
                     self._gives_torch.add(source.rpartition(".")[2])
         signs = {sign for sign in _SIGNS if sign in raw}
+        if self._looks_for_staying and (b"flash_attn" in raw or b"Fused" in raw):
+            for found in _TAKES.finditer(b"\n" + raw):
+                self._taken.update(name.decode() for name in _TAKEN.findall(found[1]))
         if _has_kernels(raw, signs):
             self._kernels.add(path.parent.name if path.stem == "__init__" else path.stem)
         if (platform := _PLATFORM.search(path.stem)) is not None:
@@ -151,6 +168,9 @@ class Survey:
         self._runtimes.update(name for name, sign in _TOLD_BY_NAME if sign in raw)
         if b"get_device_capability" in signs:
             self._capabilities.update(n.decode() for n in _CAPABILITY.findall(raw))
+            for found in _FUNCTION.finditer(raw):
+                if b"get_device_capability" in found[0] and _OF_NVIDIAS.search(found[0]):
+                    self._architectures.add(found[1].decode())
         if not signs.isdisjoint(_CUDA_SIGNS):
             self._questions(raw)
             if self._looks_for_staying:
@@ -160,13 +180,11 @@ class Survey:
         units, used, switches = staying(raw)
         self._staying |= units
         self._staying_uses |= used
-        if (
-            units
-            and b"cuda.is_available" in raw
-            and not is_for_tests(path)
-            and not is_script(path, raw)
-        ):
-            self._chooses = max(self._chooses, f"{path.parent.name}/{path.name}")
+        if units and not is_for_tests(path) and not is_script(path, raw):
+            name = f"{path.parent.name}/{path.name}"
+            self._remains = max(self._remains, name)
+            if b"cuda.is_available" in raw:
+                self._chooses = max(self._chooses, name)
         self._switches |= switches
 
     def _questions(self, raw: bytes) -> None:
@@ -204,12 +222,15 @@ class Survey:
             kernel_modules=frozenset(self._compiled | packages),
             platforms=frozenset(platforms),
             capabilities=frozenset(self._capabilities),
+            architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
+            taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
             runtimes=frozenset(self._runtimes),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
             chooses=self._chooses,
+            remains=self._remains,
             built_on=frozenset(self._built_on),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
@@ -226,7 +247,9 @@ def _makes_kernels(raw: bytes, signs: set[bytes]) -> bool:
     if signs.isdisjoint(_KERNEL_SIGNS):
         return False
     if any(sign in raw for sign in _MAKES_KERNELS):
-        return True
+        code = without_prose(raw.decode("latin-1")).encode("latin-1")
+        if any(sign in code for sign in _MAKES_KERNELS):
+            return True
     return _in_code(_CALLS_KERNELS, raw) or _in_code(_IMPORTS_KERNELS, raw)
 
 

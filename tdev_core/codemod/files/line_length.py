@@ -49,7 +49,7 @@ def line_length(directory: Path) -> int:
 
 
 def _pyproject(directory: Path) -> int:
-    tool = _toml(directory / "pyproject.toml").get("tool")
+    tool = toml(directory / "pyproject.toml").get("tool")
     tool = tool if isinstance(tool, dict) else {}
     for name, key in _TABLES:
         table = tool.get(name)
@@ -63,7 +63,7 @@ def _pyproject(directory: Path) -> int:
 
 def _ruff(directory: Path) -> int:
     for name in (".ruff.toml", "ruff.toml"):
-        if found := _number(_toml(directory / name).get("line-length")):
+        if found := _number(toml(directory / name).get("line-length")):
             return found
     return 0
 
@@ -96,7 +96,8 @@ def _editorconfig(directory: Path) -> int:
     return length
 
 
-def _toml(path: Path) -> Mapping[str, Any]:
+def toml(path: Path) -> Mapping[str, Any]:
+    """Return what a TOML file holds; nothing where it cannot be read."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:

@@ -17,6 +17,7 @@ from tdev_core.codemod.engine import Options, ProgramTree, Style
 from tdev_core.codemod.files import write
 from tdev_core.codemod.files.discovery import Found
 from tdev_core.codemod.files.line_length import line_length
+from tdev_core.codemod.files.project import is_type_checked, torch_floor
 from tdev_core.codemod.jobs.pool import Pool, default_jobs
 from tdev_core.codemod.jobs.process import ENGINE, Job, load_engine
 from tdev_core.codemod.jobs.surveying import survey
@@ -118,8 +119,16 @@ class _Reader:
                 yield Job(found.shown, found.kind, answer, self._options_for(found))
 
     def _options_for(self, found: Found) -> Options:
-        """Return the options for one file, with how long its project lets its lines be."""
-        columns = line_length(found.path.absolute().parent)
+        """Return the options for one file, with what its project says of its lines, its types and its torch."""
+        directory = found.path.absolute().parent
+        columns = line_length(directory)
+        if self._options.style == "accelerator":
+            return replace(
+                self._options,
+                line_length=columns,
+                typed=is_type_checked(directory),
+                floor=torch_floor(directory),
+            )
         return replace(self._options, line_length=columns) if columns else self._options
 
     def in_order(

@@ -6,17 +6,22 @@ the given files belong to are read whole.
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from tdev_core.codemod.engine import (
     Importing,
+    Links,
     ProgramTree,
     Style,
     Survey,
     dotted_name,
+    may_change,
     may_need,
 )
 from tdev_core.codemod.files.discovery import Found
@@ -45,10 +50,56 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         read.append((path, top, home))
         needs = needs or may_need(raw)
     tree = seen.tree()
+    if style == "accelerator":
+        tree = replace(tree, held=_held(read, files))
     if needs:
         importing = Importing(tree.kernel_modules)
         return replace(tree, needs_cuda=_reaching(importing, read, files))
     return tree
+
+
+def _held(read: list[tuple[Path, str, Path | None]], files: Sequence[Found]) -> dict[str, str]:
+    """Return the given files that cannot change without others of their tree which stay, as they are shown."""
+    paths = {dotted_name(path, top, home): path for path, top, home in read}
+    names = {path: name for name, path in paths.items()}
+
+    @cache
+    def raw(name: str) -> bytes:
+        try:
+            return paths[name].read_bytes()
+        except OSError:
+            return b""
+
+    packages = frozenset(name for name, path in paths.items() if path.stem == "__init__")
+    links = Links(paths, packages, raw)
+    held: dict[str, str] = {}
+    for found in files:
+        why = ""
+        if found.kind is Kind.PYTHON and found.path in names:
+            text = raw(names[found.path])
+            if b"cuda" in text and may_change(text):
+                why = links.why(names[found.path])
+        elif found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
+            why = links.why_text(_cells(found.path))
+        if why:
+            held[found.shown] = why
+    return held
+
+
+def _cells(path: Path) -> list[str]:
+    """Return the cells of a notebook that names CUDA, without magics; none where it cannot be read."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = json.loads(text) if "cuda" in text else {}
+    except (OSError, ValueError, RecursionError):
+        return []
+    cells = notebook.get("cells") if isinstance(notebook, dict) else None
+    sources = [cell.get("source", "") for cell in cells or () if isinstance(cell, dict)]
+    joined = ["".join(s) if isinstance(s, list) else str(s) for s in sources]
+    return [_MAGIC.sub("", text) for text in joined]
+
+
+_MAGIC = re.compile(r"^[ \t]*[%!?][^\n]*", re.MULTILINE)
 
 
 def _reaching(

@@ -58,7 +58,7 @@ class Group:
 
 
 class Folded:
-    """What was found so far, by severity (``change`` for what is rewritten) and rule."""
+    """Findings so far, by severity (``change`` for what is rewritten) and rule."""
 
     def __init__(self) -> None:
         self.groups: dict[str, dict[str, Group]] = {kind: {} for kind in _HEADS}

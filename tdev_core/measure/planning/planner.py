@@ -36,7 +36,7 @@ VARIABLE = "TDEV_PLAN"
 
 @dataclass(frozen=True)
 class Task:
-    """What is planned: ``rank`` of ``world`` ranks, ``per_node`` on a node, for ``steps`` steps; the answer goes to ``file``."""
+    """A task to plan: ``rank`` of ``world`` ranks, ``per_node`` on a node, for ``steps`` steps; the answer goes to ``file``."""
 
     world: int
     rank: int = 0
@@ -51,7 +51,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Plan:
-    """What one rank needs.
+    """The needs of one rank.
 
     Attributes:
         world: ranks.

@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tdev_core.measure.endings import reason
 from tdev_core.measure.tuning import choices
 from tdev_core.measure.tuning.fingerprint import Bits, Fingerprint
 from tdev_core.measure.tuning.racing import Failed, Sample
@@ -192,8 +193,7 @@ def _key(fixed: Wanted) -> tuple[tuple[str, str], ...]:
 
 
 def _last(ended: Ended) -> str:
-    lines = ended.said.strip().splitlines()
-    return lines[-1] if lines else f"the program ended with status {ended.status}"
+    return reason(ended.said) or f"the program ended with status {ended.status}"
 
 
 _TOO_SHORT = f"the program ends before its optimizer has stepped {LEARNING} times: there is nothing to compare"

@@ -68,7 +68,7 @@ class Losses:
 
 @dataclass
 class Outcome:
-    """What came of a search.
+    """The outcome of a search.
 
     Attributes:
         trials: every race, in their order.

@@ -40,7 +40,7 @@ CLOCKS: dict[str, Callable[[], float]] = {
 
 @dataclass(frozen=True)
 class Task:
-    """What a program is told when it starts.
+    """The task that a program is given when it starts.
 
     Attributes:
         asks: the file descriptor that it reads.

@@ -33,7 +33,7 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Key:
-    """What winners are for.
+    """The place that winners are for.
 
     Attributes:
         backend: tdev's.

@@ -58,7 +58,7 @@ class _Scaler:
 
 @dataclass
 class _Stash:
-    """What amp knows of an optimizer: each stepped parameter, with the model's own where that is another one."""
+    """Amp's state of an optimizer: each stepped parameter, with the model's own where that is another one."""
 
     pairs: list[tuple[torch.Tensor, torch.Tensor]] = field(default_factory=list)
     skips: bool = False

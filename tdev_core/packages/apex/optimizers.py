@@ -21,7 +21,7 @@ __getattr__ = attributes_of(__name__)
 
 
 class _Fused(torch.optim.Optimizer):
-    """What both have in common: the step's number is the group's, and a step may drop the gradients."""
+    """The common part of both: the step's number is the group's, and a step may drop the gradients."""
 
     def __init__(
         self, params: Iterable[Any], defaults: dict[str, Any], amsgrad: bool, drop: bool

@@ -164,9 +164,10 @@ def flash_attn_varlen_func(
     return torch.cat(outputs) if outputs else torch.zeros_like(q)
 
 
-def _parts(x: torch.Tensor, bounds: list[int]) -> tuple[torch.Tensor, ...]:
+def _parts(x: torch.Tensor, bounds: list[int]) -> list[torch.Tensor]:
     """Return the rows of each sequence, and what is behind the last; one operation, so that its gradient is one, too."""
-    return x.split([*(end - begin for begin, end in pairwise(bounds)), x.size(0) - bounds[-1]])
+    lengths = [end - begin for begin, end in pairwise(bounds)]
+    return list(torch.split(x, [*lengths, x.size(0) - bounds[-1]]))
 
 
 def _paged(x: torch.Tensor, bounds: list[int], table: torch.Tensor) -> list[torch.Tensor]:

@@ -10,7 +10,15 @@ from types import ModuleType
 from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
-from tdev_core.packages.interpreter import bfloat16, float8, launches, libdevice, releases, truth
+from tdev_core.packages.interpreter import (
+    bfloat16,
+    float8,
+    launches,
+    libdevice,
+    loops,
+    releases,
+    truth,
+)
 
 __all__ = ["answered", "begin", "is_chosen", "simulate_numba"]
 
@@ -56,7 +64,7 @@ def begin(rewritten: bool = False) -> None:
         )
     when_imported(["triton.knobs"], _switch)
     # releases first, whose functions the others wrap, and bfloat16 after float8: it widens what that converts
-    for room in (releases, float8, bfloat16, truth):
+    for room in (releases, float8, bfloat16, truth, loops):
         when_imported(["triton.runtime.interpreter"], room.mend)
     when_imported(["triton.runtime.interpreter"], launches.mend)
     when_imported(["triton.runtime.autotuner"], launches.mend_autotuner)

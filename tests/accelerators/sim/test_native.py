@@ -95,3 +95,28 @@ def test_without_a_compiler_the_command_says_so_once(tmp_path: Path) -> None:
     )
     assert done.returncode == 2 and done.stderr.count("Is there a C++ compiler") == 1
     assert "device sim" in done.stdout
+
+
+GENERIC = """
+import torch, tdev
+device = torch.ones(1, device="sim").device
+one, other = torch.Stream(), torch.Stream(device)
+before = torch.accelerator.current_stream()
+print(len({one.stream_id, other.stream_id, before.stream_id}), one.device == other.device == device)
+with other:
+    print(torch.accelerator.current_stream() == other == tdev.cuda.current_stream())
+    event = torch.Event()
+    event.record(other)
+print(torch.accelerator.current_stream() == before, event.query(), one.query())
+torch.accelerator.set_stream(one)
+print(torch.accelerator.current_stream() == one == tdev.cuda.current_stream())
+torch.accelerator.empty_host_cache()
+"""
+
+
+@needs_compiler
+@pytest.mark.timeout(600)  # a compiler beside other tests
+def test_streams_of_the_generic_api(cache: dict[str, str]) -> None:
+    """As a library makes them that is not rewritten, on one device."""
+    done = run(GENERIC, **cache | {"TDEV_SIM_DEVICES": "1"})
+    assert done.stdout.split() == ["3", *["True"] * 6], done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdev_core.codemod import engine
 from tdev_core.codemod.engine import Names, Options
 from tdev_core.codemod.jobs.process import Job, process
 from tdev_core.codemod.model import Kind, Outcome, Status
@@ -89,3 +90,17 @@ def test_places_are_those_of_the_document() -> None:
 def test_a_second_run_changes_nothing() -> None:
     once = rewritten(f"```python\nimport torch\n{CALL}\n```\n\n>>> import torch\n>>> {CALL}")
     assert rewritten(once) == once and DONE in once
+
+
+def test_a_change_is_named_by_the_whole_name_that_it_is_a_part_of() -> None:
+    found = process(
+        Job(
+            "d.md", Kind.DOCS, f"> ```python\n> import torch\n> {CALL}\n> ```\n".encode(), Options()
+        ),
+        engine,
+        Names.load(),
+    )
+    assert [(str(c.place), c.name) for c in found.changes] == [
+        ("2:10", "torch"),
+        ("3:3", "torch.cuda.synchronize"),
+    ]

@@ -19,7 +19,7 @@ Node = Any
 
 
 class Runner(Enum):
-    """Where a node is computed."""
+    """The place at which a node is computed."""
 
     MLX = "an operator with a kernel over arrays, in a part that MLX compiles"
     EAGER = "an operator on device tensors, one by one"

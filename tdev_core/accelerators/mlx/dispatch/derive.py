@@ -1,4 +1,4 @@
-"""Which in-place and ``out=`` overloads follow from a functional row, found in torch's own schemas."""
+"""Derive in-place and ``out=`` overloads from a functional row, by torch's own schemas."""
 
 from __future__ import annotations
 

@@ -8,11 +8,13 @@
 
 #include <Python.h>
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ATen/Context.h>
 #include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/dispatch/Dispatcher.h>
@@ -41,7 +43,8 @@ PyObject* give_back = nullptr;     // lowering.give_back: a written tensor follo
 struct Rule {
   bool scalars;           // tensors of the CPU without dimensions may be mixed in
   std::vector<bool> any;  // by argument: may lie on another device
-  bool refuses_masks;     // an index that is a mask waits for the device
+  bool refuses_masks;     // an index that is a mask, or lies on the CPU, waits for the device
+  bool alerts = false;    // CUDA refuses it where the program asks for deterministic algorithms
 };
 
 // One call's sim tensors, each with the CPU tensor over its memory.
@@ -192,6 +195,9 @@ class Front final : public c10::OperatorKernel {
 
   // Whether the call was simple: then its results are on the stack.
   bool answer(const c10::OperatorHandle& operation, Stack& stack) const {
+    if (rule_.alerts && at::globalContext().deterministicAlgorithms()) {
+      return false;
+    }
     const auto count = written_.size();
     const auto given = torch::jit::last(stack, count);
     Call call;
@@ -272,18 +278,19 @@ class Front final : public c10::OperatorKernel {
       lowered.emplace_back(std::move(list));
       return true;
     }
-    if (value.isOptionalTensorList()) {
+    if (holds_tensors(value)) {
       c10::List<std::optional<at::Tensor>> list;
-      for (const std::optional<at::Tensor>& item : value.toOptionalTensorVector()) {
-        if (!item.has_value() || !item->defined()) {
+      for (const c10::IValue& item : value.toListRef()) {
+        if (!item.isTensor() || !item.toTensor().defined()) {
           list.push_back(std::nullopt);
           continue;
         }
-        const auto kind = item->scalar_type();
-        if (rule_.refuses_masks && (kind == at::kBool || kind == at::kByte)) {
+        const auto& index = item.toTensor();
+        const auto kind = index.scalar_type();
+        if (rule_.refuses_masks && (kind == at::kBool || kind == at::kByte || !index.is_privateuseone())) {
           return false;
         }
-        auto tensor = one(call, *item, i);
+        auto tensor = one(call, index, i);
         if (!tensor) {
           return false;
         }
@@ -297,6 +304,16 @@ class Front final : public c10::OperatorKernel {
     }
     lowered.push_back(value);
     return true;
+  }
+
+  // Whether this is a list of tensors that may be absent. TorchScript's have a type of their own, which
+  // `isOptionalTensorList` does not know.
+  static bool holds_tensors(const c10::IValue& value) {
+    if (!value.isList()) {
+      return false;
+    }
+    const auto items = value.toListRef();
+    return std::any_of(items.begin(), items.end(), [](const c10::IValue& item) { return item.isTensor(); });
   }
 
   std::optional<at::Tensor> one(Call& call, const at::Tensor& tensor, size_t i) const {

@@ -17,7 +17,7 @@ from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scala
 from tdev_core.accelerators.privateuse.native import Library
 from tdev_core.accelerators.privateuse.native_kernels import Kernels
 from tdev_core.accelerators.privateuse.schema import facts
-from tdev_core.accelerators.sim import aliasing, fallback, listening, lowering
+from tdev_core.accelerators.sim import aliasing, determinism, fallback, listening, lowering
 
 __all__ = ["LIBRARY", "answered", "guard", "load", "put", "state", "using"]
 
@@ -47,6 +47,7 @@ def load() -> Any:
 def guard() -> None:
     """Have torch's C++ see the streams that Python makes current, where the library was loaded; once the device is registered."""
     _kernels.module.register_guard(
+        create=lambda index, priority: streams.Stream(index, priority).stream_id,
         exchange=streams.exchange,
         until=lambda index, number: lagging.until((index, number)),
         order=lambda index, number, moment: lagging.order((index, number), moment),
@@ -79,6 +80,7 @@ def put(operators: Iterable[OpOverload]) -> None:
             scalars=cpu_scalars(known) and not stays,
             any=[name in elsewhere and not stays for name in known.arguments],
             refuses_masks=True,
+            alerts=determinism.caller(known) is not None,
         )
     for name, (draws, alone) in _COMPOSITES.items():
         whole: OpOverload = getattr(torch.ops.aten, name.removeprefix("aten::")).default

@@ -106,11 +106,12 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("start", &start, py::arg("adopt_tensor"), py::arg("give_back"));
   module.def(
       "front",
-      [](const std::string& name, const std::string& overload, bool scalars, std::vector<bool> any, bool refuses_masks) {
+      [](const std::string& name, const std::string& overload, bool scalars, std::vector<bool> any, bool refuses_masks, bool alerts) {
         const auto operation = find(name, overload);
-        put(operation, std::make_unique<Front>(operation, Rule{scalars, std::move(any), refuses_masks}));
+        put(operation, std::make_unique<Front>(operation, Rule{scalars, std::move(any), refuses_masks, alerts}));
       },
-      py::arg("name"), py::arg("overload"), py::arg("scalars"), py::arg("any"), py::arg("refuses_masks"));
+      py::arg("name"), py::arg("overload"), py::arg("scalars"), py::arg("any"), py::arg("refuses_masks"),
+      py::arg("alerts"));
   module.def(
       "view",
       [](const std::string& name, const std::string& overload) {
@@ -145,14 +146,14 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
   module.def("register_hooks", [] { at::RegisterPrivateUse1HooksInterface(new Hooks()); });
   module.def(
       "register_guard",
-      [](const py::object& exchange, const py::object& until, const py::object& order, const py::object& busy, const py::object& wait) {
+      [](const py::object& create, const py::object& exchange, const py::object& until, const py::object& order, const py::object& busy, const py::object& wait) {
         const auto* before = c10::impl::getDeviceGuardImpl(c10::DeviceType::PrivateUse1);
         const Streams streams{
-            exchange.inc_ref().ptr(), until.inc_ref().ptr(), order.inc_ref().ptr(), busy.inc_ref().ptr(),
+            create.inc_ref().ptr(), exchange.inc_ref().ptr(), until.inc_ref().ptr(), order.inc_ref().ptr(), busy.inc_ref().ptr(),
             wait.inc_ref().ptr()};
         const c10::impl::DeviceGuardImplRegistrar registrar(c10::DeviceType::PrivateUse1, new Guard(before, streams));
       },
-      py::arg("exchange"), py::arg("until"), py::arg("order"), py::arg("busy"), py::arg("wait"));
+      py::arg("create"), py::arg("exchange"), py::arg("until"), py::arg("order"), py::arg("busy"), py::arg("wait"));
   module.def("select_stream", &select_stream, py::arg("index"), py::arg("id"));
   module.def(
       "is_pinned",

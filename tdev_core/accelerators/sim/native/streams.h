@@ -28,6 +28,7 @@ void select_stream(size_t index, c10::StreamId id) {
 
 // What Python answers; never given back, since torch may ask until the process has ended.
 struct Streams {
+  PyObject* create;    // (index, priority): the id of a new stream
   PyObject* exchange;  // (index, id): make it current
   PyObject* until;     // (index, id): the moment when a stream is done
   PyObject* order;     // (index, id, moment): let what comes later be done after it
@@ -66,6 +67,14 @@ class Guard final : public c10::impl::DeviceGuardImplInterface {
   }
   c10::Stream getDefaultStream(c10::Device device) const override {
     return stream(std::max<c10::DeviceIndex>(device.index(), 0), 0);
+  }
+  c10::Stream getNewStream(c10::Device, int priority = 0) const override {
+    // Which of several devices is current is Python's to know, and entering a stream has to choose it.
+    TORCH_CHECK(
+        pools.size() == 1, "torch.Stream() is made where there is one 'sim' device; of several, torch.cuda.Stream() in "
+        "rewritten code, or torch.sim.Stream(), is of the one that is meant");
+    const py::gil_scoped_acquire gil;
+    return stream(0, py::handle{streams_.create}(0, priority).cast<c10::StreamId>());
   }
   c10::Stream exchangeStream(c10::Stream chosen) const override {
     const auto before = getStream(chosen.device());

@@ -32,6 +32,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
+    computed_with,
     give_devices,
     holds_tensors,
     shown_device,
@@ -244,7 +245,11 @@ class Flow:
             return True
         if name is None or self._of_other_type(node):
             return False
-        return used_as_tensor(self._around(node), name) or self._given_to_forward(node)
+        # What an attribute holds in one function it holds in the next.
+        asked = self.tree.source if "." in name and "[" not in name else self._around(node)
+        if asked is self.tree.source and computed_with(asked, name):
+            return True
+        return used_as_tensor(asked, name) or self._given_to_forward(node)
 
     def _of_other_type(self, node: cst.BaseExpression) -> bool:
         """Tell whether a parameter is annotated as something that is not a tensor."""
@@ -357,7 +362,7 @@ class Flow:
 
     @cached_property
     def _returns(self) -> dict[cst.CSTNode, list[cst.Return]]:
-        """What each function returns."""
+        """The return statements of each function."""
         found: dict[cst.CSTNode, list[cst.Return]] = {}
         for node in self.tree.of(cst.Return):
             around = (p for p in self.tree.ancestors(node) if isinstance(p, cst.FunctionDef))

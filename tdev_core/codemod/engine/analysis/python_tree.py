@@ -67,7 +67,7 @@ class PythonTree:
 
     @cached_property
     def names(self) -> tuple[dict[str, str], dict[str, ast.stmt]]:
-        """What each imported name of the file imports, and the functions and classes by their names."""
+        """The origin of each imported name of the file, and the functions and classes by their names."""
         imported: dict[str, str] = {}
         defined: dict[str, ast.stmt] = {}
         for node in ast.walk(self.module):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.vocabulary import NOTE
@@ -23,6 +24,9 @@ ARMS = rule(
     `if/elif` chains, nested conditional expressions, a boolean expression that asks for both,
     and neighbouring `if` statements of one block. What stands in the arm for CUDA stays with its
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
+
+    Whatever their tests ask, an arm that calls of `torch.cuda` what an arm beside it calls of `torch.xpu`
+    or its like is CUDA's.
 
     Where the arms give a `torch.device` and do nothing else (`if torch.cuda.is_available(): return
     torch.device("cuda")`, then the same for `mps`), the question and CUDA's arm are tdev's: what they
@@ -149,6 +153,11 @@ _ASKS_FOR_CUDA = re.compile(
 _DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
+# Only NVIDIA's or only ROCm's build gets past these.
+_OF_THE_BUILD = re.compile(
+    r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
+    r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
+)
 # Accelerators whose own versions of torch a program is written for in such an arm.
 _OF_A_VENDOR = re.compile(r"==\s*[\"'](?:npu|hpu|mlu|musa|xla|tpu)[\"']")
 
@@ -162,6 +171,10 @@ def cudas_arms(file: File) -> None:
         test = file.tree.text(choice.test)
         if _OF_A_VENDOR.search(test) and not _DENIES.search(test):
             file.untouched.append(file.tree.span(choice.body))
+        if _OF_THE_BUILD.search(test) and _ASKS_FOR_CUDA.search(_OF_THE_BUILD.sub("", test)):
+            if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
+                file.untouched.append(file.tree.span(choice.body))
+                continue
         if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
             continue
         if isinstance(choice, cst.If):
@@ -172,6 +185,86 @@ def cudas_arms(file: File) -> None:
             continue
         if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
             file.untouched.append(file.tree.span(choice.body))
+
+
+_CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
+def arms_that_stay(file: File) -> None:
+    """Say of an arm that was left for its test that it was, where nothing else is said of the two."""
+    told = sorted(start for _, start, _ in file.findings)
+    for low, high in file.parallel:
+        if not any(low <= at < high for at in told):
+            said = "this is CUDA's arm beside those of other accelerators; left as it is"
+            file.find_at(ARMS, low, said)
+            told.append(low)
+    for choice in file.tree.of(cst.If, cst.IfExp) if file.untouched else ():
+        arm = file.tree.span(choice.body)
+        if arm not in file.untouched or not _CALLS_CUDA.search(file.tree.text(choice.body)):
+            continue
+        begin = file.tree.span(choice.test)[0]
+        low, high = min(begin, arm[0]), max(file.tree.span(choice.test)[1], arm[1])
+        if not any(low <= at < high for at in told):
+            file.find(
+                ARMS,
+                choice.test,
+                "opens an arm that one kind of device alone reaches; left as it is",
+            )
+
+
+_OF_TORCH = re.compile(rf"\btorch\.(cuda|{_NAMES}|sdaa)\.(\w+)")
+
+
+def parallel_arms(file: File) -> None:
+    """Leave the arm that asks of ``torch.cuda`` what the arms beside it ask of ``torch.xpu`` and its like, whatever they test."""
+    source = file.tree.source
+    asked: dict[str, set[str]] = {}
+    for found in _OF_TORCH.finditer(source):
+        asked.setdefault(found[2], set()).add(found[1])
+    if not any("cuda" in whose and len(whose) > 1 for whose in asked.values()):
+        return
+    tree = file.python
+    if tree is None:
+        return
+    for node in ast.walk(tree.module):
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if isinstance(block, list):
+                _leave_parallel(file, tree, block)
+
+
+def _leave_parallel(file: File, tree: PythonTree, block: list[ast.stmt]) -> None:
+    near: list[list[ast.stmt]] = []
+    for statement in [*block, None]:
+        if isinstance(statement, ast.If):
+            near += _arms(statement)
+            continue
+        whose = [set(_OF_TORCH.findall(tree.text(arm))) for arm in near]
+        for at, arm in enumerate(near):
+            used = {name for owner, name in whose[at] if owner == "cuda"}
+            beside = {
+                name
+                for i, of_arm in enumerate(whose)
+                if i != at
+                for owner, name in of_arm
+                if owner != "cuda"
+            }
+            if used and used & beside and all(owner == "cuda" for owner, _ in whose[at]):
+                span = tree.span(arm[0])[0], tree.span(arm[-1])[1]
+                if span not in file.untouched:
+                    file.untouched.append(span)
+                    file.parallel.append(span)
+        near = []
+
+
+def _arms(choice: ast.If) -> list[list[ast.stmt]]:
+    """Return the arms of a chain."""
+    arms = [choice.body]
+    match choice.orelse:
+        case [ast.If(col_offset=column) as link] if column == choice.col_offset:
+            return arms + _arms(link)  # an `elif`
+        case _:
+            pass
+    return [*arms, choice.orelse] if choice.orelse else arms
 
 
 _TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
@@ -221,7 +314,9 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
     asked = (
         rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:\s*[!=]=\s*[\"']({_NAMES})\b"
         rf"|\.startswith\(\s*[\"']({_NAMES})\b"
-        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({_NAMES})\b)"
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({_NAMES})\b"
+        # a list that stays has decided already which there are
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?=[^])}}]*[\"']cuda[\"'])[^])}}]*[\"']cpu[\"'])"
     )
     text = file.tree.text(home)
     return re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None

@@ -19,7 +19,7 @@ VERSION = rule(
     "`torch.version.cuda`",
     None,
     """
-    Where it is taken apart, compared, printed or handed on, it comes from tdev: `"0.0"` on every
+    Where it is taken apart, compared or handed on, it comes from tdev: `"0.0"` on every
     backend but CUDA, so that `int(torch.version.cuda.split(".")[0])` is a number below all that a
     kernel could ask for. `"0.0"` is false: `if torch.version.cuda:` asks whether torch was built with
     CUDA, and is told the truth.
@@ -30,7 +30,9 @@ VERSION = rule(
     the two builds for a GPU, in a program that takes it for granted that it runs on one: there it has
     a version.
 
-    In a function that is called after TensorRT it stays torch's.
+    In a function that is called after TensorRT it stays torch's. So it does in the `explicit` style where it is
+    only told, by `print`, a logger, an f-string or as a value of a report's table: who reads that wants to know
+    what is installed.
 
     A file that asks it nothing else (`if torch.version.cuda:`, `is None`) goes on asking torch in the
     `explicit` style: the answer is the same.
@@ -50,7 +52,9 @@ def build_version(file: File, found: Reference) -> None:
     asked = file.tree.parents[found.node]
     if _for_tensorrt(file, found.node) or _told_of_cuda(file, found):
         return
-    if found.name == NAME and _is_only_asked(file, found):
+    if found.name == NAME and (_is_told(file, found) or _is_only_asked(file, found)):
+        return
+    if _is_known_there(file, found):
         return
     if found.name != NAME or not _asks_for_none(asked, found.node) or _chooses_a_gpu(file, asked):
         if not left_to_script(file, found.node, NAME):
@@ -90,14 +94,74 @@ def _told_of_cuda(file: File, found: Reference) -> bool:
     )
 
 
+_TELLS = re.compile(
+    r"\w*(?:print|echo|log|info|debug|warn|warning|error|critical|exception)\Z", re.IGNORECASE
+)
+
+
+def _is_told(file: File, found: Reference) -> bool:
+    """Tell whether a version is told as it is, in a file that goes on asking torch for it."""
+    if file.options.style != "explicit" or found.target != "torch":
+        return False
+    return _tells(file, found.node)
+
+
+def _tells(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a version is printed or logged, formatted, or a value of a table."""
+    parent = file.tree.parents[node]
+    while isinstance(parent, cst.IfExp) and parent.test is not node:
+        node, parent = parent, file.tree.parents[parent]
+    if isinstance(parent, cst.DictElement):
+        return parent.value is node
+    if isinstance(parent, cst.Arg):
+        call = file.tree.parents[parent]
+        if not isinstance(call, cst.Call):
+            return False
+        func = call.func.attr if isinstance(call.func, cst.Attribute) else call.func
+        return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
+    return isinstance(parent, cst.FormattedStringExpression) and _is_said(file, parent)
+
+
+def _is_said(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an f-string goes to what tells it, and is no address or name of a file."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Call):
+            func = parent.func.attr if isinstance(parent.func, cst.Attribute) else parent.func
+            return isinstance(func, cst.Name) and _TELLS.match(func.value) is not None
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+    return False
+
+
 def _is_only_asked(file: File, found: Reference) -> bool:
     """Tell whether a file asks torch nothing but whether it was built with CUDA: the answer is the same there."""
     if file.options.style != "explicit" or found.target != "torch":
         return False
     asked = [n for n in file.tree.of(cst.Attribute) if file.resolver.torch_name(n) == NAME]
-    if not all(_is_test(file, node) for node in asked):
+    if not all(_is_test(file, node) or _tells(file, node) for node in asked):
         return False
     return not _chooses_a_gpu(file, file.tree.parents[found.node])
+
+
+def _is_known_there(file: File, found: Reference) -> bool:
+    """Tell whether a version is asked in the same expression whether it is None: it is CUDA's where it is taken apart."""
+    if file.options.style != "explicit" or found.target != "torch":
+        return False
+    below: cst.CSTNode = found.node
+    for parent in file.tree.ancestors(found.node):
+        if isinstance(parent, cst.IfExp) and below is not parent.test:
+            test = parent.test
+            if _chooses_a_gpu(file, test):
+                return False
+            if isinstance(test, cst.Comparison) and file.resolver.torch_name(test.left) == NAME:
+                is_none = isinstance(test.comparisons[0].operator, (cst.Is, cst.Equal))
+                return _asks_for_none(test, test.left) and below is (
+                    parent.orelse if is_none else parent.body
+                )
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
 
 
 def _is_test(file: File, node: cst.CSTNode) -> bool:

@@ -8,6 +8,7 @@ from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     asks_about_others,
@@ -16,11 +17,7 @@ from tdev_core.codemod.engine.rules.arms import (
     said_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import (
-    asks_for_the_build,
-    guards_cuda_only,
-    imports_a_runtime,
-)
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -28,6 +25,14 @@ from tdev_core.codemod.engine.rules.operands import (
     other_business,
     short,
     without_index,
+)
+from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
+from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.tellings import (
+    ONLY_TELLS,
+    PINS,
+    asks_to_pin,
+    only_tells_of_cuda,
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -55,9 +60,13 @@ COMPARISON = rule(
     device names; `backend == "cuda"` and `"cuda" in path` are reported, not guessed.
     `case "cuda":` of a `match` over such an operand becomes `case _ if tdev.is_accelerator(...):`, unless another case
     names another accelerator.
+    A word that was asked for stays one where the program goes on to ask whether that is there
+    (`if device == "cuda" and not torch.cuda.is_available()`), and where a chain of words ends in an error
+    (`== "cpu"`, `== "cuda"`, else `raise`).
     Comparisons with an index (`device == "cuda:0"`), other uses of `"cuda"` in a `match`, names of tensor types
     (`x.type() == "torch.cuda.FloatTensor"`), lists of other accelerators and tests in a chain
-    that has arms for other accelerators are reported and left; so are tables by device type
+    that has arms for other accelerators are reported and left; so are tables by device type,
+    and what is answered to `pin_memory`, since torch's loaders pin for CUDA alone
     (`{"cuda": ..., "cpu": ...}`), in which another accelerator finds no row.
 
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
@@ -100,7 +109,9 @@ def _table(file: File, node: cst.Dict) -> None:
     """``{"cuda": …, "cpu": …}``, which a program asks with ``x.device.type``."""
     keys = [e.key if isinstance(e, cst.DictElement) else None for e in node.elements]
     types = [key and string_value(key) for key in keys]
-    if len(types) < 2 or "cuda" not in types or not all(t and NAMES_DEVICE.match(t) for t in types):
+    devices = [t for t in types if t and NAMES_DEVICE.match(t)]
+    # One other device beside rows of another kind: `{"cpu": -1, "cuda": 1024, "flash": 1536}`.
+    if "cuda" not in types or len(devices) < 2 or "cpu" not in types and len(devices) < len(types):
         return
     others = ("mps", "xpu") if file.options.style == "accelerator" else ("mps", "mlx")
     lacking = " or ".join(other for other in others if other not in types)
@@ -194,11 +205,24 @@ def _wrap(
         file.questions.append(Question(node, not no, operand, COMPARISON, _NO_SPELLING))
         return
     demanded = demand(file, node, negated=no)
+    if chooses_by_word(file, node, operand):
+        if exact:
+            file.find(COMPARISON, node, "chooses by the word that was given; left as it is", "note")
+            return
+        demanded = None
     if demanded is not None and demanded.verdict == "kept":
         file.find(COMPARISON, node, f"{demanded.why}; left as it is")
         return
     if asks_for_the_build(file, node) is not None:
         file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    if only_tells_of_cuda(file, node):
+        file.find(COMPARISON, node, ONLY_TELLS)
+        return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
+        return
+    if is_a_request(file, node, operand):
         return
     met = demanded is not None and not demanded.skips
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
@@ -299,6 +323,11 @@ def _startswith(file: File, node: cst.Call) -> None:
         return
     if asks_for_the_build(file, node) is not None:
         file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
+        return
+    if asks_to_pin(file, node):
+        file.find(COMPARISON, node, PINS, "note")
+        return
+    if is_a_request(file, node, func.value):
         return
     if left_to_script(file, node, "a question about a device"):
         return

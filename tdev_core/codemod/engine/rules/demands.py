@@ -18,9 +18,11 @@ from typing import Literal
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.survey import GUARDED
 
 DEMAND = rule(
@@ -37,9 +39,11 @@ DEMAND = rule(
     What decides is what is guarded, not the words. A demand stays where it guards code that only CUDA
     can run: a kernel, a compiled extension, a package for CUDA, a question about the build
     (`torch.version.hip`) or the architecture (`get_device_capability`), NVML. Where that cannot be
-    known, because what is called is neither torch's nor in the tree, an error, a docstring or a name
+    known, because what is called is neither torch's nor in the tree, or is a function that the caller gives, an error, a docstring or a name
     that says CUDA or NVIDIA keeps it, and it is reported; so does the reason of a skipped test. What
     a script demands when it starts is met, and so is everything under `tdev run`.
+
+    What follows a demand that stays is left with it.
 
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU.
@@ -83,18 +87,35 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if found is None:
         return None
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
-    if not found.guarded and not found.at_start:
-        reached = "unknown"  # the function is a check: what it guards is its callers'
+    at_start = found.at_start and not found.skips
+    if found.home is not None:
+        if _calls_back(found.home, found.guarded):
+            reached = "unknown" if reached == "known" else reached
+            at_start = False
+        elif not found.at_start and (not found.guarded or _only_checks(found.home)):
+            reached = "unknown"  # what it guards is its callers'
+    if _beside_kernels(asked, tree) and not file.options.program:
+        return Demand("kept", found.skips, "stands beside a flag of kernels")
     if _OF_CUDA.search(found.owner) and not file.options.program:
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
     if _KERNELS_SAID.search(found.words) and not file.options.program:
         return Demand("kept", found.skips, "says that it guards kernels for CUDA")
-    known = reached == "known" or file.options.program or found.at_start and not found.skips
+    known = reached == "known" or file.options.program or at_start
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+def _beside_kernels(asked: ast.AST, tree: PythonTree) -> bool:
+    """Tell whether a condition asks for kernels besides: ``if use_flash_attention and not …: raise``."""
+    for parent in tree.ancestors(asked):
+        if isinstance(parent, ast.BoolOp) and KERNEL_NAME.search(ast.unparse(parent)):
+            return True
+        if isinstance(parent, ast.stmt):
+            return False
+    return False
 
 
 def _may_demand(file: File, node: cst.CSTNode) -> bool:
@@ -152,6 +173,7 @@ _REACHES = re.compile(
     r"|\b(?:load_inline|cpp_extension|CUDAExtension)\b|\bimport\s+\w*_cuda\b|(?<!torch)\._C\.|(?<![\w.])_C\."
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
+    r"|\b_(?:share|new_shared)_cuda_?\("
     r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
     r"|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )
@@ -186,6 +208,8 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
         ):
             if any(isinstance(s, (ast.Import, ast.ImportFrom)) for s in statement.body):
                 continue
+        if file.cudas is not None and file.cudas.within(file.python.span(statement), sure=True):
+            return True
         text = file.unanswered(_COMMENT.sub("", file.python.text([statement])))
         if _REACHES.search(text) or _LAUNCHES.search(text) and not _is_triton_answered(file):
             return True
@@ -194,7 +218,9 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
 _KERNELS_SAID = re.compile(
-    r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda", re.IGNORECASE
+    r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda"
+    r"|\bflash[ _-]?attention|\bfused[ _]\w+",
+    re.IGNORECASE,
 )
 _OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
 _EXITS = re.compile(
@@ -213,6 +239,7 @@ class _Found:
     at_start: bool
     owner: str
     """The class around the question, or nothing."""
+    home: ast.FunctionDef | ast.AsyncFunctionDef | None
 
 
 class _Guard:
@@ -272,6 +299,8 @@ class _Guard:
         if ends is None or ends == "return" and not self._gives_up(choice, words):
             return None
         if yes:
+            if any("device_count(" in ast.unparse(each) for each in choice.body):
+                return None  # how many there are answers it, too, and none are no error then
             return self._made(choice, choice.body, words, ends == "skip")
         return self._after(choice, words, ends == "skip", choice.orelse)
 
@@ -284,7 +313,7 @@ class _Guard:
     def _after(
         self, node: ast.AST, words: str, skips: bool = False, also: list[ast.stmt] | None = None
     ) -> _Found:
-        """What follows in the block, and in the blocks around it up to the function."""
+        """Yield what follows in the block, and in the blocks around it up to the function."""
         guarded = list(also or ())
         here: ast.AST = node
         for parent in (node, *self._tree.ancestors(node)):
@@ -324,7 +353,39 @@ class _Guard:
             words = f"{words}\n{home.name}\n{ast.get_docstring(home) or ''}"
         classes = (p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef))
         owner = next((c.name for c in classes), "")
-        return _Found(guarded, words, skips, start, owner)
+        return _Found(guarded, words, skips, start, owner, home)
+
+
+_CALLBACK = re.compile(r"(?:fn|func|function|callback|callable_?)\Z")
+
+
+def _calls_back(home: ast.FunctionDef | ast.AsyncFunctionDef, guarded: list[ast.stmt]) -> bool:
+    """Tell whether what is guarded runs, or hands on, a function that the caller gives: it may be anything."""
+    given = {
+        each.arg
+        for each in (*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs)
+        if _CALLBACK.match(each.arg)
+        or each.annotation is not None
+        and "Callable" in ast.unparse(each.annotation)
+    }
+    return bool(given) and any(
+        isinstance(node, ast.Name) and node.id in given
+        for statement in guarded
+        for node in ast.walk(statement)
+    )
+
+
+_CHECK = re.compile(r"_?(?:validate|check|verify|ensure|require)(?:_|\Z)")
+
+
+def _only_checks(home: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function is there to check what it is given, by its name and by what it does."""
+    if _CHECK.match(home.name) is None:
+        return False
+    return all(
+        isinstance(each, (ast.If, ast.Assert, ast.Assign, ast.Expr, ast.Raise, ast.Return, ast.For))
+        for each in home.body
+    )
 
 
 def counts(node: ast.Compare) -> bool | None:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import re
-from functools import lru_cache
+from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.rules.kernels_beside import (
+    beside_a_flag,
+    is_about_a_kernel,
+    is_named,
+    prepares_for_a_kernel,
+)
+from tdev_core.codemod.engine.rules.other_runtimes import (
+    handed_to_a_runtime,
+    names_of_another_framework,
+    told_to_ray,
+)
 from tdev_core.codemod.engine.survey import GUARDED
-from tdev_core.codemod.engine.vocabulary import NOTE, RUNTIMES
+from tdev_core.codemod.engine.vocabulary import NOTE
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
@@ -22,6 +35,8 @@ _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
+    # what a process takes from another one by CUDA's own handles
+    r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
     # CUDA graphs of the program's own, without which it runs as well
@@ -34,7 +49,9 @@ _CUDA_ONLY = re.compile(
 
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
-KERNEL_NAME = re.compile(r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|xformers)")
+KERNEL_NAME = re.compile(
+    r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
+)
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
     r"\bCUDAExtension\b|\bload_inline\b|\bcpp_extension\b|\bimport \w+_cuda\b|\.cu[\"']"
@@ -52,23 +69,21 @@ _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
 _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b")
-_OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
+# What is used decides, and no word of the text.
+_NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
-    r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel",
+    r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel"
+    r"|#.*\btriton\b",
     re.IGNORECASE,
 )
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     """Name what is decided by asking whether there is CUDA, if that is written for CUDA alone."""
-    if (
-        guards_cuda_only(file, node, _EXTENSION)
-        or chooses_a_kernel(file, node)
-        or _imports_kernels(file, node)
-    ):
+    if guards_cuda_only(file, node, _EXTENSION):
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
@@ -76,19 +91,23 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
+    if _sets_cudnn(file, node):
+        return "settings of cuDNN"
     if works_with_nvml(file, node):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
         return "packages that exist for CUDA only"
+    if guards_cuda_only(file, node, _NO_WORDS):
+        return "kernels written for CUDA"
     if guards_cuda_only(file, node, _RUNTIME) or _kept_for(file, node, _RUNTIME):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _ATTENTION):
         return "which attention is taken, and CUDA has more of them"
-    if _names_of_another_framework(file, node):
+    if names_of_another_framework(file, node):
         return "the device of another framework, which does not know every accelerator"
-    if (runtime := _handed_to_a_runtime(file, node)) is not None:
+    if (runtime := handed_to_a_runtime(file, node)) is not None:
         return f"the device of {runtime}, which knows CUDA and the CPU alone"
-    if _told_to_ray(file, node):
+    if told_to_ray(file, node):
         return "what Ray is told, which does not count every accelerator"
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
@@ -96,58 +115,20 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
-_IMPORTED_THERE = re.compile(
-    r"\b(?:from[ \t]+\.*([\w.]+)[ \t]+import[ \t]+\(?\s*(\w+)|import[ \t]+([\w.]+))"
-)
+_OF_CUDNN = re.compile(r"(?:\s*(?:[\w.]*\bcudnn\.\w+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z")
 
 
-def _imports_kernels(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a module of the tree that holds kernels is imported only where a question is answered with yes."""
-    known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
-    below: cst.CSTNode = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.If) and known:
-            if below is not parent.test:
-                return False
-            for found in _IMPORTED_THERE.finditer(file.tree.text(parent.body)):
-                module = found[1] or found[3]
-                if not known.isdisjoint((module, f"{module}.{found[2]}")):
-                    return True
-            return False
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
-            return False
-        below = parent
-    return False
-
-
-_BUILD_OR_ARCHITECTURE = re.compile(
-    r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
-    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
-)
-
-
-def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | None:
-    """Return the condition in which a question stands beside one about the build or the architecture.
-
-    ``x.is_cuda and torch.version.hip is None`` asks for NVIDIA's kernels, not for an accelerator.
-    """
-    found = None
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.BooleanOperation):
-            if _BUILD_OR_ARCHITECTURE.search(file.tree.text(parent)):
-                found = parent
-        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Lambda, cst.Arg)):
-            break
-    return found
-
-
-_QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")
-
-
-def beside_a_kept_question(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a condition around ``node`` stays, because it also asks for the build or the architecture."""
-    whole = asks_for_the_build(file, node)
-    return whole is not None and _QUESTION.search(file.tree.text(whole)) is not None
+def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens are settings of cuDNN, which do nothing elsewhere."""
+    asked = file.tree.parents[node]
+    choice = file.tree.parents.get(asked)
+    if (
+        not isinstance(asked, cst.Call)
+        or not isinstance(choice, cst.If)
+        or choice.test is not asked
+    ):
+        return False
+    return choice.orelse is None and _OF_CUDNN.match(file.tree.text(choice.body)) is not None
 
 
 def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
@@ -161,94 +142,6 @@ def _kept_for(file: File, node: cst.CSTNode, only: re.Pattern[str]) -> bool:
     return False
 
 
-_RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
-_FROM_RUNTIME = re.compile(
-    rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",
-    re.MULTILINE,
-)
-
-
-# TensorFlow's and PaddlePaddle's: `"/gpu:0"`, `"gpu:0"`.
-_OF_ANOTHER = re.compile(r"/?(?:device:)?gpu:\d+\Z", re.IGNORECASE)
-
-
-def _names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a question chooses a device by the name that a framework beside torch has for it."""
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.IfExp):
-            return _OF_ANOTHER.match(string_value(parent.body) or "") is not None
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Arg)):
-            return False
-    return False
-
-
-def imports_a_runtime(file: File) -> bool:
-    """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    return file.in_code(_FROM_RUNTIME) is not None
-
-
-@lru_cache(maxsize=4)
-def _of_runtimes(source: str) -> frozenset[str]:
-    """Return the names that a file imports from such packages."""
-    names: set[str] = set()
-    for imported in _FROM_RUNTIME.finditer(source):
-        given = imported[2] or imported[4] or imported[3]
-        names.update(part.split(" as ")[-1].strip() for part in given.split(","))
-    return frozenset(names)
-
-
-def _handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
-    """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.code) if file.in_code(_FROM_RUNTIME) else frozenset()
-    by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
-    if by_name and _is_typed(file, node):
-        return ", ".join(sorted(by_name))
-    if not names:
-        return None
-    callable_ = rf"\b(?:{'|'.join(map(re.escape, sorted(names)))})(?:\.\w+)*"
-    chosen = False
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.IfExp):
-            chosen = True
-        elif isinstance(parent, cst.Call) and chosen:
-            if found := re.match(callable_ + r"(?=\()", file.tree.text(parent)):
-                return found.group()
-        elif isinstance(parent, (cst.Assign, cst.AnnAssign)) and chosen:
-            target = parent.targets[0].target if isinstance(parent, cst.Assign) else parent.target
-            home = enclosing_function(file, parent) or file.tree.module
-            # A call of no concern to any rule is not in the tree.
-            told = rf"({callable_})\((?:[^()]|\([^()]*\))*\bdevice[ \t]*=[ \t]*{re.escape(file.tree.text(target))}\b"
-            found = re.search(told, file.tree.source[slice(*file.tree.span(home))])
-            return found[1] if found is not None else None
-        elif isinstance(parent, cst.BaseSuite):
-            return None
-    return None
-
-
-def _is_typed(file: File, question: cst.CSTNode) -> bool:
-    """Tell whether a question chooses the word that a command line has where none is typed: its ``default``."""
-    chosen = False
-    for parent in file.tree.ancestors(question):
-        if isinstance(parent, cst.IfExp):
-            chosen = True
-        elif isinstance(parent, cst.Call) and chosen:
-            func = parent.func
-            return isinstance(func, cst.Attribute) and func.attr.value == "add_argument"
-        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
-            return False
-    return False
-
-
-def _told_to_ray(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an answer is among the resources that a statement asks Ray for."""
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.BaseSmallStatement):
-            return _OF_RAY.search(file.tree.text(parent)) is not None
-        if isinstance(parent, cst.BaseSuite):
-            return False
-    return False
-
-
 def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUDA_ONLY) -> bool:
     """Tell whether a test decides about code that only CUDA can run: kernels, CUDA-only packages.
 
@@ -257,39 +150,55 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     variable or its function is called for, and a comment on its line may say so.
     """
     tree = file.tree
-    if only is _CUDA_ONLY and (works_with_nvml(file, node) or chooses_a_kernel(file, node)):
+    if only is _CUDA_ONLY and works_with_nvml(file, node):
         return True
 
-    def found(text: str) -> bool:
-        return only.search(file.unanswered(text, chosen=True)) is not None
+    def found(*spans: Span) -> bool:
+        if only in (_CUDA_ONLY, _NO_WORDS) and uses_cudas(file, *spans):
+            return True
+        texts = [file.unanswered(tree.source[low:high], chosen=True) for low, high in spans]
+        if only is _CUDA_ONLY and nvidias and any(nvidias & set(_CALLS.findall(t)) for t in texts):
+            return True
+        return any(only.search(text) for text in texts)
+
+    nvidias = file.options.tree.architectures if file.options.tree is not None else frozenset()
 
     below: cst.CSTNode = node
     for parent in tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
-            if found(tree.text(parent)):
+            if found(tree.span(parent)) or only is _CUDA_ONLY and beside_a_flag(file, parent):
                 return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            return found(tree.text(parent))
+            return found(tree.span(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
                 if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
                     return True
-                texts = [_block_text(file, parent)]
+                spans = list(_arms_of(file, parent))
                 later = after_early_exit(file, parent)
                 if later is not None and only is _CUDA_ONLY and _asks_for_cudnn(file, parent):
                     return True
                 if later is not None:
-                    texts.append(tree.source[slice(*later)])
-                if only is _CUDA_ONLY and _said_beside(file, node) or any(map(found, texts)):
+                    spans.append(later)
+                if only is _CUDA_ONLY and _said_beside(file, node) or found(*spans):
                     return True
-                return only is _CUDA_ONLY and _in_the_arm_of_one(file, parent)
+                return only is _CUDA_ONLY and (
+                    _in_the_arm_of_one(file, parent)
+                    or prepares_for_a_kernel(file, node, parent)
+                    or later is not None
+                    and is_about_a_kernel(file, parent)
+                )
             return False
         if isinstance(parent, cst.MatchCase):
-            return found(tree.text(parent.body))
+            return found(tree.span(parent.body))
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, parent)
-            return home is not None and found(tree.text(home.body))
+            return home is not None and found(tree.span(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
+            if only in (_CUDA_ONLY, _PACKAGES, _RUNTIME, _NO_WORDS) and _opened_by_variable(
+                file, parent, found
+            ):
+                return True
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
@@ -300,6 +209,13 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     return False
 
 
+def uses_cudas(file: File, *spans: Span) -> bool:
+    """Tell whether one of these parts of a file uses what only CUDA has."""
+    cudas = file.cudas
+    return cudas is not None and any(cudas.within(span) for span in spans)
+
+
+_CALLS = re.compile(r"\b(\w+)\(")
 _WHERE = re.compile(r"(?:_|\.)type\s*[!=]=\s*[\"']cuda[\"']\Z")
 
 
@@ -326,54 +242,6 @@ def _asks_for_cudnn(file: File, node: cst.CSTNode) -> bool:
     return home is not None and _CUDNN.search(file.tree.text(home)) is not None
 
 
-# The program's own compiled kernels, as they are called.
-_COMPILED = re.compile(
-    r"(?<![\w.])_C\.\w|\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\."
-    # an extension that is imported where it is called
-    r"|^[ \t]+import[ \t]+(?:fused_\w+|\w+_cuda)\b",
-    re.MULTILINE,
-)
-_CALLED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.apply)?\(")
-
-
-def chooses_a_kernel(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a test chooses between a function of this file that calls a compiled kernel and one that does not.
-
-    The kernel may be a step away: ``if x.is_cuda: out = gather(x)`` with ``gather = Gather.apply``.
-    """
-    if not _has_compiled(file.tree.source) or not _has_compiled(source := file.code):
-        return False
-    below: cst.CSTNode = node
-    for parent in file.tree.ancestors(node):
-        if isinstance(parent, (cst.If, cst.IfExp)):
-            return below is parent.test and _calls_a_kernel(source, file.tree.text(parent.body))
-        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
-            return False
-        below = parent
-    return False
-
-
-@lru_cache(maxsize=4)
-def _has_compiled(source: str) -> bool:
-    return _COMPILED.search(source) is not None
-
-
-def _calls_a_kernel(source: str, text: str) -> bool:
-    for name in set(_CALLED.findall(text)):
-        kept = re.search(rf"^{name}[ \t]*=[ \t]*(\w+)\.apply\b", source, re.MULTILINE)
-        named = kept[1] if kept is not None else name
-        start = re.search(rf"^(?:def|class)[ \t]+{named}\b", source, re.MULTILINE)
-        if start is None:
-            continue
-        after = _AT_THE_MARGIN.search(source, start.end())
-        if _COMPILED.search(source, start.end(), after.start() if after else len(source)):
-            return True
-    return False
-
-
-_AT_THE_MARGIN = re.compile(r"^[\w@]", re.MULTILINE)
-
-
 def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a question stands where NVIDIA's management library is worked with.
 
@@ -390,45 +258,6 @@ def works_with_nvml(file: File, node: cst.CSTNode) -> bool:
 
 # What is refused because it lies on CUDA.
 _REFUSES = re.compile(r"\s*raise\b[^\n]*(?:\n[^\n]*)?\bcuda\b", re.IGNORECASE)
-_LEAVES = re.compile(
-    r"(?:return|raise|continue|break)\b"
-    r"|(?:(?:sys|os|builtins)\.)?_?(?:exit|quit)\(|(?:pytest|self|unittest)\.(?:skip|skipTest|exit|fail)\("
-)
-_BODY = re.compile(r"[)\s]*:[ \t]*(?:#.*)?(.*)")
-
-
-def after_early_exit(file: File, node: cst.If) -> Span | None:
-    """Find where the block goes on after an ``if`` whose body leaves it: its test decides about that.
-
-    Read from the lines, since a ``return`` of no concern is not in the tree.
-    """
-    tree = file.tree
-    row, column = tree.position(tree.span(node)[0])
-    found = _BODY.match(tree.source, tree.span(node.test)[1])
-    if found is None or tree.line_text(row)[: column - 1].strip():
-        return None
-    here = tree.position(found.start(1))[0] + 1
-    last, level = found[1], -1
-    while here <= tree.line_count:
-        line = tree.line_text(here)
-        text = line.lstrip()
-        if text and not text.startswith("#"):
-            indent = len(line) - len(text)
-            if found[1].strip() or indent < column:
-                break
-            level = indent if level < 0 else level
-            last = text if indent == level else last
-        here += 1
-    if _LEAVES.match(last) is None or here > tree.line_count:
-        return None
-    end = start = tree.line_start(here)
-    while here <= tree.line_count:
-        line = tree.line_text(here)
-        if line.strip() and len(line) - len(line.lstrip()) < column - 1:
-            break
-        end = tree.line_start(here) + len(line)
-        here += 1
-    return start, end
 
 
 def _said_beside(file: File, node: cst.CSTNode) -> bool:
@@ -459,6 +288,38 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
     return " ".join([*names, home.name.value if home is not None else ""])
 
 
+def _opened_by_variable(
+    file: File, node: cst.BaseSmallStatement, found: Callable[..., bool]
+) -> bool:
+    """Tell whether the variable that keeps an answer opens, in its function, what only CUDA can run."""
+    target: cst.CSTNode | None = None
+    if isinstance(node, cst.Assign):
+        target = node.targets[0].target
+    elif isinstance(node, cst.AnnAssign):
+        target = node.target
+    home = enclosing_function(file, node)
+    if home is None or not isinstance(target, cst.Name) or not found(file.tree.span(home)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(target)) if tree is not None else None
+    around = tree.ancestors(at) if tree is not None and at is not None else iter(())
+    body = next((p for p in around if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    for choice in ast.walk(body) if body is not None else ():
+        if not isinstance(choice, (ast.If, ast.IfExp)):
+            continue
+        asks = choice.test
+        if isinstance(asks, ast.UnaryOp) and isinstance(asks.op, ast.Not) and tree is not None:
+            arm = choice.orelse if isinstance(choice, ast.If) else [choice.orelse]
+            if is_named(asks.operand, target.value) and found(*map(tree.span, arm)):
+                return True
+        while isinstance(asks, ast.BoolOp) and isinstance(asks.op, ast.And):
+            asks = next((v for v in asks.values if is_named(v, target.value)), asks.values[0])
+        opened = choice.body if isinstance(choice, ast.If) else [choice.body]
+        if tree is not None and is_named(asks, target.value) and found(*map(tree.span, opened)):
+            return True
+    return False
+
+
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)
 
 
@@ -478,18 +339,18 @@ def _asked_with_a_kernel(file: File, node: cst.BaseSmallStatement) -> bool:
     return any(KERNEL_NAME.search(found.group()) for found in asked.finditer(file.tree.text(home)))
 
 
-def _block_text(file: File, node: cst.If) -> str:
-    """Return the text of what an ``if`` asks for besides, and of what stands in its arms.
+def _arms_of(file: File, node: cst.If) -> Iterator[Span]:
+    """Yield what an ``if`` asks for besides, and what stands in its arms.
 
     An ``elif`` after it is its other arm where both ask the same: ``if not x.is_cuda … elif x.is_cuda …``.
     """
-    text = file.tree.text(node.test) + file.tree.text(node.body)
+    yield file.tree.span(node.test)
+    yield file.tree.span(node.body)
     if isinstance(node.orelse, cst.Else):
-        text += file.tree.text(node.orelse.body)
+        yield file.tree.span(node.orelse.body)
     elif isinstance(node.orelse, cst.If):
         if _ASKS_IS_CUDA.search(file.tree.text(node.orelse.test)):
-            text += _block_text(file, node.orelse)
-    return text
+            yield from _arms_of(file, node.orelse)
 
 
 _ASKS_IS_CUDA = re.compile(r"\.is_cuda\b")

@@ -162,6 +162,22 @@ def _explicit(file: File) -> None:
                     file.replace(IMPORT, start, start + len("torch"), "tdev")
                     continue
         insert(file, file.tree.statement(binding.node), binding.statement, "")
+    _without_torch_cuda(file)
+
+
+def _without_torch_cuda(file: File) -> None:
+    """Take ``import torch.cuda`` out beside ``import torch``, where all that it was for is tdev's now."""
+    if not file.edited_roots:
+        return
+    for binding in every_binding(file):
+        alias = binding.node
+        if not isinstance(alias, cst.ImportAlias) or dotted(alias.name) != "torch.cuda":
+            continue
+        if alias.asname is None and (line := _own_line(file, binding)) is not None:
+            if not file.kept(alias) and not _stands_elsewhere(
+                file, "torch.cuda", (0, len(file.tree.source))
+            ):
+                file.replace(IMPORT, *line, "")
 
 
 def _put(file: File, binding: Binding, start: int, end: int, text: str, why: str = "") -> None:

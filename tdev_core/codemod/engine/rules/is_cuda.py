@@ -6,10 +6,17 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import asks_for_the_build, guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.tellings import (
+    ONLY_TELLS,
+    PINS,
+    asks_to_pin,
+    only_tells_of_cuda,
+)
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -54,6 +61,10 @@ def is_cuda_attributes(file: File) -> None:
             file.find(
                 IS_CUDA, node, "is_cuda stands beside a question about the build; left as it is"
             )
+        elif asks_to_pin(file, node):
+            file.find(IS_CUDA, node, f"is_cuda {PINS}", "note")
+        elif only_tells_of_cuda(file, node):
+            file.find(IS_CUDA, node, ONLY_TELLS)
         elif guards_cuda_only(file, node) or has_kernels(file):
             file.find(IS_CUDA, node, "is_cuda guards code that only CUDA can run; left as it is")
             file.questions.append(Question(node, True, node.value, ARMS))

@@ -44,7 +44,11 @@ KERNEL = rule(
     whether such a kernel is compiled or imported, whether a package for CUDA is used, what
     `torch.version.cuda` or `torch.version.hip` is asked for, or whether `nvidia-smi` or a runtime
     such as `onnxruntime-gpu` comes in. So does one that chooses the device of a package which runs
-    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). A
+    without torch and knows CUDA and the CPU alone (faster_whisper, ctranslate2, xgboost and others). Such code
+    is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
+    (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds
+    or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a
+    question for an architecture by NVIDIA's name for it (`sm80`). A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
     that compiles it for CUDA is left whole, unless `--all` is given.
     """,
@@ -90,7 +94,8 @@ _HANDLES = {
     "current_solver_handle",
     "cudart",
 }
-_EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load"}
+_EXTENSIONS = {"CUDAExtension", "load_inline", "CppExtension", "load", "_jit_compile"}
+_OF_MEMORY = {"_share_cuda_", "_new_shared_cuda"}
 _TOOL = re.compile(r"(^|[\s/])(nvidia-smi|nvcc)($|\s)")
 
 
@@ -193,7 +198,9 @@ def _extensions(file: File) -> None:
             file.find(KERNEL, node, "a kernel compiled by torch.cuda.jiterator")
         if not name.startswith("torch.utils.cpp_extension.") or last not in _EXTENSIONS:
             continue
-        if last == "CUDAExtension" or _has_cuda_sources(file, node):
+        if last == "_jit_compile" and not file.in_code(_CUDA_SOURCES):
+            continue
+        if last in ("CUDAExtension", "_jit_compile") or _has_cuda_sources(file, node):
             file.find(KERNEL, node, f"{last} builds a CUDA kernel")
         elif last in ("load_inline", "load"):
             file.find(KERNEL, node, f"{last} builds an extension; does it call CUDA?", "warning")
@@ -233,6 +240,8 @@ def _pointers(file: File) -> None:
         attr = node.attr.value
         if attr in _HANDLES:
             file.find(POINTER, node, f"{attr} is a handle of CUDA itself")
+        elif attr in _OF_MEMORY:
+            file.find(POINTER, node, f"{attr} shares memory by a handle of CUDA itself")
         elif attr == "data_ptr":
             call = file.tree.parents[node]
             arg = file.tree.parents.get(call)

@@ -7,8 +7,9 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import names_other
 from tdev_core.codemod.engine.rules.demands import has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only, imports_a_runtime
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import asks_for_device, without_index
+from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
 
 __all__ = ["as_question"]
 

@@ -9,6 +9,7 @@ _FUTURE = "NCCL's work has a future, which the answer has everywhere"
 _TYPE = "it is for CUDA unless it is told a device type"
 _KERNELS = "it chooses among CUDA's kernels"
 _GPUS = "it spreads work over GPUs"
+_CYCLES = "it watches CUDA's memory, and tdev's that of the device in use"
 _EXTENSION = "off CUDA it is built from its C++ alone, where that is whole, or refused by the names of its kernels"
 
 _BY_LAST = {
@@ -39,6 +40,8 @@ _BY_LAST = {
     "get_autocast_gpu_dtype": "it is CUDA's",
     "set_autocast_gpu_dtype": "it is CUDA's",
     "set_default_tensor_type": "it is given a type of CUDA's tensors",
+    "observe_tensor_cycles": "it looks for CUDA's tensors in cycles of references",
+    "warn_tensor_cycles": "it looks for CUDA's tensors in cycles of references",
     "emit_nvtx": "it annotates for NVIDIA's profiler",
     "to_sparse_semi_structured": "it is for CUDA's sparse tensor cores",
     "cuda": "it is a version off CUDA too, one that is false",
@@ -49,6 +52,8 @@ _BY_LAST = {
     "sdpa_kernel": _KERNELS,
     "flex_attention": _KERNELS,
     "varlen_attn": _KERNELS,
+    "observe_tensor_cycles": _CYCLES,
+    "warn_tensor_cycles": _CYCLES,
 }
 
 

@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.api import Rule, Severity
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, beside_a_kept_question
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
@@ -25,14 +26,12 @@ from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import (
-    KERNEL_NAME,
-    after_early_exit,
-    availability_guards,
-    beside_a_kept_question,
-)
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guards, guards_cuda_only
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
+from tdev_core.codemod.engine.rules.requests import beside_a_request
+from tdev_core.codemod.engine.rules.tellings import only_tells_of_cuda
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
 
@@ -51,7 +50,7 @@ REFERENCE = rule(
     function has the same signature. Names that start with an underscore are not mirrored and
     are reported.
 
-    Two places keep torch's name: CUDA's row of a table that has a row for another accelerator
+    Some places keep torch's name: what clears a function's cache (`torch.cuda.device_count.cache_clear()`), CUDA's row of a table that has a row for another accelerator
     (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
     a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
 
@@ -115,6 +114,7 @@ PRIVATE = rule(
 
 
 AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
+_ARCHITECTURE = ("torch.cuda.get_device_capability", "torch.cuda.get_arch_list")
 _ASKED = (*AVAILABILITY, "torch.backends.cuda.is_built")
 
 
@@ -175,7 +175,7 @@ _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?avai
 
 
 def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
-    """Why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
+    """Return why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
 
     ``def is_cuda_available()``: a caller with an arm for another accelerator would never reach that, and
     what nothing in the tree calls is a package's public answer.
@@ -253,6 +253,8 @@ def _chain(file: File, name: cst.Name) -> cst.BaseExpression | None:
 def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     names = file.names
     name = found.name
+    if found.target != "torch" and all(map(file.for_checkers_only, found.bindings)):
+        return  # the name of a type, which no call is made by
     at = file.tree.span(found.node)[0]
     for span in [tried for tried in file.tried if tried[0] <= at < tried[1]]:
         file.tried.remove(span)
@@ -280,9 +282,17 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if routed == VERSION_NAME:
         build_version(file, found)
         return
+    if routed != "torch.cuda" and _is_for_its_cache(file, found, name[len(routed) :]):
+        message = f"what {routed} keeps is asked for, and not the function; {LEFT}"
+        _kept_question(file, found, REFERENCE, message, "note", "tdev's keeps nothing")
+        return
     if asks_for_a_private_name(file, found):
         message = f"a private name of {name} is asked for; {LEFT}"
         _kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
+        return
+    if name in _ARCHITECTURE and asks_for_nvidias(file, found.node):
+        message = f"{name} is asked for an architecture of NVIDIA's; {LEFT}"
+        _kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
     if name == "torch.cuda.empty_cache" and is_the_rest(file, found.node):
         # It does nothing where there is no CUDA, and is what the function gives CUDA.
@@ -300,14 +310,20 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             _kept_question(file, found, ARMS, chosen[found.node], "note")
             return
         asked = _asked(file, found.node)
-        demanded = demand(file, asked)
+        requested = beside_a_request(file, found.node)
+        demanded = None if requested else demand(file, asked)
         guarded = availability_guards(file, found.node)
+        if guarded is None and only_tells_of_cuda(file, found.node):
+            guarded = "a message that says CUDA"
         if demanded is None or demanded.verdict == "kept":
             if guarded is None and demanded is not None:
                 why = f"{name} {demanded.why}; {LEFT}"
                 _kept_question(file, found, DEMAND, why, "warning")
                 if demanded.skips:
                     _leave_decorated(file, found.node)
+                elif found.target == "torch" or found.package == "tdev":
+                    only_cudas_arm(file, found.node)
+                    _leave_the_rest(file, found.node)
                 return
             if guarded is not None:
                 _kept_question(file, found, KERNEL, f"{name} guards {guarded}; {LEFT}", "note")
@@ -328,6 +344,11 @@ def _leave_the_rest(file: File, question: cst.CSTNode) -> None:
     """Leave what follows an early exit for all but CUDA: ``if … or not torch.cuda.is_available() or …: return``."""
     denied = False
     for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.Assert):
+            home = enclosing_function(file, question)
+            if home is not None:
+                file.untouched.append((file.tree.span(parent)[1], file.tree.span(home)[1]))
+            return
         if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
             denied = True
         elif isinstance(parent, cst.If):
@@ -350,6 +371,20 @@ def _leave_decorated(file: File, question: cst.CSTNode) -> None:
             return
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return
+
+
+_CACHE = ("cache_clear", "cache_info")
+
+
+def _is_for_its_cache(file: File, found: Reference, rest: str) -> bool:
+    """Tell whether a function is asked for its cache: ``f.cache_clear()``, ``hasattr(f, "cache_clear")``."""
+    if rest:
+        return rest[1:] in _CACHE
+    parent = file.tree.parents[found.node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call) or len(call.args) < 2 or call.args[0] is not parent:
+        return False
+    return string_value(call.args[1].value) in _CACHE
 
 
 def asks_for_a_private_name(file: File, found: Reference) -> bool:
@@ -497,6 +532,10 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if name.endswith(".fork_rng") and _of_no_device(call):
         return
+    if name == "torch.device" and _beside_its_module(file, found, call):
+        message = f"{name} stands beside a module of torch's that is looked up by the device's name"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
+        return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
 
@@ -514,18 +553,32 @@ def _of_no_device(call: Call) -> bool:
     return isinstance(devices, (cst.List, cst.Tuple)) and not devices.elements
 
 
+def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether the function of a device looks up torch's module for it: ``getattr(torch, kind).set_device(…)``."""
+    home = enclosing_function(file, found.node)
+    if home is None or not call.args:
+        return False
+    kind = re.escape(file.tree.text(call.args[0].value))
+    looked_up = rf"\bgetattr\(\s*{re.escape(file.tree.text(found.root))}\s*,\s*{kind}\s*[,)]"
+    return re.search(looked_up, file.tree.text(home)) is not None
+
+
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
 def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``."""
+    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``.
+
+    Or whether it is CUDA's, where that stays as it is.
+    """
     attribute = file.tree.parents[file.tree.parents[node]]
     asked = file.tree.parents.get(attribute)
     if not isinstance(attribute, cst.Attribute) or attribute.attr.value != "type":
         return False
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
-    return _ANOTHER.match(string_value(asked.comparisons[0].comparator) or "") is not None
+    word = string_value(asked.comparisons[0].comparator) or ""
+    return _ANOTHER.match(word) is not None or word == "cuda" and guards_cuda_only(file, asked)
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})

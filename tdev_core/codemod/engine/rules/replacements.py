@@ -16,8 +16,8 @@ _AMP = (
 )
 _ATTENTION = (
     "`torch.nn.functional.scaled_dot_product_attention({0}.transpose(1, 2), dropout_p=dropout_p, scale=softmax_scale, "
-    "is_causal=causal, enable_gqa=True).transpose(1, 2)`, where a causal query is as long as its key, and without window, softcap "
-    "and alibi"
+    "is_causal=causal, enable_gqa=True).transpose(1, 2).contiguous()`, where a causal query is as long as its key (elsewhere "
+    "attn_mask=causal_lower_right(q.shape[1], k.shape[1]) of torch.nn.attention.bias), and without window, softcap and alibi"
 )
 
 REPLACEMENTS: dict[str, str] = {

@@ -24,15 +24,22 @@ STAND_IN = rule(
 
     An import that the program can do without stays as it is, in a `try` or under an `if`: there the program takes its own
     way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
-    are reported by the rule `cuda-only-import`, as all of them are with `--target accelerator`.
+    are reported by the rule `cuda-only-import`.
 
-    With `--target accelerator` the finding names the replacement and nothing is written, since no text shows that the two are
-    equal. `flash_attn_func` aligns a causal mask to the last query and key, `is_causal` to the first: they agree for as many queries
-    as keys, which a call does not tell; it takes (batch, sequence, heads, channels), `scaled_dot_product_attention` heads second,
-    and a row without a key is 0 in one and NaN in the other. `apex.optimizers.FusedAdam` decays weights as AdamW does or as Adam does,
-    by an argument, and by 0 where AdamW does by 0.01, and its state loads into neither. `amp.initialize` casts the model and the
-    optimizer's parameters, which `torch.autocast` leaves; `FusedRMSNorm` has an `eps` of 1e-5 where `torch.nn.RMSNorm` has the
-    dtype's own.
+    With `--target accelerator` torch's own function is written, where the calls of a file show that it means the same; the
+    import goes with the last use of it, and every use of a package in a file changes, or none.
+
+    - `flash_attn_func`, `flash_attn_qkvpacked_func` and `flash_attn_kvpacked_func` become `scaled_dot_product_attention` with
+      the heads second, and back. flash_attn aligns a causal mask to the last query and key, `is_causal` to the first: they
+      agree for as many queries as keys, which has to be seen: all three are parts of one tensor, or were viewed with the same
+      length. The result is made contiguous, as flash_attn's is, unless what follows asks nothing of it. Windows, soft
+      caps, ALiBi, `deterministic` and `return_attn_probs` stay.
+    - `FusedAdam` becomes `AdamW`, or `Adam` where `adam_w_mode=False` says so, with `fused=True` and apex's decay of 0 where none is given. What
+      differs is noted: a state that was saved does not load, and moments have the parameters' dtype.
+    - `FusedLayerNorm` and `FusedRMSNorm` become `torch.nn`'s, with apex's `eps` of 1e-5. Under autocast torch's compute in float32.
+
+    Of a call that stays a note has torch's call with its arguments, and why it was not written. `amp.initialize`,
+    apex's `DistributedDataParallel` and `SyncBatchNorm` are reported only: they cast a model and its optimizer, or belong to a process group.
     """,
 )
 
@@ -79,9 +86,11 @@ def stand_in_imports(file: File) -> None:
 
 
 def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
-    """Tell whether an import becomes the stand-in's, or is already its own business."""
-    if file.options.program or file.options.style == "accelerator" or file.kept(node):
+    """Tell whether an import becomes the stand-in's, or torch's own with ``--target accelerator``."""
+    if file.options.program or file.kept(node):
         return False
+    if file.options.style == "accelerator":
+        return file.tree.span(node) in file.replaced
     if isinstance(node, cst.ImportFrom):
         if node.relative or node.module is None or isinstance(node.names, cst.ImportStar):
             return False

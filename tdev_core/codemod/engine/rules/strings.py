@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 
 import libcst as cst
 
@@ -39,7 +41,9 @@ STRINGS = rule(
 
     Reported are a module imported by its name, `importlib.import_module("torch")` and
     `__import__("torch")`, whose names no rule can follow, and a condition that pytest reads from a string,
-    `skipif("not torch.cuda.is_available()")`.
+    `skipif("not torch.cuda.is_available()")`. So are other strings that are Python and call `torch.cuda`
+    (`"torch.cuda.is_available()"` in a configuration), and a module that is looked up by a device's name
+    (`getattr(torch, device.type)`).
 
     Every other string is prose, a path or a payload and is left alone.
     """,
@@ -71,10 +75,50 @@ def strings(file: File) -> None:
             _imported_by_name(file, node)
         elif name.rpartition(".")[2] in ("skipif", "xfail"):
             _condition(file, node)
+    for literal in file.tree.of(cst.SimpleString) if _IN_CODE.search(file.tree.source) else ():
+        if _is_evaluated(file, literal):
+            message = (
+                "a string of code asks torch about CUDA: what it is given to goes on asking torch"
+            )
+            file.find(STRINGS, literal, message)
     for annotation in file.tree.of(cst.Annotation):
         for literal in _literals(annotation.annotation):
             if not file.kept(literal):
                 _annotation(file, literal)
+
+
+_IN_CODE = re.compile(r"[\"'][^\"'\n]*\btorch\.(?:cuda\.\w+|device)\(")
+_TOLD = re.compile(
+    r"\w*(?:print|skip\w*|xfail|warn\w*|debug|info|error|exception|log|match|fail|raises)\Z|\w*(?:Error|Warning|Exception)\Z"
+)
+
+
+def _is_evaluated(file: File, literal: cst.SimpleString) -> bool:
+    """Tell whether a string is an expression, or statements, of Python that call ``torch.cuda``'s functions."""
+    text = (string_value(literal) or "").strip().lstrip("$")
+    if "torch.cuda." not in text or len(text) > 2000 or file.kept(literal):
+        return False
+    for parent in file.tree.ancestors(literal):
+        if isinstance(parent, cst.Call):
+            func = parent.func.attr if isinstance(parent.func, cst.Attribute) else parent.func
+            if isinstance(func, cst.Name) and _TOLD.match(func.value):
+                return False
+        if isinstance(parent, (cst.Raise, cst.Assert, cst.Annotation)):
+            return False
+        if isinstance(parent, cst.BaseSmallStatement):
+            if isinstance(parent, cst.Expr) and parent.value is literal:
+                return False
+            break
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            code = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).startswith("torch.cuda.")
+        for node in ast.walk(code)
+    )
 
 
 def _patch(file: File, target: cst.BaseExpression) -> None:
@@ -174,10 +218,22 @@ def _hidden_modules(file: File, node: cst.Call) -> None:
                 file.replace(STRINGS, start, start + len("torch"), "tdev")
 
 
+# What a device's type is called, and no name of a dtype or a function.
+_BY_DEVICE = re.compile(r"(?:\A|[._])(?:device|dev|device_type|accelerator)(?:\.type)?\Z")
+
+
 def _getattr(file: File, node: cst.Call) -> None:
     found = file.resolver.reference(node.args[0].value)
     text = string_value(node.args[1].value)
-    if found is None or text is None or found.package != "torch":
+    if found is None or found.package != "torch":
+        return
+    if text is None:
+        by = file.tree.text(node.args[1].value)
+        if found.name == "torch" and _BY_DEVICE.search(by):
+            message = (
+                f"torch's module is looked up by {by}: what is reached through it stays as it is"
+            )
+            file.find(STRINGS, node, message)
         return
     name = f"{found.name}.{text}"
     if name in file.names.routed:

@@ -40,7 +40,7 @@ _SEVERAL = frozenset(
 _TENSORS_OWN = frozenset(
     "unsqueeze unsqueeze_ contiguous detach permute masked_fill masked_fill_ view_as expand_as index_select "
     "new_zeros new_ones new_full new_empty new_tensor requires_grad_ masked_select scatter_add "
-    "scatter_add_ index_add index_add_ bmm matmul".split()
+    "scatter_add_ index_add index_add_ bmm matmul log_softmax logsumexp".split()
 )
 _MORE_METHODS = TENSOR_METHODS | frozenset(
     "mm bmm mv dot addmm prod cumsum cumprod any all eq ne lt le gt ge neg pow square round floor ceil "

@@ -30,8 +30,14 @@ _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
 _IMPORTED = re.compile(
     r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b"
-    r"|^[ \t]*from[ \t]+cuda\.bindings\b|^(?:from|import)[ \t]+(?:py)?dcgm\w*",
+    r"|^(?:from|import)[ \t]+(?:py)?dcgm\w*",
     re.MULTILINE,
+)
+_FOR_MLX = re.compile(r"^[ \t]*(?:import|from)[ \t]+mlx\b", re.MULTILINE)
+# CUDA's own interfaces, below torch's, and packages of kernels, after which modules are named.
+_OF_AN_INTERFACE = re.compile(
+    r"(?:\w+_)?(cuda_?(?:ipc|vmm|driver|runtime|nvrtc|bindings|python)|flashinfer|cutlass|deep_?gemm|deep_?ep"
+    r"|sgl_kernel|nunchaku|trtllm|tensorrt_llm)(?:_\w+)?\Z"
 )
 # What a test calls of a compiled extension: its operators, its module, how it is built.
 _CALLED = re.compile(
@@ -110,6 +116,19 @@ def stays_whole(file: File) -> bool:
                 said = f"{around}/cuda is CUDA's among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
+        if file.in_code(_FOR_MLX) is not None and "cuda" not in file.tree.source.lower():
+            said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
+            file.find_at(ARMS, 0, said)
+            return True
+        if (package := _said_to_need_cuda(file)) is not None:
+            said = f"{package}, which this file is about, needs CUDA by its words"
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
+        named = _OF_AN_INTERFACE.match(stem)
+        if named is not None and not _SCRIPT.search(file.tree.source):
+            said = f"{path.name} is about {named[1]}, which is CUDA's"
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
         if _OF_CUDA.match(stem):
             file.find_at(
                 ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
@@ -124,6 +143,20 @@ def stays_whole(file: File) -> bool:
         file.find_at(KERNEL, 0, said, "warning")
         return True
     return False
+
+
+_NEEDS_CUDA = re.compile(r"[\"'](\w{3,})[^\"'\n]{0,20}\b(?:requires|needs)\b[^\"'\n]{0,12}\bCUDA\b")
+
+
+def _said_to_need_cuda(file: File) -> str | None:
+    """Return the package that a file imports, is called after and says of in an error that it needs CUDA."""
+    stem = PurePath(file.filename).name.partition(".")[0].lower()
+    for found in _NEEDS_CUDA.finditer(file.tree.source):
+        package = found[1].lower()
+        imported = rf"^[ \t]*(?:from|import)[ \t]+{package}\b"
+        if package in stem and re.search(imported, file.code, re.MULTILINE):
+            return package
+    return None
 
 
 def _extension(file: File) -> tuple[str, int] | None:
@@ -233,19 +266,17 @@ LAUNCH = re.compile(r"\b\w*kernel\w*\[[^\]\n]+\]\(|\bc_void_p\([\w.]+\.data_ptr\
 
 
 _DEF = re.compile(r"def\s+")
+# What would have changed in a function that calls an extension.
+_NAMES_CUDA = re.compile(r"\btorch\.cuda\b|\.is_cuda\b|[\"']cuda\b")
 
 
 def launches(file: File) -> None:
-    """Find the functions that start a kernel: what they prepare is for it."""
+    """Find the functions that start a kernel, or call a compiled extension: what they prepare is for it."""
     if file.options.all or file.options.program:
         return
-    source = file.tree.source
-    launch = LAUNCH
-    if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
-        launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
-    elif not ("kernel" in source or "c_void_p(" in source):
-        return
-    if file.in_code(launch) is None or (python := file.python) is None:
+    places = dict.fromkeys(file.cudas.launches if file.cudas is not None else (), False)
+    places.update(dict.fromkeys(_launched(file), True))
+    if not places or (python := file.python) is None:
         return
     # Of the whole text: a slice of it need not have a function in which nothing else is to be done.
     functions = [
@@ -253,11 +284,25 @@ def launches(file: File) -> None:
         for node in ast.walk(python.module)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     ]
-    for found in launch.finditer(file.code):
-        around = [one for one in functions if one[0][0] <= found.start() < one[0][1]]
+    for place, started in places.items():
+        around = [one for one in functions if one[0][0] <= place < one[0][1]]
         span, name = max(around, default=((0, 0), ""))
         if name and span not in file.untouched:
             file.untouched.append(span)
-            named = _DEF.search(source, span[0])
-            at = named.end() if named is not None else span[0]
-            file.find_at(KERNEL, at, f"{name} starts a kernel; left as it is", "note")
+            if started or _NAMES_CUDA.search(file.tree.source, *span):
+                named = _DEF.search(file.tree.source, span[0])
+                at = named.end() if named is not None else span[0]
+                does = "starts a kernel" if started else "calls what is compiled for CUDA"
+                file.find_at(KERNEL, at, f"{name} {does}; left as it is", "note")
+
+
+def _launched(file: File) -> Iterator[int]:
+    """Yield where kernels of Triton's or CuPy's are started."""
+    source = file.tree.source
+    launch = LAUNCH
+    if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
+        launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
+    elif not ("kernel" in source or "c_void_p(" in source):
+        return
+    if file.in_code(launch) is not None:
+        yield from (found.start() for found in launch.finditer(file.code))

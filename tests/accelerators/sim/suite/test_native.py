@@ -74,6 +74,14 @@ def attention() -> list[torch.Tensor]:
         return [out, q.grad, k.grad, F.scaled_dot_product_attention(q, k, k)]  # type: ignore[list-item]  # grads are there
 
 
+SCRIPTED = torch.jit.CompilationUnit("""
+def indexed(x, i):
+    x[i] = 1.0
+    x[x < 0] = 2.0
+    return [x, x[:, i]]
+""")
+
+
 ANSWERED: dict[str, Callable[[], Any]] = {
     "numbers": lambda: x() * 2 + 0.5,
     "a CPU tensor without dimensions": lambda: x() + torch.tensor(3.0),
@@ -82,6 +90,7 @@ ANSWERED: dict[str, Callable[[], Any]] = {
     "two results": lambda: list(x().max(1)),
     "a list, and a list of results": lambda: [torch.cat([x(), x()]), *torch._foreach_mul([x(), x()], 2.0)],
     "indices here and on the CPU": lambda: [x()[x().argmax(0) - 1], x()[torch.tensor([2, 0])]],
+    "indices that TorchScript lists": lambda: SCRIPTED.indexed(x(), x().argmax(0) - 1),
     "in place": lambda: x().mul_(2).add_(x(), alpha=3),
     "in place, through a view": lambda: (lambda a: (a.t()[1:].zero_(), a))(x())[1],
     "in place, of a list": lambda: (lambda xs: (torch._foreach_add_(xs, 1.0), xs))([x(), x()])[1],
@@ -351,3 +360,9 @@ def test_torchs_own_functions_know_the_current_stream() -> None:
     with tdev.cuda.stream(mine):
         assert torch._C._accelerator_getStream(0).stream_id == mine.stream_id
     assert torch._C._accelerator_getStream(0).stream_id == 0
+
+
+def test_a_stream_of_the_generic_api_is_of_the_one_device() -> None:
+    """Of several devices torch's C++ does not know the current one: this process has two."""
+    with pytest.raises(RuntimeError, match="made where there is one 'sim' device"):
+        torch.Stream(1)

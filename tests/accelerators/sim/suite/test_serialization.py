@@ -160,3 +160,12 @@ def test_untyped_storages() -> None:
     with pytest.raises(RuntimeError, match="invalid device ordinal"):
         torch.UntypedStorage(1, device="sim:7")
     assert torch.UntypedStorage(4).device.type == "cpu"
+
+
+def test_a_handle_of_cudas_is_cudas() -> None:
+    """Said of any storage that is not CUDA's, as where there is CUDA; a torch built without it speaks of its build."""
+    for where in ("cpu", "meta"):
+        with pytest.raises(RuntimeError, match="only available on CUDA"):
+            torch.zeros(2, device=where).untyped_storage()._share_cuda_()
+    with pytest.raises(RuntimeError, match="no handle of CUDA's"):
+        torch.zeros(2, device="sim").untyped_storage()._share_cuda_()

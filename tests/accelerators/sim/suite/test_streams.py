@@ -221,3 +221,12 @@ def test_the_current_stream_of_its_device_is_captured() -> None:
     finally:
         capturing.end()
     assert not here.is_capturing()
+
+
+def test_a_stream_is_the_same_one_in_torchs_generic_class() -> None:
+    ours = tdev.cuda.Stream(1)
+    generic: Any = torch.Stream(
+        stream_id=ours.stream_id, device_index=1, device_type=ours.device_type
+    )
+    assert ours == generic and generic == ours and hash(ours) == hash(generic)
+    assert tdev.cuda.Stream(1) != generic and generic != tdev.cuda.Stream(1)

@@ -54,6 +54,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "upsample_bilinear2d": lambda: F.interpolate(byte(1, 1, 4, 4), scale_factor=2, mode="bilinear"),
     "upsample_bicubic2d": lambda: F.interpolate(byte(1, 1, 4, 4), scale_factor=2, mode="bicubic"),
     "_upsample_bilinear2d_aa": lambda: F.interpolate(byte(1, 1, 4, 4), size=2, mode="bilinear", antialias=True),
+    "_upsample_bicubic2d_aa": lambda: F.interpolate(byte(1, 1, 4, 4), size=2, mode="bicubic", antialias=True),
     "igamma": lambda: torch.igamma(half(2), half(2)),
     "igammac": lambda: torch.igammac(half(2), half(2)),
     "angle": lambda: torch.angle(half(4)),

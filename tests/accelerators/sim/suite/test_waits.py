@@ -28,6 +28,15 @@ WAITS: dict[str, tuple[Callable[[], Any], str]] = {
     "where": (lambda: torch.where(MASK), "nonzero"),
     "mask": (lambda: X[MASK], "index.Tensor"),
     "mask as bytes": (lambda: X[None, MASK.byte().bool()], "index.Tensor"),
+    "places on the host": (lambda: X[torch.tensor([0, 2])], "index.Tensor"),
+    "write at places on the host": (
+        lambda: X.clone().__setitem__(torch.tensor([0]), X[2]),
+        "index_put_",
+    ),
+    "repeated as often as the device says": (
+        lambda: X.repeat_interleave(X.long()),
+        "repeat_interleave.Tensor",
+    ),
     "write by a mask": (lambda: X.clone().__setitem__(MASK, X[2:]), "index_put_"),
     "write a number of the device by a mask": (
         lambda: X.clone().__setitem__(MASK, X[2]),
@@ -51,6 +60,7 @@ GOES_ON: dict[str, Callable[[], Any]] = {
     "arithmetic": lambda: (X + 1).relu().sum(),
     "an index": lambda: X[1:3],
     "places": lambda: X[MASK.long()],
+    "a length that is known": lambda: X.repeat_interleave(X.long(), output_size=6),
     "three-way where": lambda: torch.where(MASK, X, 0.0),
     "a copy on the device": lambda: X.clone().copy_(X),
     "another type": lambda: X.half(),

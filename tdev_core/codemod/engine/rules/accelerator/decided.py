@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.analysis.nodes import descendants, dotted
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.rules.guards import after_early_exit
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 
 
 def decides_about(file: File, node: cst.CSTNode, yes: bool = True) -> Iterator[Span]:

@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.guards import after_early_exit
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 
 ADVICE = {
     "torch.cuda.manual_seed": "torch.manual_seed seeds every accelerator already",

@@ -23,6 +23,8 @@ _CURRENT = re.compile(r"(?<![\w.])\w+\.accelerator\.current_accelerator\(\)")
 _NAMES = ("device", "accelerator", "current_device")
 _TYPE_NAMES = ("accelerator", "device", "current_device")
 _LOOPS = (cst.For, cst.While)
+_FAR = 60
+"""Lines after which nobody remembers what a variable is."""
 _SHORTEST = 79
 """Columns that a line may have where the project says nothing: PEP 8's."""
 _WIDTHS = (79, 88, 100, 120)
@@ -32,7 +34,7 @@ def lay_out(file: File) -> None:
     """Bring what is planned into the form in which it is written."""
     if not file.changes:
         return
-    limit = file.options.line_length or _usual_length(file.tree.source)
+    limit = file.options.line_length or usual_length(file.tree.source)
     layout = _Layout(file, limit)
     if too_long := layout.write():
         line = file.tree.position(too_long[0].start)[0]
@@ -45,7 +47,7 @@ def fit_lines(file: File) -> None:
     """Break the lines that a question in tdev's words made longer than the project's are."""
     if not any(predicate in c.text for c in file.changes.values() for predicate in _PREDICATES):
         return
-    layout = _Layout(file, file.options.line_length or _usual_length(file.tree.source))
+    layout = _Layout(file, file.options.line_length or usual_length(file.tree.source))
     layout.wrap(comments=True)
     file.changes = {(c.start, c.end): c for c in layout.changes}
 
@@ -53,7 +55,7 @@ def fit_lines(file: File) -> None:
 _PREDICATES = ("is_accelerator(", "answers_cuda(")
 
 
-def _usual_length(source: str) -> int:
+def usual_length(source: str) -> int:
     """Return how long the lines of a file are, but for a few: a link, a message, a table."""
     lines = (line for line in source.splitlines() if not line.lstrip().startswith("# tdev:"))
     lengths = sorted(map(len, lines))
@@ -82,28 +84,32 @@ class _Layout:
         """Write it, and return the changes whose lines stay too long."""
         self._drop_duplicates()
         groups = self._groups()
-        for home, uses in groups.items():
+        for (home, _), uses in groups.items():
             if sum(len(_CURRENT.findall(c.text)) for c in uses) > 1:
                 self._share(home, uses)
         long = self._clumsy()
-        for home, uses in groups.items():
+        for (home, _), uses in groups.items():
             again = [c for c in long if any(c.start == use.start for use in uses)]
-            # A module's names are read by others: one for a shorter line is not worth it.
-            if again and home is not self.file.tree.module:
+            # A module's names are read by others: one for a shorter line is not worth it. Nor is one
+            # for a single type, which may be None where it is asked by itself.
+            shared = len(again) > 1 or any(".type" not in change.text for change in again)
+            if shared and home is not self.file.tree.module:
                 self._share(home, again)
         self.wrap()
         return self._too_long()
 
     # -- one variable ---------------------------------------------------------------------
 
-    def _groups(self) -> dict[cst.CSTNode, list[Change]]:
-        """Return the changes that ask for the current accelerator, by the function they are in."""
-        groups: dict[cst.CSTNode, list[Change]] = {}
+    def _groups(self) -> dict[tuple[cst.CSTNode, int], list[Change]]:
+        """Return the changes that ask for the current accelerator, by the function, or the cell, they are in."""
+        groups: dict[tuple[cst.CSTNode, int], list[Change]] = {}
         for change in self.changes:
             if _CURRENT.search(change.text):
                 home = self._home(change)
                 if home is not None:
-                    groups.setdefault(home, []).append(change)
+                    # Cells of a notebook are run in any order: each asks for itself.
+                    piece = self.file.piece(self._chain(change)[0])
+                    groups.setdefault((home, piece), []).append(change)
         return groups
 
     def _chain(self, change: Change) -> list[cst.CSTNode]:
@@ -122,8 +128,7 @@ class _Layout:
                 return node if low <= change.start < high else None
             if isinstance(node, cst.ClassDef):
                 return None
-        # Cells of a notebook are run in any order: each asks for itself.
-        return None if self.file.pieces else self.file.tree.module
+        return self.file.tree.module
 
     def _share(self, home: cst.CSTNode, uses: list[Change]) -> None:
         """Have ``uses`` share one variable."""
@@ -211,6 +216,11 @@ class _Layout:
         indent = tree.line_text(row)[: column - 1]
         if indent.strip() or not self._has_torch(uses[0], start):
             return None
+        if tree.position(uses[-1].start)[0] - row > _FAR:
+            return None
+        # Above the comment that is about the statement.
+        while row > 1 and re.match(rf"{indent}#(?!.*\btdev-cut)", tree.line_text(row - 1)):
+            row -= 1
         return tree.line_start(row), indent
 
     def _has_torch(self, use: Change, at: int) -> bool:

@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
-from tdev_core.codemod.engine.rules.guards import after_early_exit
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
 from tdev_core.codemod.engine.rules.references import AVAILABILITY, is_partial
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
@@ -46,7 +46,10 @@ def move(file: File, node: cst.Call) -> None:
         return
     current = current_accelerator(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
-    if any(a.star for a in node.args) or len(positional) > 1 or current is None:
+    if current is None:
+        file.find(GAP, node, "torch is not imported here, whose accelerator it would be moved to")
+        return
+    if any(a.star for a in node.args) or len(positional) > 1:
         file.find(GAP, node, ".cuda() with these arguments")
         return
     if positional:
@@ -204,7 +207,7 @@ def _argument(
 
 
 def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
-    """Why ``None``, which stands for no accelerator, would not mean the CPU in this place."""
+    """Return why ``None``, which stands for no accelerator, would not mean the CPU in this place."""
     if isinstance(call.func, cst.Attribute) and call.func.attr.value in _NONE_IS_NOT_CPU:
         return _NONE_IS_NOT_CPU[call.func.attr.value]
     if name != "torch.device":

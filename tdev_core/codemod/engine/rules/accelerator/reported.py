@@ -78,7 +78,10 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
         if parent.value is node and (DEVICE.search(key) or string_value(node) is None):
             file.find(GAP, node, f"{text} {IN_A_DICTIONARY}", "note")
     elif isinstance(parent, cst.Element):
-        if _of_devices(file, parent):
+        whole = file.tree.parents[parent]
+        if isinstance(whole, cst.Tuple) and isinstance(file.tree.parents[whole], cst.Return):
+            file.find(GAP, node, f"{text} {UNGUARDED}")
+        elif _of_devices(file, parent):
             file.find(GAP, node, f"{text} in a list; other accelerators are not in it", "note")
     elif isinstance(parent, cst.Arg):
         call = file.tree.parents[parent]
@@ -94,6 +97,10 @@ def report(file: File, node: cst.BaseExpression, parent: cst.CSTNode) -> None:
         if name.rpartition(".")[2].startswith("assert"):
             said = f"{text} is what {name} expects"
             file.questions.append(Question(call, True, node, GAP, said))
+        elif name.rpartition(".")[2] in _ASKS_WITH_DEFAULT and call.args[-1] is parent:
+            asked = " ".join(string_value(a.value) or "" for a in call.args[:-1])
+            if DEVICE.search(asked.lower()):
+                file.find(GAP, node, f"{text} as the default of {asked.strip()}")
         elif name.rpartition(".")[2] not in _TAKES_TEXT:
             file.find(GAP, node, f"{text} is handed to {name}", "note")
     elif string_value(node) != "cuda" and isinstance(parent, _VALUES_BESIDES):
@@ -122,6 +129,7 @@ def _of_devices(file: File, element: cst.Element) -> bool:
     return all(v is None or NAMES_DEVICE.match(v) for v in values)
 
 
+_ASKS_WITH_DEFAULT = frozenset({"get", "getattr", "getenv", "pop", "setdefault"})
 # Methods and functions to which "cuda" is a piece of text, a key or a message.
 _TAKES_TEXT = frozenset(
     "print str repr format get pop setdefault split rsplit partition replace startswith endswith "

@@ -77,8 +77,16 @@ GAP = rule(
     - that belongs to a process group (`torch.distributed`, DDP, FSDP), whose backend decides about devices;
     - that computes in double precision, which MPS has not;
     - that asks `torch.cuda.is_available()` for what does not change with it (`workers = 4 if … else 0`);
-    - that uses a function or class of another file which goes on naming CUDA, whose functions such code uses, or
+    - that uses a function or class of another file which goes on naming CUDA or computes in double precision, however
+      many files lie between; that a file uses which goes on naming CUDA, or meets such a one; or
       that shares a switch such as `use_gpu` with it;
+    - whose devices would be mixed: it takes a device by its number (`.to(0)`), or moves something where it has the
+      device of something else, of `self` or of its caller; moves what another package makes, or a dtype that it
+      does not show;
+    - that would use torch above its import;
+    - that would ask `current_accelerator()` for its type, in a project with a type checker: it may be None there; or
+      write what needs torch 2.9 where the project says that it takes an older one. Where it takes one older than
+      2.6, that is said at the end of the run;
     - whose streams or events go where they cannot be followed: `comm.send(x, stream=torch.cuda.current_stream())`,
       an attribute, a return value. `torch.Stream` has no `.cuda_stream`;
     - that calls `torch.cuda.empty_cache()`, or asks about memory, with no test around or before it:

@@ -29,12 +29,13 @@ from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import Change, File, Question
 from tdev_core.codemod.engine.rules.accelerator.decided import decides_about
 from tdev_core.codemod.engine.rules.accelerator.literals import current_accelerator
+from tdev_core.codemod.engine.rules.accelerator.mixed import mixed_devices
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.strings import STRINGS
-from tdev_core.codemod.engine.staying import BUILT_ON
+from tdev_core.codemod.engine.staying import BUILT_ON, DOUBLE, GROUP, KERNELS, OTHERS
 from tdev_core.codemod.engine.survey import is_for_tests, is_script
 from tdev_core.ecosystem.package_table import packages
 
@@ -83,33 +84,26 @@ _CUDA = re.compile(
 _OF_CUDNN = re.compile(
     r"^(?:import torch\.backends\.cudnn as cudnn|from torch\.backends import cudnn)\b", re.MULTILINE
 )
-_OTHERS = re.compile(
-    r"(?<![A-Za-z])(?:mps|xpu|npu|hpu|xla|tpu|mlu|musa|mtia|rocm|directml|mlx)(?![A-Za-z])", re.I
-)
-_DOUBLE = re.compile(r"\b(?:torch\.(?:double|float64|complex128)\b|\w\.double\(\))")
-# The process group has a backend, which decides about the devices of its tensors.
-_GROUP = re.compile(
-    r"\b(?:dist|distributed|c10d)\.\w+|\b(?:DistributedDataParallel|FullyShardedDataParallel|DDP|FSDP2?)\b"
-    r"|\b(?:fully_shard|init_device_mesh|DeviceMesh|nprocs|tensor_parallel|local_rank|world_size)\b"
-)
-_KERNELS = re.compile(r"xformers|flash_?attn|flash_attention_2|(?<!\w)triton(?!\w)", re.I)
 _SIGNS = (
     (_CUDA, "says {}: write what every accelerator has, or reword it, and run again"),
-    (_OTHERS, "names {}: somebody has thought of other accelerators there"),
-    (_DOUBLE, "computes in double precision, which not every accelerator has ({})"),
-    (_KERNELS, "speaks of kernels that not every accelerator has ({})"),
-    (_GROUP, "belongs to a process group, whose backend decides about its devices ({})"),
+    (OTHERS, "names {}: somebody has thought of other accelerators there"),
+    (DOUBLE, "computes in double precision, which not every accelerator has ({})"),
+    (KERNELS, "speaks of kernels that not every accelerator has ({})"),
+    (GROUP, "belongs to a process group, whose backend decides about its devices ({})"),
 )
 _VENDORS = "cuda|nccl|pynccl|nvidia|nvml|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _MODULE = re.compile(rf"(?:\w+_)?(?:{_VENDORS})(?:_\w+)?\Z", re.I)
 _FOLDER = re.compile(rf"(?:{_VENDORS}|(?:\w+_)?kernels?|\w*triton\w*|\w*cutlass\w*)\Z", re.I)
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_SINCE_2_9 = re.compile(
+    r"\btorch\.accelerator\.(?:empty_cache|get_memory_info|\w*memory_(?:allocated|reserved|stats)\w*|reset_\w+)"
+)
 _ASKS = re.compile(r"(?:is_available|device_count)\Z")
 _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\Z")
 
 
 class _Rest:
-    """What would stay of a file beside what is planned for it."""
+    """The rest of a file, which would stay beside what is planned for it."""
 
     def __init__(self, file: File) -> None:
         self._file = file
@@ -129,8 +123,16 @@ class _Rest:
         """The text without what changes, every character in its place."""
 
     def why(self) -> str:
-        """Why a file stays as it is; empty where nothing tells."""
-        return self._named() or self._said() or self._imports() or self._asked() or self._joined()
+        """Return why a file stays as it is; empty where nothing tells."""
+        return (
+            self._named()
+            or self._promised()
+            or self._said()
+            or self._imports()
+            or self._asked()
+            or self._joined()
+            or self._mixed()
+        )
 
     def _line(self, offset: int) -> int:
         return self._file.tree.position(offset)[0]
@@ -142,6 +144,19 @@ class _Rest:
         folder = next(filter(_FOLDER.match, path.parts[-5:-1]), "")
         return f"it lies in {folder}" if folder else ""
 
+    def _promised(self) -> str:
+        """Return why a file stays by what its project promises: types that are checked, an older torch."""
+        options = self._file.options
+        for change in self._changes:
+            line = self._line(change.start)
+            if options.typed and ".current_accelerator().type" in change.text:
+                return f"line {line} would ask current_accelerator() for its type, and a type checker knows that it may be None"
+            if options.floor is not None and (found := _SINCE_2_9.search(change.text)):
+                floor, said = options.floor
+                if floor < (2, 9):
+                    return f"{found.group()} needs torch 2.9, and {said} takes torch {floor[0]}.{floor[1]}"
+        return ""
+
     def _said(self) -> str:
         start = 0
         if (python := self._file.python) is not None and python.module.body:
@@ -152,7 +167,14 @@ class _Rest:
         for pattern, said in _SIGNS:
             if found := pattern.search(self._text, start):
                 return f"line {self._line(found.start())} {said.format(found.group())}"
+        if found := _CUDA.search(self._file.options.beside):
+            return f"what runs beside it says {found.group()}"
         return ""
+
+    def _mixed(self) -> str:
+        tree = self._file.options.tree
+        known = _TAKE_ANY_DEVICE | (tree.modules if tree is not None else frozenset())
+        return mixed_devices(self._file, self._changes, self._text, self._imported, known)
 
     @cached_property
     def _imported(self) -> dict[str, str]:
@@ -161,12 +183,16 @@ class _Rest:
     def _imports(self) -> str:
         for full in self._imported.values():
             package = full.partition(".")[0]
+            if package in self._file.options.answered:
+                continue
+            if package in _IN_DOUBLE:
+                return f"it works with {full}, which computes in double precision"
             if package in _of_cuda_and_cpu() or _FUSED.match(package):
                 return f"it works with {full}, which may know CUDA alone"
         return ""
 
     def _asked(self) -> str:
-        """Why a file stays that asks whether there is an accelerator for what nobody can see."""
+        """Return why a file stays that asks whether there is an accelerator for what nobody can see."""
         if all(_TAKES_INDEX.search(change.text) for change in self._changes):
             line = self._line(self._changes[0].start)
             return f"the device that line {line} is given is chosen elsewhere"
@@ -196,9 +222,11 @@ class _Rest:
         return [c for c in self._changes if any(a <= c.start < b for a, b in spans)]
 
     def _joined(self) -> str:
-        """Why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
+        """Return why a file stays by what the rest of the tree does with its devices, and it with the tree's."""
         tree = self._file.options.tree
         if tree is not None:
+            if held := tree.held.get(self._file.filename):
+                return held
             python = self._file.python
             body = python.module.body if python is not None else []
             functions = {
@@ -213,7 +241,9 @@ class _Rest:
                 return f"it works with {own}, and the tree is built on {min(tree.built_on)}"
             if tree.kernel_modules and is_for_tests(PurePath(self._file.filename)):
                 return f"it may test {min(tree.kernel_modules)}, which holds kernels for CUDA"
-            if tree.chooses and self._chooses():
+            if tree.remains and is_for_tests(PurePath(self._file.filename)):
+                return f"it may test {tree.remains}, which goes on naming CUDA: a test's device is that of what it tests"
+            if tree.chooses and self._makes_devices():
                 return f"{tree.chooses} goes on choosing CUDA or the CPU: devices of the tree would be mixed"
             words = set(_NAME.findall(self._text))
             if flag := sorted(tree.capabilities & words):
@@ -222,17 +252,12 @@ class _Rest:
                 return f"{switch[0]} is asked where CUDA is meant, too"
         return self._handed_on(tree.modules if tree is not None else frozenset())
 
-    def _chooses(self) -> bool:
-        """Tell whether a module of the tree's own chooses a device by asking: what it makes meets the others'."""
+    def _makes_devices(self) -> bool:
+        """Tell whether a module of the tree's own moves or makes something: it meets what the others have made."""
         path = PurePath(self._file.filename)
         if is_script(path, self._file.tree.source.encode()):
             return False
-        asks = any(
-            ".is_available" in change.text or ".device_count" in change.text
-            for change in self._changes
-        )
-        makes = any("current_" in change.text for change in self._changes)
-        return asks and makes and not is_for_tests(path)
+        return any("current_" in change.text for change in self._changes)
 
     def _of_tree(self, tree: ProgramTree) -> str:
         """Return what the file imports of the tree; empty where that is nothing."""
@@ -242,7 +267,7 @@ class _Rest:
         return ""
 
     def _handed_on(self, own: frozenset[str]) -> str:
-        """Why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
+        """Return why a file stays that hands its device to another package, which may know CUDA and the CPU alone."""
         python = self._file.python
         for call in ast.walk(python.module) if python is not None else ():
             if not isinstance(call, ast.Call) or not any(map(_is_device, _arguments(call))):
@@ -268,7 +293,7 @@ def _of_cuda_and_cpu() -> frozenset[str]:
     )
 
 
-_FUSED = re.compile(r"(?:fused|flash)_\w+\Z|nvalchemi")
+_FUSED = re.compile(r"(?:fused|flash)_\w+\Z|nvalchemi|hpc_rll\Z")
 # Take tensors, or a device, of CUDA and the CPU alone, or ask for CUDA by themselves.
 _ASKING = (
     *BUILT_ON,
@@ -278,11 +303,15 @@ _ASKING = (
         "faster_whisper",
         "jax",
         "numba",
+        "pykeops",
+        "pyg_lib",
         "onnxruntime",
         "tensorflow",
         "whisperx",
     ),
 )
+# Factorize in double precision unless they are told otherwise, which not every accelerator has.
+_IN_DOUBLE = frozenset({"gpytorch", "linear_operator", "botorch"})
 # Take whatever device torch has.
 _TAKE_ANY_DEVICE = frozenset(
     "torch torchvision torchaudio torchmetrics tensordict timm transformers accelerate diffusers peft functools".split()

@@ -106,7 +106,7 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         tail = ":" if text.endswith(":") else ""
         body = text[head.end() : len(text) - len(tail)]
         rest = {word for at, word in flat if at >= head.end()}
-        several = "," in rest and text.startswith("return")
+        several = "," in rest
         joined = "," not in rest and rest & (_OPERATORS | {"if", "and", "or"})
         if "lambda" not in rest and (several or joined):
             yield [(0, text[: head.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]

@@ -55,7 +55,7 @@ class AttentionBias:
 
     @property
     def window(self) -> tuple[int, int]:
-        """How many keys to the left and the right of its own a query sees; -1 is all."""
+        """The numbers of keys to the left and the right of its own that a query sees; -1 is all."""
         return -1, -1
 
     def blocks(self, queries: int, keys: int) -> Iterator[Block]:
@@ -188,7 +188,7 @@ class LocalAttentionFromBottomRightMask(AttentionBias):
 
 @dataclass
 class _SeqLenInfo:
-    """Where the blocks of a dimension begin: ``seqstart`` (blocks + 1,) as a tensor and ``seqstart_py`` as a list."""
+    """The beginnings of a dimension's blocks: ``seqstart`` (blocks + 1,) as a tensor and ``seqstart_py`` as a list."""
 
     seqstart: torch.Tensor
     max_seqlen: int

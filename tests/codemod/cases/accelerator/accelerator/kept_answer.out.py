@@ -5,5 +5,6 @@ def place(model):
     use_gpu = torch.accelerator.is_available()
     if use_gpu:
         torch.accelerator.synchronize()
-    accelerator = torch.accelerator.current_accelerator()
-    return model.to(accelerator.type if use_gpu else "cpu")
+    return model.to(
+        torch.accelerator.current_accelerator().type if use_gpu else "cpu"
+    )

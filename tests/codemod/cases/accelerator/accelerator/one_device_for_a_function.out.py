@@ -17,15 +17,19 @@ def keeps(model):
     return torch.zeros(3).to(kept).to(kept), kept
 
 
-def given(device, accelerator, x):
+def given(accelerator, x):
+    device = x.mean()
     current_device = torch.accelerator.current_accelerator()
-    return x.to(current_device) + torch.zeros(3, device=current_device)
+    return (
+        device + x.to(current_device) + torch.zeros(3, device=current_device)
+    )
 
 
 class Holder:
     first = torch.zeros(2).to(torch.accelerator.current_accelerator())
 
-    def fill(self, device):
+    def fill(self, amount):
+        device = amount
         accelerator = torch.accelerator.current_accelerator()
         self.second = self.first.to(accelerator)
         self.third = torch.zeros(2, device=accelerator)

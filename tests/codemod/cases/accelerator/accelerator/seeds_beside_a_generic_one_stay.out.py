@@ -14,9 +14,10 @@ def set_seed(seed):
 
 def main():
     set_seed(1)
-    accelerator = torch.accelerator.current_accelerator()
     device = torch.device(
-        accelerator.type if torch.accelerator.is_available() else "cpu"
+        torch.accelerator.current_accelerator().type
+        if torch.accelerator.is_available()
+        else "cpu"
     )
     net = torch.nn.Linear(2, 2).to(device)
     print(net(torch.randn(2, 2, device=device)))

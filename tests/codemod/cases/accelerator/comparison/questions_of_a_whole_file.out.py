@@ -26,10 +26,9 @@ def wait(device, x):
 
 
 def leave(device):
-    accelerator = torch.accelerator.current_accelerator()
     if (
         not torch.accelerator.is_available()
-        or device.type != accelerator.type
+        or device.type != torch.accelerator.current_accelerator().type
         or device.index is None
     ):
         return

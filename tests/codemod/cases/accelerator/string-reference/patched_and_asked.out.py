@@ -4,9 +4,10 @@ import torch
 
 
 def place(model):
-    accelerator = torch.accelerator.current_accelerator()
     return model.to(
-        accelerator.type if torch.accelerator.is_available() else "cpu"
+        torch.accelerator.current_accelerator().type
+        if torch.accelerator.is_available()
+        else "cpu"
     )
 
 

@@ -2,6 +2,9 @@ import tdev
 import torch as th
 
 def pick(device, model):
-    if tdev.is_accelerator(device.type) and not tdev.cuda.is_available():
+    if (
+        device.type == tdev.device("cuda").type
+        and not tdev.cuda.is_available()
+    ):
         return th.device("cpu")
     return not tdev.is_accelerator(model.device.type)

@@ -15,5 +15,5 @@ def is_rocm():
 
 
 def count():
-    print(tdev.version.cuda)
+    print(torch.version.cuda)
     return tdev.cuda.device_count()

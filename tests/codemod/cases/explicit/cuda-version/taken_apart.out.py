@@ -6,4 +6,4 @@ if torch.version.cuda is not None:
     major = int(tdev.version.cuda.split(".")[0])
 new = major >= 12 and float(tdev.version.cuda) > 12.1
 label = "CUDA " + tdev.version.cuda
-print(f"torch {torch.__version__}, CUDA {tdev.version.cuda}", torch.version.hip)
+print(f"torch {torch.__version__}, CUDA {torch.version.cuda}", torch.version.hip)

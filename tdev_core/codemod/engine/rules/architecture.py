@@ -1,0 +1,60 @@
+"""Tells questions about the build and the architecture, which stay NVIDIA's, from those about a device."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.survey import OF_NVIDIAS
+from tdev_core.codemod.engine.vocabulary import NOTE
+
+_BUILD_OR_ARCHITECTURE = re.compile(
+    r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
+    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
+    # a function of the program's own that asks for it
+    r"|\b\w*(?:cuda\w*_capab|capab\w*_cuda|compute_capab|device_capab)\w*\("
+)
+# What CUDA is asked whether it computes with, in a file that was written for MPS, too.
+_NUMBERS = re.compile(r"\bis_bf16_supported\(")
+_FOR_MPS = re.compile(r"\bbackends\.mps\b|[\"']mps(?::\d)?[\"']|\bis_(?:torch_)?mps_available\b")
+
+
+def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | None:
+    """Return the condition in which a question stands beside one about the build or the architecture.
+
+    ``x.is_cuda and torch.version.hip is None`` asks for NVIDIA's kernels, not for an accelerator.
+    """
+    found = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            text = file.tree.text(parent)
+            if _BUILD_OR_ARCHITECTURE.search(text):
+                found = parent
+            elif _NUMBERS.search(text) and file.in_code(_FOR_MPS) is not None:
+                found = parent
+        elif isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Lambda, cst.Arg)):
+            break
+    return found
+
+
+_OF_NVIDIAS = re.compile(OF_NVIDIAS, re.IGNORECASE)
+
+
+def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function asks for the architecture by NVIDIA's own names for it, or by its tool: ``sm80``."""
+    home = enclosing_function(file, node)
+    if home is None:
+        return False
+    return _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None
+
+
+_QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")
+
+
+def beside_a_kept_question(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a condition around ``node`` stays, because it also asks for the build or the architecture."""
+    whole = asks_for_the_build(file, node)
+    return whole is not None and _QUESTION.search(file.tree.text(whole)) is not None

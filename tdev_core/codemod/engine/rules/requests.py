@@ -1,0 +1,129 @@
+"""Tells what was asked for from what there is: ``if device == "cuda" and not torch.cuda.is_available()``.
+
+The word is the caller's there, or that of a command line, and not the device in use. Asked of that, the
+condition could never be true, and the way out that it opens would be dead.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+
+_NAMED = re.compile(
+    r"==\s*(?:(?:\w+\.)*device\([\"']cuda[\"']\)\.type|[\"']cuda[\"'])|[\"']cuda[\"']\s*(?:==|in\b)|\.startswith\(\s*[\"']cuda:?[\"']"
+)
+_NOT_NAMED = re.compile(r"!=\s*[\"']cuda[\"']|[\"']cuda[\"']\s*(?:!=|not\s+in\b)")
+_THERE = r"(?:\w+\.)*(?:cuda\.is_available|is_(?:torch_)?cuda_available|cuda_is_available)\(\)"
+_COUNT = r"(?:\w+\.)*cuda\.device_count\(\)\s*"
+_MISSING = re.compile(rf"\bnot\s+{_THERE}|{_COUNT}(?:==\s*0|<\s*1)\b")
+_IS_THERE = re.compile(rf"(?<!not ){_THERE}|{_COUNT}(?:>\s*0|>=\s*1)\b")
+_FIRST = r"\s*(?:#[^\n]*\s*)*if\s+"
+_FIRST_MISSING = re.compile(rf"{_FIRST}(?:{_MISSING.pattern})")
+
+
+def beside_a_request(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether the question if there is CUDA decides about a device that was asked for by its name."""
+    if file.options.program:
+        return False
+    return _beside(file, question, _NAMED, _NOT_NAMED) or _in_the_arm_of(file, question)
+
+
+def is_a_request(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a comparison with ``"cuda"`` asks for a word beside the question if there is CUDA."""
+    said = file.tree.text(comparison)
+    if file.options.program or not (_NAMED.search(said) or _NOT_NAMED.search(said)):
+        return False
+    if _beside(file, comparison, _MISSING, _IS_THERE):
+        return True
+    # The type of a device is no longer the word: what else stands in the arm is for whatever is used.
+    if (
+        isinstance(operand, cst.Call)
+        or isinstance(operand, cst.Attribute)
+        and operand.attr.value == "type"
+    ):
+        return False
+    below = comparison
+    for parent in file.tree.ancestors(comparison):
+        if isinstance(parent, cst.If):
+            asks = below is parent.test
+            return asks and _FIRST_MISSING.match(file.tree.text(parent.body)) is not None
+        if not isinstance(parent, cst.BooleanOperation):
+            return False
+        below = parent
+    return False
+
+
+def _beside(
+    file: File, node: cst.CSTNode, needed: re.Pattern[str], otherwise: re.Pattern[str]
+) -> bool:
+    """Tell whether a condition needs something else besides, or is true without ``node`` by its opposite."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            other = parent.left if parent.right is below else parent.right
+            wanted = needed if isinstance(parent.operator, cst.And) else otherwise
+            if wanted.search(file.tree.text(other)):
+                return True
+        elif isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement, cst.Lambda, cst.Arg)):
+            return False
+        elif not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+            return False
+        below = parent
+    return False
+
+
+def _in_the_arm_of(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether ``if not is_available()`` is the first thing in the arm of a request."""
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.If):
+            arm = file.tree.parents[parent]
+            outer = file.tree.parents.get(arm)
+            if not isinstance(outer, cst.If) or outer.body is not arm:
+                return False
+            if not _FIRST_MISSING.match(file.tree.text(arm)):
+                return False
+            first = file.tree.source[slice(file.tree.span(arm)[0], file.tree.span(parent)[0])]
+            test = file.tree.text(outer.test)
+            return not re.search(r"\bif\b", first) and _NAMED.search(test) is not None
+        if not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+            return False
+    return False
+
+
+def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a chain compares the same operand with other words, and knows no further: it ends in an error."""
+    tree = file.python
+    asked = tree.at(file.tree.span(comparison)) if tree is not None else None
+    if tree is None or asked is None:
+        return False
+    head = next(iter(tree.ancestors(asked)), None)
+    if not isinstance(head, ast.If) or head.test is not asked:
+        return False
+    for above in tree.ancestors(head):
+        if not isinstance(above, ast.If) or above.orelse != [head]:
+            break
+        head = above
+    same = re.sub(r"\s", "", file.tree.text(operand))
+    words: list[str] = []
+    link = head
+    while True:
+        if (word := _word(link.test, same)) is not None:
+            words.append(word)
+        if len(link.orelse) != 1 or not isinstance(link.orelse[0], ast.If):
+            break
+        link = link.orelse[0]
+    ends = bool(link.orelse) and isinstance(link.orelse[-1], ast.Raise)
+    return ends and any(not word.startswith("cuda") for word in words)
+
+
+def _word(test: ast.expr, operand: str) -> str | None:
+    """Return the word that a test compares an operand with."""
+    match test:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))]):
+            return word if re.sub(r"\s", "", ast.unparse(left)) == operand else None
+        case _:
+            return None

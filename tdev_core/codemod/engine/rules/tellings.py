@@ -1,0 +1,68 @@
+"""Finds questions that only decide what is told, or whether memory is page-locked: they stay CUDA's."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.file import File
+
+_MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
+ONLY_TELLS = "opens a message that says CUDA; left as it is: reword it, or it is said of any device"
+_TELLS = re.compile(rf"\s*{_MESSAGE}")
+_TELLS_OF_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
+
+
+def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens is a message that says CUDA: it would say so of another device."""
+    asked = file.tree.parents[node] if isinstance(file.tree.parents[node], cst.Call) else node
+    choice = file.tree.parents[asked]
+    if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
+        return False
+    if not _TELLS.match(file.tree.text(choice.body)):
+        return False
+    tree = file.python
+    at = tree.at(file.tree.span(asked)) if tree is not None else None
+    home = next(tree.ancestors(at), None) if tree is not None and at is not None else None
+    if not isinstance(home, ast.If):
+        return False
+    if not all(_TELLS.match(ast.unparse(statement)) for statement in home.body):
+        return False
+    inside = [node for statement in home.body for node in ast.walk(statement)]
+    if any(isinstance(node, ast.Attribute) and "cuda" in node.attr for node in inside):
+        return False  # it tells something of the device, which another one has too
+    said = [node.value for node in inside if isinstance(node, ast.Constant)]
+    return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
+
+
+PINS = "decides about page-locked memory, which torch has for CUDA; left as it is"
+
+
+def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the answer goes to what is called ``pin_memory``: a loader warns where that is no CUDA."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.Arg(keyword=cst.Name(value=name)) if name == "pin_memory":
+                return True
+            case cst.DictElement(key=key) if below is not key:
+                return string_value(key) == "pin_memory"
+            case (
+                cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.AnnAssign(target=target)
+            ):
+                return _PINS.search(file.tree.text(target)) is not None
+            case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
+                pass
+            case cst.IfExp(test=test):
+                if below is not test:
+                    return False
+            case _:
+                return False
+        below = parent
+    return False
+
+
+_PINS = re.compile(r"(?:^|[.\"'])pin_memory(?:[\"']\])?\Z")

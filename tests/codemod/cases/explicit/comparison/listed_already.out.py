@@ -1,0 +1,14 @@
+import tdev
+
+
+def target(config):
+    assert config.device_type in ("cuda", "cpu"), "the streamer knows CUDA and the CPU"
+    if config.device_type == "cuda":
+        return f"{config.device_type}:{config.index}"
+    return "cpu"
+
+
+def other(config):
+    if tdev.is_accelerator(config.device_type):
+        return tdev.zeros(1, device=config.device_type)
+    return None

@@ -1,0 +1,4 @@
+import torch
+
+name = "cpu" if torch.version.cuda is None else f"cu{torch.version.cuda.replace('.', '')}"
+major = int(torch.version.cuda.split(".")[0])

@@ -1,0 +1,13 @@
+import torch
+
+
+def count(use_xpu):
+    if use_xpu:
+        count = torch.xpu.device_count()
+    elif use_xpu is None:
+        torch.cuda.synchronize()
+        count = 0
+    else:
+        count = 1
+    print(count)
+    return torch.cuda.device_count()

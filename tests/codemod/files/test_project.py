@@ -1,0 +1,75 @@
+"""What a project says of itself that decides about torch's generic names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdev_core.codemod.cli import main
+from tdev_core.codemod.files.project import is_type_checked, torch_floor
+
+
+@pytest.mark.parametrize(
+    "name, text, floor",
+    [
+        ("pyproject.toml", '[project]\ndependencies = ["numpy", "torch>=2.2"]\n', (2, 2)),
+        ("pyproject.toml", '[tool.poetry.dependencies]\ntorch = "^2.0.1"\n', (2, 0)),
+        ("pyproject.toml", '[project]\ndependencies = ["torchvision>=0.15", "torch"]\n', None),
+        ("setup.py", "setup(install_requires=['torch >= 1.8', 'scipy'])\n", (1, 8)),
+        ("requirements.txt", "numpy\ntorch==2.9.1\n", (2, 9)),
+        ("PKG-INFO", "Requires-Dist: torch (>=1.13)\n", (1, 13)),
+        ("PKG-INFO", "Requires-Dist: pytorch-lightning>=2.0\n", None),
+    ],
+)
+def test_oldest_torch(tmp_path: Path, name: str, text: str, floor: tuple[int, int] | None) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "pkg").mkdir()
+    assert torch_floor(tmp_path / "pkg") == (None if floor is None else (floor, name))
+
+
+@pytest.mark.parametrize(
+    "name, text, checked",
+    [
+        ("pyproject.toml", "[tool.mypy]\nstrict = true\n", True),
+        ("pyproject.toml", "[tool.black]\n", False),
+        ("setup.cfg", "[mypy]\nstrict = True\n", True),
+        ("setup.cfg", "[flake8]\n", False),
+        ("pyrightconfig.json", "{}", True),
+    ],
+)
+def test_type_checked(tmp_path: Path, name: str, text: str, checked: bool) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / name).write_text(text)
+    (tmp_path / "pkg").mkdir()
+    assert is_type_checked(tmp_path / "pkg") == checked
+
+
+CHOICE = 'import torch\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\nx = torch.zeros(2, device=device)\n'
+CLEARS = "import torch\n\nif torch.cuda.is_available():\n    torch.cuda.synchronize()\n    torch.cuda.empty_cache()\n"
+
+
+@pytest.mark.parametrize(
+    "source, project, said",
+    [
+        (CHOICE, "", ""),
+        (CHOICE, "[tool.mypy]\n", "a type checker knows that it may be None"),
+        (CLEARS, "", ""),
+        (CLEARS, '[project]\ndependencies = ["torch>=2.6"]\n', "needs torch 2.9"),
+        (CLEARS, '[project]\ndependencies = ["torch>=2.9"]\n', ""),
+        (CHOICE, '[project]\ndependencies = ["torch>=2.0"]\n', "pyproject.toml takes torch 2.0"),
+    ],
+)
+def test_what_the_accelerator_target_makes_of_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], source: str, project: str, said: str
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "pyproject.toml").write_text(project)
+    (tmp_path / "train.py").write_text(source)
+    main(["--target", "accelerator", "--force", str(tmp_path / "train.py")])
+    out, err = capfd.readouterr()
+    assert said in out + err
+    stays = bool(said) and "takes torch 2.0" not in said
+    assert ((tmp_path / "train.py").read_text() == source) == stays
+    assert ("raise that too" in err) == ("takes torch 2.0" in said)
