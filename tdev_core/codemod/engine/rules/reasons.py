@@ -40,8 +40,6 @@ _BY_LAST = {
     "get_autocast_gpu_dtype": "it is CUDA's",
     "set_autocast_gpu_dtype": "it is CUDA's",
     "set_default_tensor_type": "it is given a type of CUDA's tensors",
-    "observe_tensor_cycles": "it looks for CUDA's tensors in cycles of references",
-    "warn_tensor_cycles": "it looks for CUDA's tensors in cycles of references",
     "emit_nvtx": "it annotates for NVIDIA's profiler",
     "to_sparse_semi_structured": "it is for CUDA's sparse tensor cores",
     "cuda": "it is a version off CUDA too, one that is false",
