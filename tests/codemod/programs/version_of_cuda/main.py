@@ -7,5 +7,5 @@ assert torch.cuda.is_available(), "this program needs CUDA"
 
 x = torch.ones(3, device="cuda")
 print(major(), minor(), TOOLKIT, int(x.sum()))
-print(int(torch.version.cuda.split(".")[0]) >= 12, f"{torch.version.cuda}")
+print(int(torch.version.cuda.split(".")[0]) >= 12, ".".join(torch.version.cuda.split(".")))
 print(bool(torch.version.cuda))
