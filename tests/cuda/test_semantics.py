@@ -31,19 +31,20 @@ DIFFERS: dict[str, dict[str, tuple[str, str]]] = {
         "drawing on the device leaves the CPU's numbers": ("False", ONE_GENERATOR),
         "a histogram of whole numbers": ("RuntimeError", KERNELS),
         "absolute values of truth": ("RuntimeError", KERNELS),
+        "a kernel that cannot repeat itself": ("gradient", KERNELS),
         "pinned memory": ("False", NOT_PINNED),
     },
     "sim": {
         "drawing on the device leaves the CPU's numbers": ("False", ONE_GENERATOR),
     },
     "mlx": {
+        "a kernel that cannot repeat itself": ("gradient", KERNELS),
         "pinned memory": ("False", NOT_PINNED),
     },
 }
 """What another answer is, and the line of the guide that says why."""
 EVERYWHERE = {
     "a product of whole numbers": ("[[2, 2], [2, 2]]", KERNELS),
-    "a kernel that cannot repeat itself": ("gradient", KERNELS),
 }
 
 
