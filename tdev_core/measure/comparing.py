@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from tdev_core.measure.digests import Digest, distance, epsilon
@@ -22,7 +21,6 @@ _CANCELLED = 4.0
 """How many times the difference and the rounding of what went in may be left where terms cancel each other."""
 _OWN = 10.0
 """How many times farther apart results are than what went in, where an operator adds a difference of its own."""
-_COLLECTIVES = ("c10d::", "_c10d_functional::")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ class Difference:
         key: the place, and the operator there.
         names: the operator's name in each run.
         error: norm of the difference of its results, relative to their norm.
-        given: the same of what went in; of a collective, in any process.
+        given: the same of what went in.
         tolerance: what ``error`` may be, for its type and for what terms that cancel each other leave of what went in.
         what: in words, where shapes or numbers of NaN differ.
     """
@@ -145,35 +143,20 @@ def compare(
             for place, operators in _operators(rows).items()
             if _operators(others).get(place) == operators
         }
-        both = [key for key in rows if key in others and (not key[1] or key[0] in same)]
+        both = [
+            key
+            for key in rows
+            if key in others
+            and (not key[1] or key[0] in same)
+            and _is_same_call(rows[key], others[key])
+        ]
         found.differences += [
             _difference(process, key, rows[key], others[key], tolerance) for key in both
         ]
         mine += len(rows) - len(both)
         theirs += len(others) - len(both)
     found.alone = mine, theirs
-    found.differences = _received(found.differences)
     return found
-
-
-def _received(differences: list[Difference]) -> list[Difference]:
-    """Have what went into a collective be what went into it in any process; what a process received is another's to answer for."""
-    numbers: Counter[tuple[str, int, str]] = Counter()
-    given: dict[tuple[int, str, int], float] = {}
-    calls: dict[int, tuple[int, str, int]] = {}
-    for at, one in enumerate(differences):
-        place, operator, _ = one.key
-        if operator.startswith(_COLLECTIVES):
-            # Ranks may call it from different lines: it is told by its turn.
-            turn = one.process, place.step, operator
-            calls[at] = call = place.step, operator, numbers[turn]
-            numbers[turn] += 1
-            sent = math.inf if "recv" in operator else one.given
-            given[call] = max(given.get(call, 0.0), sent)
-    return [
-        replace(one, given=given[calls[at]]) if at in calls else one
-        for at, one in enumerate(differences)
-    ]
 
 
 def differ(one: Digest | None, other: Digest | None) -> bool:
@@ -182,6 +165,15 @@ def differ(one: Digest | None, other: Digest | None) -> bool:
         return False
     error, allowed, _ = _apart((one,), (other,), 0.0, one.dtype, None)
     return not error <= allowed
+
+
+def _is_same_call(row: Row, other: Row) -> bool:
+    """Tell whether what went in has the same shapes; where their number differs it is one computation by two names.
+
+    A device's way through torch may make the calls of a place in another order.
+    """
+    mine, theirs = ([digest.shape for digest in one.given] for one in (row, other))
+    return len(mine) != len(theirs) or mine == theirs
 
 
 def _operators(rows: Mapping[Key, Row]) -> dict[Place, list[str]]:

@@ -40,6 +40,8 @@ __all__ = ["Recording", "begin"]
 _WITHOUT_VALUES = frozenset(
     "empty empty_like empty_strided empty_permuted new_empty new_empty_strided resize_ set_ detach record_stream".split()
 )
+_OF_PROCESSES = ("c10d", "_c10d_functional")
+"""Namespaces of operators in which processes talk to each other: when such a one returns, its result is not there yet."""
 _WITHOUT_VALUES_YET = frozenset({"torch.empty", "torch.empty_like", "torch.Tensor.new_empty"})
 
 
@@ -61,7 +63,7 @@ class Recording:
         self._file: TextIO | None = None
         self._process = ""
         self._pid = os.getpid()
-        self._computed = 0
+        self._computed = self._sent = 0
         self._modes: tuple[Any, ...] = (_Calls(self), _Operators(self))
         if wish.graphs:
             compiled, searches = wish.graphs == "compiled", bool(wish.whole)
@@ -133,10 +135,10 @@ class Recording:
         self._end_in_time()
         place = short(self._places.call(name))
         key = (place, "", 0)
-        begun, function = self._computed, draws.in_parts(name) or func
+        begun, sent, function = self._computed, self._sent, draws.in_parts(name) or func
         before, whole = self._before(key, args, kwargs)
         result = function(*args, **kwargs)
-        if self._computed == begun or name in _WITHOUT_VALUES_YET:
+        if self._computed == begun or self._sent > sent or name in _WITHOUT_VALUES_YET:
             return result
         self._after(
             key, name, function, (args, kwargs), result, before, whole, draws.only_draws(name)
@@ -151,6 +153,9 @@ class Recording:
 
     def computed(self, func: OpOverload, args: Any, kwargs: Any) -> Any:
         """Run an operator, of a call or of its gradient."""
+        if func.namespace in _OF_PROCESSES:
+            self._sent += 1
+            return func(*args, **kwargs)
         if self.looks_away() or _gives_nothing_new(func):
             return func(*args, **kwargs)
         self._computed += 1
