@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from tdev_core.codemod.engine.api import Finding
+from tdev_core.codemod.engine.api import Finding, WholeTextNeeded
 from tdev_core.codemod.engine.file import Change, File
 
 
@@ -54,9 +54,15 @@ def _compound() -> tuple[type[cst.CSTNode], ...]:
 
 
 def _statement_line(file: File, finding: Finding, spans: list[tuple[int, int]]) -> int:
-    """Return the first line of the innermost statement around a finding."""
+    """Return the first line of the innermost statement around a finding.
+
+    Raises:
+        WholeTextNeeded: that statement is left out.
+    """
     tree = file.tree
     at = tree.line_start(finding.line) + finding.column - 1
+    if tree.leaves_out(at):
+        raise WholeTextNeeded
     best = None
     for start, end in spans:
         if start > at:

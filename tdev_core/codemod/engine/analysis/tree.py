@@ -71,6 +71,11 @@ class Tree:
         """Tell whether text that the rules do not see uses a name; see :meth:`Slice.leaves_out_use`."""
         return self._slice is not None and self._slice.leaves_out_use(name)
 
+    def leaves_out(self, offset: int) -> bool:
+        """Tell whether the rules do not see the text at an offset."""
+        cuts = self._slice.cuts if self._slice is not None else ()
+        return any(start <= offset < end for start, end, _ in cuts)
+
     def of(self, *kinds: type[cst.CSTNode]) -> list[Any]:
         """Return all nodes of these types, each type in source order."""
         return [node for kind in kinds for node in self.nodes.get(kind, ())]
