@@ -316,7 +316,8 @@ def test_the_playground_migrates_the_readmes_example(browser: Browser, folder: P
         for style in ("explicit", "alias", "accelerator"):
             browser.find(f"input[value={style}]").click()
             shown[style] = browser.texts("#code")[0]
-            assert browser.texts("#diff")[0].startswith("--- a/example.py")
+            changed = shown[style] != before
+            assert browser.texts("#diff")[0].startswith("--- a/example.py") is changed
         said = browser.complaints()
         browser.run("document.getElementById('source').value = '#'.repeat(5_000_000)")
         browser.find("#play button").click()
@@ -326,5 +327,6 @@ def test_the_playground_migrates_the_readmes_example(browser: Browser, folder: P
     from tdev_core.site.playground import migrate
 
     assert shown == {style: one["code"] for style, one in migrate(before).items()}
-    assert all(code != before for code in shown.values())
+    # torch.accelerator has no GradScaler: its target leaves the file and says so.
+    assert [style for style, code in shown.items() if code != before] == ["explicit", "alias"]
     assert said == []
