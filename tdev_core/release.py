@@ -1,4 +1,4 @@
-"""The release of torch that is loaded, as numbers, for what differs between them; none where the codemod runs without.
+"""The release of torch, loaded or installed, as numbers, for what differs between them; none where there is no torch.
 
 if torch_release >= (2, 15):
 """
@@ -25,4 +25,16 @@ def __getattr__(name: str) -> tuple[int, int]:
     # Asked for at each import: commands that begin without torch may load it.
     if name != "torch_release":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return release_of(str(getattr(sys.modules.get("torch"), "__version__", "")))
+    loaded = getattr(sys.modules.get("torch"), "__version__", None)
+    return release_of(_installed() if loaded is None else str(loaded))
+
+
+def _installed() -> str:
+    """Return the version of the torch that an import would load, without that import; nothing where there is none."""
+    # Takes longer to import than the rest of a command's start.
+    from importlib import metadata
+
+    try:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return ""

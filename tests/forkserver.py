@@ -51,7 +51,13 @@ _READ_EARLY = (
     "PYTHON", "TORCH", "PYTORCH", "OMP_", "MKL_", "KMP_", "GOMP_", "OPENBLAS", "LD_", "DYLD_", "MALLOC_",
     "GLIBC_", "CUDA_", "NVIDIA_", "LC_", "LANG",
 )  # fmt: skip
-_READ_LATE = ("PYTHONPATH", "TORCHINDUCTOR_CACHE_DIR", "TORCH_EXTENSIONS_DIR", "TORCHELASTIC_")
+_READ_LATE = (
+    "PYTHONPATH",
+    "TORCH_SYMBOLIZE_MODE",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "TORCH_EXTENSIONS_DIR",
+    "TORCHELASTIC_",
+)
 
 
 def environment(**settings: str | None) -> dict[str, str]:

@@ -19,6 +19,7 @@ from tdev_core.accelerators.privateuse import coalescing
 from tdev_core.backend import Backend, current
 from tdev_core.devices import ACCELERATORS, translate
 from tdev_core.distributed.backend_names import adopt_interface, host_name
+from tdev_core.distributed.ending import wait_at_exit
 from tdev_core.distributed.group_backends import asked_for, remember
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def init_process_group(
         _ranks,
         **({"enable_reconfigure": True} if enable_reconfigure else {}),  # from torch 2.14 on
     )
+    wait_at_exit()
     if asked is not None:
         remember(dist.group.WORLD, asked)
     if current() is Backend.MLX:
