@@ -10,7 +10,7 @@ import torch
 from torch._ops import OpOverload
 
 from tdev_core import settings
-from tdev_core.accelerators import tracing
+from tdev_core.accelerators import allocation_policy, tracing
 from tdev_core.accelerators.privateuse import process_group, torch_api
 from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
@@ -53,6 +53,7 @@ def activate() -> None:
     asked = config.read()
     library = native.load()
     memory.configure(asked.devices, asked.memory, asked.backing, library)
+    allocation_policy.keep_what_is_freed()
     faults.configure(faults.read())
     sanitizing.install()  # TORCH_CUDA_SANITIZER=1 has it look already
     pinned.configure(None if library is None else library.is_pinned)
