@@ -82,9 +82,10 @@ def activate() -> None:
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
     profile = profiles.active()
-    if profile is not None and profile.build == "mps":
-        determinism.configure(False)
-        metal.install()
+    if profile is not None:
+        determinism.configure(profile.build in ("cuda", "hip"))
+        if profile.build == "mps":
+            metal.install()
     if settings.flag("TDEV_SIM_STRICT"):
         strict.install()
     tracing.when_told(lambda: listening.listen("trace"))
