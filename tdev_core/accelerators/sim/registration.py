@@ -71,7 +71,7 @@ def activate() -> None:
     memory.name_devices()
     rng.configure(asked.devices, asked.rng)
     torch_api.set_fallback(fallback.run)
-    kernels = _implement_kernels()
+    kernels = _implement_kernels(looked_at=library is not None or faults.asked)
     for ours, cpus in (*sparse.KEYS, *nested.KEYS):
         _implement_layout(ours, cpus)
     nested.install()
@@ -113,11 +113,12 @@ def _operators() -> Iterator[tuple[str, OpOverload]]:
             yield name, op
 
 
-def _implement_kernels() -> dict[str, Any]:
+def _implement_kernels(looked_at: bool) -> dict[str, Any]:
     """Give ``sim`` a kernel wherever the CPU does not simply decompose the operator; returns them by name.
 
     The boxed fallback alone would lose to torch's composite kernels, some of which compute differently
-    from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit.
+    from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit. ``looked_at`` says
+    whether somebody is to see views as the program has written them: the native kernels, and faults, which count calls.
     """
     kernels = {}
     for name, op in _operators():
@@ -127,6 +128,8 @@ def _implement_kernels() -> dict[str, Any]:
         key = next((key for key in _CPUS if torch_api.has_kernel(name, key)), None)
         if key is not None:
             is_view = name in fallback.VIEWS
+            if is_view and key != "CPU" and not looked_at:
+                continue  # torch makes it of ``as_strided``, which is ours: one kernel in Python instead of two
             kernels[name] = fallback.view_kernel(op, key) if is_view else fallback.kernel(op)
             torch_api.implement(name, kernels[name])
     return kernels

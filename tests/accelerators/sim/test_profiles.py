@@ -186,11 +186,12 @@ x = torch.rand(1, 2, 4, 4, device=tdev.device("cuda"), requires_grad=True)
 try:
     torch.nn.functional.adaptive_avg_pool2d(x, 2).sum().backward()
     print(x.grad.shape, tdev.version.cuda or None, tdev.version.hip, tdev.cuda.device_count())
+    print(x.storage_type() is torch.FloatStorage)
 except RuntimeError as error:
     print(str(error)[:33])
 """
     alone = run(code, TDEV_SIM_PROFILE="privateuse1", TDEV_SIM_DEVICES="2")
-    assert alone == "torch.Size([1, 2, 4, 4]) None None 2\n"
+    assert alone == "torch.Size([1, 2, 4, 4]) None None 2\nTrue\n"
     assert run(code) == run(code, TDEV_SIM_PROFILE="t4") == "adaptive_avg_pool2d_backward_cuda\n"
 
 
