@@ -7,6 +7,7 @@ called at the CPU's dispatch key.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import torch
@@ -17,9 +18,14 @@ from tdev_core.errors import UnsupportedError
 
 __all__ = ["adopt_dense", "adopt_tensor", "dense_alias", "host_alias"]
 
-_empties: dict[torch.dtype, torch.Tensor] = {}
-"""An empty tensor of each dtype: what has its ``data`` takes a third of what a new one does."""
 _nbytes = torch_api.storage_nbytes
+
+
+@cache
+def _empty(dtype: torch.dtype) -> Any:
+    """Make the empty tensor of a dtype, never to be handed out: its ``data`` takes a third of what a new one does."""
+    with torch.inference_mode(False):
+        return torch.empty(0, dtype=dtype)
 
 
 def host_alias(tensor: torch.Tensor) -> torch.Tensor:
@@ -37,11 +43,7 @@ def dense_alias(tensor: torch.Tensor) -> torch.Tensor:
     host: Any = memory.host_of(tensor.untyped_storage())
     dtype = tensor.dtype
     nbytes = _nbytes(host)
-    empty: Any = _empties.get(dtype)
-    if empty is None:
-        with torch.inference_mode(False):
-            empty = _empties[dtype] = torch.empty(0, dtype=dtype)
-    alias: torch.Tensor = empty.data.set_(
+    alias: torch.Tensor = _empty(dtype).data.set_(
         host, tensor.storage_offset(), tensor.size(), tensor.stride()
     )
     if _nbytes(host) != nbytes:  # torch grew it to hold the tensor
