@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from tdev_core.accelerators.queues import device_of_index
+from tdev_core.accelerators.sim import profiles
 from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index
 from tdev_core.errors import warn, warn_once
@@ -240,9 +241,13 @@ def legacy_constructor(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 if current() is Backend.SIM:
-    # Where torch looks for what ``x.storage_type()`` and ``x.storage().type()`` tell.
+    # Where torch looks for what ``x.storage_type()`` and ``x.storage().type()`` tell. A device that stands for no GPU has no
+    # storages of CUDA's, but plain ones, as torch's test_tensor_storage_type asks of every device but that.
+    _profile = profiles.active()
+    _is_cudas = _profile is None or _profile.build != "privateuse1"
     for _storage in [each for each in vars().copy().values() if isinstance(each, StorageType)]:
-        setattr(torch.sim, _storage.__name__, _storage)  # type: ignore[attr-defined]
+        _name = _storage.__name__
+        setattr(torch.sim, _name, _storage if _is_cudas else getattr(torch, _name))  # type: ignore[attr-defined]
 
 
 _LEGACY = shims.Shim("torch.Tensor", "__new__", (), f"{__name__}:legacy_constructor")

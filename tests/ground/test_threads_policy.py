@@ -171,6 +171,7 @@ UNBOUNDED = {
     "accelerators.privateuse.torch_api.prototype": "devices and element types",
     "accelerators.drawing._key": "operators",
     "accelerators.drawing._place": "operators",
+    "accelerators.sim.aliasing._empty": "element types",
     "accelerators.sim.fallback._rules": "operators",
     "accelerators.sim.metal._lacks": "operators",
     "codemod.engine.analysis.nodes._is_node": "classes of a syntax tree",

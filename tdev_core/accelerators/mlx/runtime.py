@@ -17,8 +17,8 @@ import threading
 import weakref
 from typing import Any
 
-from tdev_core.accelerators import host
-from tdev_core.accelerators.mlx import allocation_policy, dtypes
+from tdev_core.accelerators import allocation_policy, host
+from tdev_core.accelerators.mlx import dtypes
 from tdev_core.accelerators.mlx.lazy import mx, torch
 from tdev_core.errors import UnsupportedError, no_memory
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ __all__ = ["Call", "give_back"]
 
 _CPU = torch.device("cpu")
 _Tensor = torch.Tensor
+_STRIDED = torch.strided
 
 
 class Call:
@@ -24,7 +26,8 @@ class Call:
 
     ``aliases`` are pairs of a dense sim tensor and the CPU tensor over its memory, the components of
     sparse arguments among them.
-    ``lowered`` has what became of each argument, by identity.
+    ``lowered`` has what became of each argument, by identity; ``homes`` the sim tensor of each alias and of each
+    alias's storage, once somebody has looked.
     """
 
     __slots__ = (
@@ -32,6 +35,7 @@ class Call:
         "any_of",
         "facts",
         "foreign",
+        "homes",
         "index",
         "lowered",
         "scalars",
@@ -47,6 +51,7 @@ class Call:
         self.lowered: dict[int, torch.Tensor] = {}
         self.sparse_written: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.foreign: list[tuple[str, torch.Tensor]] = []
+        self.homes: dict[int, torch.Tensor] | None = None
 
     def lower(self, value: Any, name: str) -> Any:
         """Return ``value`` for the CPU's operator; lists are walked."""
@@ -73,12 +78,28 @@ class Call:
             return alias
         kind = type(value)
         if kind is list or kind is tuple:
-            return [self.lower(item, name) for item in value]
+            return self._listed(value, name)
         if isinstance(value, torch.Generator):
             return self._generator(value)
         if kind is torch.UntypedStorage or kind is torch.TypedStorage:
             return self._storage(value)
         return value
+
+    def _listed(self, values: Sequence[Any], name: str) -> list[Any]:
+        """Lower a list; what is dense and on the device of those before it, as all of an optimizer's are, at once."""
+        lowered, known, aliases = [], self.lowered, self.aliases
+        for value in values:
+            if isinstance(value, _Tensor) and value.layout is _STRIDED and not value.is_nested:
+                device = value.device
+                if device.index == self.index and device.type == "sim":
+                    alias = known.get(id(value))
+                    if alias is None:
+                        alias = known[id(value)] = dense_alias(value)
+                        aliases.append((value, alias))
+                    lowered.append(alias)
+                    continue
+            lowered.append(self.lower(value, name))
+        return lowered
 
     def _alias(self, value: torch.Tensor) -> torch.Tensor:
         if value.layout is torch.strided:
@@ -130,7 +151,10 @@ class Call:
                 raise mixed_devices(self.facts, devices, name)
 
     def write_back(self) -> None:
-        """Give written sim tensors the shape that the CPU's kernel gave their aliases."""
+        """Give written sim tensors the shape that the CPU's kernel gave their aliases; lists in place keep theirs."""
+        base = self.facts.name.partition(".")[0]
+        if base.startswith("aten::_foreach_") and base.endswith("_"):
+            return
         for tensor, alias in self.aliases:
             give_back(tensor, alias)
         for tensor, alias in self.sparse_written:
@@ -141,24 +165,34 @@ class Call:
         if isinstance(value, _Tensor):
             if not value.is_cpu:
                 return value
-            for tensor, alias in self.aliases:
-                if value is alias:
-                    return tensor
+            homes = self._homes()
+            home = homes.get(id(value))
+            if home is not None:
+                return home
             if index < 0:
                 return value
             if sparse.has(value):
                 return self._lift_sparse(value, index)
-            if value.layout == torch.strided and not value.is_nested:
-                theirs = value.untyped_storage()
-                for tensor, alias in self.aliases:
-                    if alias.untyped_storage() is theirs:
-                        return self._view(tensor, value)
+            if value.layout is _STRIDED and not value.is_nested:
+                home = homes.get(id(value.untyped_storage()))
+                if home is not None:
+                    return self._view(home, value)
                 if not value.is_quantized:
                     return adopt_dense(value, index)
             return adopt_tensor(value, index)
         if type(value) in (list, tuple):
             return type(value)(self.lift(item, index) for item in value)
         return value
+
+    def _homes(self) -> dict[int, torch.Tensor]:
+        """Return the sim tensors by their aliases and these aliases' storages, which live as long as this call."""
+        if self.homes is None:
+            homes = self.homes = {}
+            for tensor, alias in self.aliases:
+                homes[id(alias)] = tensor
+                if alias.layout is _STRIDED:
+                    homes.setdefault(id(alias.untyped_storage()), tensor)
+        return self.homes
 
     def _lift_sparse(self, value: torch.Tensor, index: int) -> torch.Tensor:
         where = memory.device(index)

@@ -28,7 +28,7 @@ _PROPERTIES = {
     "memory_clock_rate": int, "memory_bus_width": int,
 }  # fmt: skip
 """What becomes a field of ``get_device_properties`` as it is, and of which type."""
-_BUILDS = ("cuda", "hip", "mps")
+_BUILDS = ("cuda", "hip", "mps", "privateuse1")
 _OTHERS = {
     "build": str, "family": str, "version": str, "arch_list": list, "peers": bool, "bf16": bool, "tf32": bool, "fp8": bool,
 }  # fmt: skip
@@ -39,7 +39,8 @@ _NO_VALUES = ("memory", "source", "base")
 class Profile:
     """One accelerator's answers.
 
-    ``build`` is the kind of torch it comes with (``cuda``, ``hip``, ``mps``), ``version`` that of its CUDA or ROCm;
+    ``build`` is the kind of torch it comes with (``cuda``, ``hip``, ``mps``; ``privateuse1`` for a backend of somebody's
+    own), ``version`` that of its CUDA or ROCm;
     ``memory`` is bytes, or None for ``sim``'s own; ``properties`` are fields of ``get_device_properties``.
     """
 

@@ -10,7 +10,7 @@ import torch
 from torch._ops import OpOverload
 
 from tdev_core import settings
-from tdev_core.accelerators import tracing
+from tdev_core.accelerators import allocation_policy, tracing
 from tdev_core.accelerators.privateuse import process_group, torch_api
 from tdev_core.accelerators.privateuse.registration import DeviceSpec, register
 from tdev_core.accelerators.sim import (
@@ -53,6 +53,7 @@ def activate() -> None:
     asked = config.read()
     library = native.load()
     memory.configure(asked.devices, asked.memory, asked.backing, library)
+    allocation_policy.keep_what_is_freed()
     faults.configure(faults.read())
     sanitizing.install()  # TORCH_CUDA_SANITIZER=1 has it look already
     pinned.configure(None if library is None else library.is_pinned)
@@ -70,7 +71,7 @@ def activate() -> None:
     memory.name_devices()
     rng.configure(asked.devices, asked.rng)
     torch_api.set_fallback(fallback.run)
-    kernels = _implement_kernels()
+    kernels = _implement_kernels(looked_at=library is not None or faults.asked)
     for ours, cpus in (*sparse.KEYS, *nested.KEYS):
         _implement_layout(ours, cpus)
     nested.install()
@@ -81,9 +82,10 @@ def activate() -> None:
     sharing.watch_forks()
     process_group.install("sim", fallback.kernel)
     profile = profiles.active()
-    if profile is not None and profile.build == "mps":
-        determinism.configure(False)
-        metal.install()
+    if profile is not None:
+        determinism.configure(profile.build in ("cuda", "hip"))
+        if profile.build == "mps":
+            metal.install()
     if settings.flag("TDEV_SIM_STRICT"):
         strict.install()
     tracing.when_told(lambda: listening.listen("trace"))
@@ -111,11 +113,12 @@ def _operators() -> Iterator[tuple[str, OpOverload]]:
             yield name, op
 
 
-def _implement_kernels() -> dict[str, Any]:
+def _implement_kernels(looked_at: bool) -> dict[str, Any]:
     """Give ``sim`` a kernel wherever the CPU does not simply decompose the operator; returns them by name.
 
     The boxed fallback alone would lose to torch's composite kernels, some of which compute differently
-    from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit.
+    from the CPU's own (``native_layer_norm`` has both): values would not be the CPU's to the last bit. ``looked_at`` says
+    whether somebody is to see views as the program has written them: the native kernels, and faults, which count calls.
     """
     kernels = {}
     for name, op in _operators():
@@ -125,6 +128,8 @@ def _implement_kernels() -> dict[str, Any]:
         key = next((key for key in _CPUS if torch_api.has_kernel(name, key)), None)
         if key is not None:
             is_view = name in fallback.VIEWS
+            if is_view and key != "CPU" and not looked_at:
+                continue  # torch makes it of ``as_strided``, which is ours: one kernel in Python instead of two
             kernels[name] = fallback.view_kernel(op, key) if is_view else fallback.kernel(op)
             torch_api.implement(name, kernels[name])
     return kernels

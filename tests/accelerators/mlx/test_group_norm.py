@@ -1,19 +1,14 @@
-"""Group norm in either order of memory; what MLX frees is kept where it computes on the CPU."""
+"""Group norm in either order of memory."""
 
 from __future__ import annotations
-
-import ctypes
-import sys
-from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tdev_core.accelerators.mlx import allocation_policy, layout
+from tdev_core.accelerators.mlx import layout
 from tdev_core.accelerators.mlx.storage.contents import array_of
-from tests.accelerators.mlx.programs import run
 
 SHAPES = [((4, 8, 5, 6), 4), ((4, 8), 2), ((2, 6, 7), 3), ((3, 8, 4, 4, 2), 8), ((3, 8, 4, 4), 1)]
 TOLERANCE = {torch.float32: 1e-3, torch.float16: 0.1, torch.bfloat16: 0.8}
@@ -56,31 +51,3 @@ def test_what_a_convolution_has_given_stays_channels_last() -> None:
     assert id(array_of(out)) in layout.below
     (dy,) = torch.autograd.grad(out.sum(), y)
     assert id(array_of(dy)) in layout.below
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only there MLX takes its arrays from malloc")
-@pytest.mark.parametrize(
-    "chosen", ["", pytest.param("MALLOC_TRIM_THRESHOLD_", marks=pytest.mark.deep)]
-)
-def test_blocks_come_from_the_heap_unless_the_user_has_said_otherwise(chosen: str) -> None:
-    """A block that has a mapping of its own has its pages zeroed and mapped anew each time."""
-    program = (
-        "import torch, tdev_core.accelerators.mlx as device\n"
-        "from tdev_core.accelerators.cpu import heap\n"
-        "device.activate()\n"
-        "before = heap.read().large_blocks\n"
-        "kept = [torch.empty(24 << 20, dtype=torch.uint8) for _ in range(3)]\n"
-        "print(heap.source(), heap.read().large_blocks - before)\n"
-    )
-    settings: dict[str, Any] = {chosen: "131072"} if chosen else {}
-    done = run(program, fresh=True, **settings)
-    assert done.returncode == 0, done.stderr
-    source, blocks = done.stdout.split()
-    if source != "mallinfo2":
-        pytest.skip("this C library does not tell")
-    assert blocks == ("3" if chosen else "0")
-
-
-def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ctypes, "CDLL", lambda name: object())
-    assert not allocation_policy.keep_what_is_freed()

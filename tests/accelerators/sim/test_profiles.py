@@ -35,8 +35,8 @@ def test_a_profile_is_whole_and_names_its_sources(key: str) -> None:
     for group in (told, table["build"][told["build"]], table["family"][told["family"]]):
         assert group["source"]
     profile = profiles.read(key)
-    assert profile.build in ("cuda", "hip", "mps") and profile.properties["name"]
-    if profile.build != "mps":
+    assert profile.build in ("cuda", "hip", "mps", "privateuse1") and profile.properties["name"]
+    if profile.build in ("cuda", "hip"):
         assert profile.memory is not None and profile.memory > 10 << 30
         assert profile.properties["multi_processor_count"] > 30
         assert profile.capability >= (7, 5) and profile.version and profile.arch_list
@@ -68,7 +68,7 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
         ("[profile]\nmemorie = 1", "nothing is called 'memorie'. A profile has memory, "),
         ("[profile]\nmemory = 'much'", "memory = 'much' is not a size"),
         ("[profile]\nmajor = '8'", "major = '8'. It is of type int"),
-        ("[profile]\nbuild = 'tpu'", "build = 'tpu'. It is one of cuda, hip, mps"),
+        ("[profile]\nbuild = 'tpu'", "build = 'tpu'. It is one of cuda, hip, mps, privateuse1"),
         ("[profile", "is not TOML"),
     ],
 )
@@ -176,6 +176,23 @@ print(torch.tensor([1.0, 2.5], device=device), torch.ones(1, dtype=torch.complex
         "Apple M3 1 False",
         "tensor([1.0000, 2.5000], device='sim:0') tensor([1.+0.j], device='sim:0')",
     ]
+
+
+def test_a_device_that_stands_for_no_gpu_refuses_nothing_that_cuda_refuses() -> None:
+    code = """
+import torch, tdev
+torch.use_deterministic_algorithms(True)
+x = torch.rand(1, 2, 4, 4, device=tdev.device("cuda"), requires_grad=True)
+try:
+    torch.nn.functional.adaptive_avg_pool2d(x, 2).sum().backward()
+    print(x.grad.shape, tdev.version.cuda or None, tdev.version.hip, tdev.cuda.device_count())
+    print(x.storage_type() is torch.FloatStorage)
+except RuntimeError as error:
+    print(str(error)[:33])
+"""
+    alone = run(code, TDEV_SIM_PROFILE="privateuse1", TDEV_SIM_DEVICES="2")
+    assert alone == "torch.Size([1, 2, 4, 4]) None None 2\nTrue\n"
+    assert run(code) == run(code, TDEV_SIM_PROFILE="t4") == "adaptive_avg_pool2d_backward_cuda\n"
 
 
 @pytest.mark.deep  # the other reader parses all of the table as YAML

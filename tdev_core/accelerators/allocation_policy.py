@@ -1,9 +1,10 @@
-"""Has the C library keep what MLX frees, on Linux, where it would give each array's pages back to the system.
+"""Has the C library keep what a device frees, on Linux, where it would give each array's pages back to the system.
 
-There MLX takes every array from ``malloc`` and has no cache of its own (``mlx/backend/no_gpu/allocator.cpp``). glibc maps
-what is larger than 128 KiB by itself at first, and trims its heap as soon as that much is free at the end: each
-intermediate result then has its pages zeroed and mapped anew, page by page, which takes several times as long as the
-arithmetic on them. ``empty_cache()`` gives back what is kept.
+There MLX takes every array from ``malloc`` and has no cache of its own (``mlx/backend/no_gpu/allocator.cpp``), and under
+``sim`` lies what torch's CPU allocator takes there. glibc maps what is larger than 128 KiB by itself at first, and trims
+its heap as soon as that much (later: as twice what it no longer maps) is free at the end: intermediate results then have
+their pages zeroed and mapped anew, page by page, which can take longer than the arithmetic on them.
+``empty_cache()`` gives back what is kept.
 """
 
 from __future__ import annotations
