@@ -375,9 +375,7 @@ class File:
         line, column = self.tree.position(start)
         level = severity or rule.severity or "note"
         key = rule.id, start, message
-        self.findings.setdefault(
-            key, Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown)
-        )
+        self.findings.setdefault(key, Finding(rule.id, line, column, message, level, unknown))
         return key
 
     # -- the result -----------------------------------------------------------------------
