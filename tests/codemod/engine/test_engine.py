@@ -203,6 +203,15 @@ def test_prefilter(raw: bytes, answer: bool) -> None:
         ("import torch\nx = torch.Generator(name)\n", "device"),
         ("import torch\nx.to(args.train_device)\n", "device"),
         ("import torch\nx.to(cfg['train'].device)\n", "device"),
+        # layers take any device that is one; a dictionary matters where torch's functions get it
+        ("from torch import nn\nx = nn.Linear(3, 3, device=device)\n", "no"),
+        ("from torch import zeros as Zeros\nx = Zeros(3, device=device)\n", "device"),
+        ("from torch import nn\nd = {'device': device}\nx = nn.Linear(3, 3, **d)\n", "no"),
+        ("from torch import nn\nd = dict(device=device)\nx = {**d, 'y': nn.ReLU()}\n", "no"),
+        ("import torch\nd = {'device': device}\nx = torch.ones(3, **d)\n", "device"),
+        ("import torch\nd = dict(device=device)\nx = torch.ones(3, **d)\n", "device"),
+        ("import torch\nx = torch.ones(3, **{'device': device})\n", "device"),
+        ("import torch\nd = {'device': device}\nx = partial(torch.ones, 3, **d)\n", "device"),
     ],
 )
 def test_triage(source: str, answer: Concern) -> None:
