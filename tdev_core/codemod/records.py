@@ -50,7 +50,7 @@ def resting(
     places: Sequence[tuple[int, int]], rows: Sequence[str], cell: int | None = None
 ) -> tuple[Remark, ...]:
     """Return a remark for each place that is right only once the imports are rewritten."""
-    findings = (Finding(IMPORT_RULES[-1], *place, _RESTS, "warning", "") for place in places)
+    findings = (Finding(IMPORT_RULES[-1], *place, _RESTS, "warning") for place in places)
     return tuple(remark(finding, rows, cell) for finding in findings)
 
 

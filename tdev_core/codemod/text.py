@@ -70,6 +70,10 @@ def lines(code: str) -> list[str]:
 
     ``str.splitlines`` also splits at form feeds and Unicode separators, which Python does not.
     """
+    if "\r" not in code:  # several times faster than the pattern
+        found = [f"{line}\n" for line in code.split("\n")]
+        last = found.pop()
+        return [*found, last[:-1]] if last != "\n" else found
     return _LINE.findall(code)
 
 

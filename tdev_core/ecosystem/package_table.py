@@ -40,8 +40,11 @@ class Package:
 
     @property
     def needs_cuda(self) -> bool:
-        """Whether nothing that imports it can be imported without ``torch.cuda``, which ROCm's torch has, too."""
-        return not self.loads and self.beside in ("", "ROCm")
+        """Whether nothing that imports it can be imported without ``torch.cuda``.
+
+        ROCm's torch has that, too, and on MUSA torchada answers for it (github.com/sgl-project/sglang/pull/26437).
+        """
+        return not self.loads and self.beside in ("", "ROCm", "ROCm and MUSA")
 
     @property
     def runs_on(self) -> str:

@@ -56,7 +56,7 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str) -> Re
             edits.append(Edit("imports", number, column, number, column, "", f"{end}import tdev"))
         if "cupy" in row:
             where = number, row.index("cupy") + 1
-            findings.append(Finding("cupy", *where, "only CUDA has it", "error", "cupy.md#why"))
+            findings.append(Finding("cupy", *where, "only CUDA has it", "error"))
         if "hint" in row:
-            findings.append(Finding("hint", number, 1, "left alone on purpose", "note", ""))
+            findings.append(Finding("hint", number, 1, "left alone on purpose", "note"))
     return Result(apply_edits(source, edits), tuple(edits), tuple(findings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -292,7 +293,7 @@ def test_a_closed_directory_is_one_line_and_the_rest_is_done(
     (place / "closed").mkdir()
     (place / "closed" / "b.py").write_bytes(BEFORE)
     within = f"{place / 'closed'}{os.sep}"
-    stat, scandir = os.stat, os.scandir
+    stat, lstat, scandir = os.stat, os.lstat, os.scandir
 
     def refuse(path: object) -> None:
         given = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
@@ -303,6 +304,10 @@ def test_a_closed_directory_is_one_line_and_the_rest_is_done(
         refuse(path)
         return stat(path, **rest)
 
+    def closed_lstat(path: Any, **rest: Any) -> os.stat_result:
+        refuse(path)
+        return lstat(path, **rest)
+
     def closed_scandir(path: Any) -> Any:
         if not listed:
             refuse(os.path.join(path, "x"))
@@ -310,13 +315,49 @@ def test_a_closed_directory_is_one_line_and_the_rest_is_done(
 
     # A test may run as root, to whom nothing is closed.
     monkeypatch.setattr(os, "stat", closed_stat)
+    monkeypatch.setattr(os, "lstat", closed_lstat)
     monkeypatch.setattr(os, "scandir", closed_scandir)
     ran = codemod(".")
     assert ran.status == 2 and (place / "a.py").read_bytes() == AFTER
     [line] = [line for line in ran.err.splitlines() if line.startswith("closed")]
     assert line == "closed: this directory cannot be read: Permission denied"
-    named = codemod("closed/b.py")
-    assert named.status == 2 and "Traceback" not in named.err
+    write(place, a=BEFORE)
+    named = codemod("closed/b.py", "a.py")
+    assert named.status == 2 and (place / "a.py").read_bytes() == AFTER
+    [line] = [line for line in named.err.splitlines() if line.startswith("closed")]
+    assert line == "closed/b.py: cannot be read: Permission denied"
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root becomes another user"
+)
+def test_to_another_user_a_closed_directory_is_one_line_too() -> None:
+    """As the one above, with the system's own refusal."""
+    script = (
+        "import os, sys\n"
+        "from tdev_core.codemod.files.discovery import discover\n"
+        "from tdev_core.codemod.config import Settings\n"
+        "from pathlib import Path\n"
+        "os.chdir(sys.argv[1])\n"
+        "discover(['a.py'], Settings(base=Path.cwd()))\n"  # imports what the other cannot read
+        "os.setgid(65534); os.setuid(65534)\n"
+        "for found in discover(['.', 'closed/b.py'], Settings(base=Path.cwd())):\n"
+        "    print(found.shown, found.error)\n"
+    )
+    with tempfile.TemporaryDirectory() as open_to_all:
+        place = Path(open_to_all)
+        place.chmod(0o755)
+        write(place, a=BEFORE)
+        (place / "closed").mkdir(mode=0o700)
+        (place / "closed" / "b.py").write_bytes(BEFORE)
+        done = subprocess.run(
+            [sys.executable, "-c", script, open_to_all], capture_output=True, text=True, check=True
+        )
+    assert done.stdout.splitlines() == [
+        "a.py ",
+        "closed this directory cannot be read: Permission denied",
+        "closed/b.py cannot be read: Permission denied",
+    ]
 
 
 def test_a_file_with_two_names_is_rewritten_once(place: Path, codemod: Codemod) -> None:

@@ -207,7 +207,7 @@ def test_what_nobody_answers_for_says_what_to_use(
     (tmp_path / "natten").mkdir()
     (tmp_path / "natten" / "__init__.py").write_text("import sgl_kernel\n")
     importlib.invalidate_caches()
-    with pytest.raises(AbsentPackage, match="sgl_kernel .*pip install sgl-kernel"):
+    with pytest.raises(AbsentPackage, match="sgl_kernel .*pip install sglang-kernel"):
         run("import natten")
     (tmp_path / "natten" / "__init__.py").write_text("import of_nobody\n")
     importlib.invalidate_caches()

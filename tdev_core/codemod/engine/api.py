@@ -171,9 +171,9 @@ class Finding:
     """Something a person has to look at.
 
     ``severity``: ``error`` for what no backend but CUDA can do, ``warning`` for what the
-    engine cannot decide, ``note`` for what it left alone on purpose. ``docs`` is a path below
-    ``docs/codemod/`` with an anchor. ``unknown`` tells that the file does not say what the
-    object is that is asked here, so that only its run can answer (``x.is_cuda``).
+    engine cannot decide, ``note`` for what it left alone on purpose. ``unknown`` tells that the
+    file does not say what the object is that is asked here, so that only its run can answer
+    (``x.is_cuda``).
     """
 
     rule: str
@@ -181,7 +181,6 @@ class Finding:
     column: int
     message: str
     severity: Severity
-    docs: str
     unknown: bool = False
 
 

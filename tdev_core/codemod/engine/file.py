@@ -142,9 +142,15 @@ class File:
         """The source with spaces for comments and for what is in three quotes: what it does, not what it says."""
         return without_prose(self.tree.source)
 
-    def in_code(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Return the first match of a pattern in the code; most are nowhere in the source."""
-        return pattern.search(self.code) if pattern.search(self.tree.source) else None
+    def in_code(self, pattern: re.Pattern[str], *words: str) -> re.Match[str] | None:
+        """Return the first match of a pattern in the code; most are nowhere in the source.
+
+        ``words``, one of which each match holds, are looked for first: many times faster than a pattern.
+        """
+        source = self.tree.source
+        if words and not any(word in source for word in words):
+            return None
+        return pattern.search(self.code) if pattern.search(source) else None
 
     def unanswered(self, text: str, chosen: bool = False) -> str:
         """Return a part of the source without what it imports, or calls, of packages that something answers for.
@@ -369,9 +375,7 @@ class File:
         line, column = self.tree.position(start)
         level = severity or rule.severity or "note"
         key = rule.id, start, message
-        self.findings.setdefault(
-            key, Finding(rule.id, line, column, message, level, f"{rule.id}.md", unknown)
-        )
+        self.findings.setdefault(key, Finding(rule.id, line, column, message, level, unknown))
         return key
 
     # -- the result -----------------------------------------------------------------------

@@ -6,7 +6,7 @@ Invariants:
 - nothing outside the given paths is ever returned: links to directories are not walked, and a link
   to a file is left out (the file it leads to is looked at under its own name where that was given);
 - a file with several names (hard links) is looked at under the first of them;
-- a directory that cannot be read is an error by itself, and the rest is returned;
+- a directory that cannot be read is an error by itself, and so is a path given in one; the rest is returned;
 - a file named on the command line is looked at even where git ignores it; only patterns that the
   user wrote as ``exclude`` keep it out.
 """
@@ -58,7 +58,7 @@ class Found:
 
 def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
     """Return all files below ``paths``; raises :class:`UsageError` for paths that do not exist."""
-    missing = [path for path in paths if not os.path.lexists(path)]
+    missing = [path for path in paths if isinstance(_refusal(path), _MISSING)]
     if missing:
         raise UsageError(f"no such file or directory: {', '.join(missing)}")
     finder = _Finder(settings, [Path(path).resolve() for path in paths])
@@ -67,6 +67,18 @@ def discover(paths: Sequence[str], settings: Settings) -> list[Found]:
         for item in finder.below(path):
             found.setdefault(str(item.path), item)
     return list(_once(found.values()))
+
+
+_MISSING = (FileNotFoundError, NotADirectoryError, ValueError)
+
+
+def _refusal(path: str) -> OSError | ValueError | None:
+    """Return why nothing can be said of a path: it is not there, or lies in a directory that is closed."""
+    try:
+        os.lstat(path)
+    except (OSError, ValueError) as error:
+        return error
+    return None
 
 
 def _once(found: Iterable[Found]) -> Iterator[Found]:
@@ -99,6 +111,11 @@ class _Finder:
     def below(self, given: str) -> Iterator[Found]:
         """Yield the files at or below one given path."""
         path = Path(os.path.abspath(given))
+        if isinstance(refusal := _refusal(given), OSError):
+            yield Found(
+                path, given, Kind.PYTHON, error=f"cannot be read: {refusal.strerror or refusal}"
+            )
+            return
         # os.path answers no where a directory is closed; a Path raises.
         if os.path.isdir(path):
             root = path.resolve()

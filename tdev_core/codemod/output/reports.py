@@ -16,13 +16,13 @@ from tdev_core.codemod.model import (
     moved,
     new_place,
 )
-from tdev_core.codemod.output.about import link, version
+from tdev_core.codemod.output.about import link, title, version
 from tdev_core.codemod.output.folded import LISTED, Folded
 from tdev_core.codemod.output.sarif import render as sarif
 from tdev_core.codemod.output.summary import Summary
 
 FORMATS = ("json", "sarif", "markdown")
-JSON_VERSION = 2
+JSON_VERSION = 3
 _COUNTS = tuple(f"{severity}s" for severity in SEVERITIES)
 
 
@@ -53,6 +53,9 @@ def _json(results: Sequence[FileResult], summary: Summary) -> str:
         "files": {status.value: summary.files[status] for status in Status},
         "rules": {
             rule: {
+                "title": title(rule),
+                # Where it is said at length, if the project has an address; `--explain` says it anywhere.
+                **({"docs": address} if (address := link(rule)) else {}),
                 "changes": summary.changes[rule],
                 **dict(zip(_COUNTS, summary.remarked(rule), strict=True)),
             }
@@ -92,7 +95,6 @@ def _json_file(result: FileResult) -> dict[str, Any]:
                 "after": _json_place(moved(r.place, changes)),
                 "severity": r.severity,
                 "message": r.message,
-                "docs": link(r.rule),
             }
             for r in result.outcome.remarks
         ],

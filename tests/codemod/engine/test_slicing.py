@@ -706,3 +706,10 @@ def test_strings_in_left_out_text_ask_for_the_whole() -> None:
     with pytest.raises(WholeTextNeeded):
         _said(source, "explicit", False)
     assert rewrite(source, NAMES, Options(), filename="f.py") == _said(source, "explicit", True)
+
+
+def test_what_torch_jit_has_for_annotations_compiles_nothing() -> None:
+    body = "\n\ndef f(x):\n    return x.cuda()\n\n\ndef g(x):\n    return x + x + x + x\n"
+    assert take_slice(f"import torch\nfrom torch.jit import Final{body}", NAMES) is not None
+    for name in ("script", "script_if_tracing as quickly", "Final, export", "*"):
+        assert take_slice(f"import torch\nfrom torch.jit import {name}{body}", NAMES) is None

@@ -42,7 +42,8 @@ def test_json_tells_everything(mixed: Path, codemod: Codemod) -> None:
     data = json.loads(ran.out)
     assert ran.status == data["exit_status"] == 2
     assert data["files"] == {"unchanged": 1, "changed": 1, "skipped": 1, "error": 1}
-    assert data["rules"]["cupy"] == {"changes": 0, "errors": 1, "warnings": 0, "notes": 0}
+    counts = {"changes": 0, "errors": 1, "warnings": 0, "notes": 0}
+    assert data["rules"]["cupy"] == {"title": "cupy", **counts}
     by_path = {entry["path"]: entry for entry in data["results"]}
     assert sorted(by_path) == ["bad.py", "gen.py", "mein code/ä.py"]
     change = by_path["mein code/ä.py"]["changes"][1]
@@ -67,7 +68,7 @@ def test_json_tells_everything(mixed: Path, codemod: Codemod) -> None:
     }
     assert by_path["mein code/ä.py"]["lines"] == "before"
     [finding, hint] = by_path["mein code/ä.py"]["findings"]
-    assert finding["severity"] == "error" and (finding["name"], finding["docs"]) == ("cupy", "")
+    assert finding["severity"] == "error" and finding["name"] == "cupy"
     assert hint["severity"] == "note"
     assert "not Python 3" in by_path["bad.py"]["message"]
 
@@ -201,6 +202,25 @@ def test_a_page_has_an_address_where_the_project_has_one(
     assert about.link("is-cuda") == address and about.link("none") == ""
 
 
+def test_json_says_where_a_rule_is_explained_where_there_is_an_address(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remark = Remark("is-cuda", Place(3, 4, 3, 4), "m", "warning")
+    result = FileResult("a.py", Outcome(Status.UNCHANGED, remarks=(remark,)))
+    summary = Summary(False)
+    summary.add(result)
+    for known, address in (
+        ({}, None),
+        ({"source": "https://h/r"}, "https://h/r/blob/main/docs/codemod/is-cuda.md"),
+    ):
+        monkeypatch.setattr(about, "urls", lambda known=known: known)
+        data = json.loads(render("json", [result], summary))
+        assert data["rules"]["is-cuda"]["title"] == about.title("is-cuda")
+        assert data["rules"]["is-cuda"].get("docs") == address
+        [finding] = data["results"][0]["findings"]
+        assert "docs" not in finding
+
+
 def test_every_rule_has_a_page_with_words() -> None:
     """Also the rules of what is around the engine: whatever a source file calls a rule."""
     source = "".join(p.read_text(encoding="utf-8") for p in CODEMOD.rglob("*.py"))
@@ -251,7 +271,7 @@ def test_a_change_names_the_whole_name(
     ],
 )
 def test_a_finding_names_what_it_stands_at(source: str, column: int, name: str) -> None:
-    assert records.remark(Finding("r", 1, column, "m", "note", ""), [source]).name == name
+    assert records.remark(Finding("r", 1, column, "m", "note"), [source]).name == name
 
 
 def test_a_name_is_left_out_where_the_message_has_it_as_a_word() -> None:

@@ -27,8 +27,8 @@ IS_CUDA = rule(
     """
     `x.is_cuda` becomes `tdev.is_accelerator(x)` where the file shows that `x` is a tensor: it
     comes out of a torch function or of a tensor's method, is a module's parameter or buffer, an item of a
-    list of tensors, or annotated `torch.Tensor`, is given to the `forward` of a module, or is asked in
-    the same function what only a tensor answers (`x.shape`, `x.view(…)`, `isinstance(x, torch.Tensor)`).
+    list of tensors, or annotated `torch.Tensor`, as the result of a function of the file may be, is given to
+    the `forward` of a module, or is asked in the same function what only a tensor answers (`x.shape`, `x.view(…)`, `isinstance(x, torch.Tensor)`).
     Anything else could be an object of the program's own with an attribute of that name, and is
     reported.
     """,

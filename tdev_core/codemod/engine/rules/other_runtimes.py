@@ -36,7 +36,7 @@ def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
 
 def imports_a_runtime(file: File) -> bool:
     """Tell whether a file works with such a package, whose objects have a ``device`` that is a string."""
-    return file.in_code(_FROM_RUNTIME) is not None
+    return file.in_code(_FROM_RUNTIME, *RUNTIMES) is not None
 
 
 @lru_cache(maxsize=4)
@@ -51,7 +51,7 @@ def _of_runtimes(source: str) -> frozenset[str]:
 
 def handed_to_a_runtime(file: File, node: cst.CSTNode) -> str | None:
     """Return the callable of such a package that is told the device which a question chooses, if one is."""
-    names = _of_runtimes(file.code) if file.in_code(_FROM_RUNTIME) else frozenset()
+    names = _of_runtimes(file.code) if imports_a_runtime(file) else frozenset()
     by_name = file.options.tree.runtimes if file.options.tree is not None else frozenset()
     if by_name and _is_typed(file, node):
         return ", ".join(sorted(by_name))

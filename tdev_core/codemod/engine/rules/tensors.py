@@ -190,6 +190,8 @@ class _Tensors:
             return plain or _MODULES.match(name) is not None
         if name == "next" and node.args:
             return self.each(node.args[0], deep)
+        if isinstance(node.func, ast.Name):
+            return self._promised(node.func, items=False)
         if not isinstance(node.func, ast.Attribute):
             return False
         method = node.func.attr
@@ -226,8 +228,32 @@ class _Tensors:
                 return self._of_class(node, attr, deep, items=True)
             case ast.Call(func=ast.Name(id="list" | "tuple" | "reversed" | "sorted"), args=[inner]):
                 return self.each(inner, deep - 1)
+            case ast.Call(func=ast.Name() as function):
+                return self._promised(function, items=True)
             case _:
                 return self._several(node, deep - 1)
+
+    def _promised(self, function: ast.Name, *, items: bool) -> bool:
+        """Tell whether a function of the file, bound once at its margin, is annotated as giving a tensor, or several."""
+        found = [
+            part
+            for part in self._tree.module.body
+            if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef))
+            and part.name == function.id
+        ]
+        if len(found) != 1 or found[0].decorator_list or isinstance(found[0], ast.AsyncFunctionDef):
+            return False
+        if self._bindings(function, function.id) != [found[0]]:
+            return False
+        return self._annotated(found[0].returns, items)
+
+    def _bindings(self, node: ast.AST, name: str) -> list[ast.AST]:
+        """Return what may bind a name in the function around ``node``, or in the one around that, and so on."""
+        home = self._home(node) or self._tree.module
+        if not isinstance(home, ast.Module) and name in _parameters(home):
+            return [home]
+        here = [part for part in _within(home) if self._binding(part, name, 0, False)]
+        return here if here or isinstance(home, ast.Module) else self._bindings(home, name)
 
     # -- what gives a name its meaning ----------------------------------------------------
 
@@ -259,23 +285,34 @@ class _Tensors:
                         return found and not items
             if isinstance(parent, _FUNCTIONS):
                 break
+        return self._bound_around(node, node.id, deep, items)
+
+    def _bound_around(self, node: ast.AST, name: str, deep: int, items: bool) -> bool:
+        """Answer for a name that is read at ``node``, or by the function that starts there."""
         home = self._home(node) or self._tree.module
-        since = self._last_plain(node)
+        since = self._last_plain(node, name)
         loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
         answers: list[bool] = []
         for part in _within(home):
             if since is not None and part is not since and _before(part, since):
                 continue
             # What stands later runs before, in the round before of a loop around both.
-            if _before(node, part) and not any(_holds(loop, part) for loop in loops):
+            # A function may be called after all that is around it.
+            runs_now = not isinstance(node, _FUNCTIONS)
+            if runs_now and _before(node, part) and not any(_holds(loop, part) for loop in loops):
                 continue
-            answers += self._binding(part, node.id, deep, items)
+            answers += self._binding(part, name, deep, items)
         if since is None and not isinstance(home, ast.Module):
-            every = [*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs]
-            given = next((arg for arg in every if arg.arg == node.id), None)
+            given = _parameters(home).get(name)
             if given is not None:
-                answers.append(self._annotated(given.annotation, items))
+                answers.append(given in _plain(home) and self._annotated(given.annotation, items))
+            elif not answers and not self._bound_from_within(name):
+                return self._bound_around(home, name, deep, items)
         return bool(answers) and all(answers)
+
+    def _bound_from_within(self, name: str) -> bool:
+        """Tell whether a function may give a new value to a name of what is around it."""
+        return re.search(rf"\b(?:global|nonlocal)\b[^\n]*\b{name}\b", self._source) is not None
 
     def _binding(self, part: ast.AST, name: str, deep: int, items: bool) -> list[bool]:
         """Answer for each way in which a statement or expression binds a name."""
@@ -344,11 +381,12 @@ class _Tensors:
             case _:
                 return False
 
-    def _last_plain(self, node: ast.AST) -> ast.stmt | None:
+    def _last_plain(self, node: ast.AST, name: str) -> ast.stmt | None:
         """Return the last assignment to a name that is certainly carried out before ``node``."""
-        assert isinstance(node, ast.Name)
         below: ast.AST = node
         for parent in self._tree.ancestors(node):
+            if isinstance(below, _FUNCTIONS) and below is not node:
+                return None
             if isinstance(below, ast.stmt):
                 block = self._tree.block(below)
                 for statement in reversed(block[: block.index(below)] if below in block else []):
@@ -358,10 +396,8 @@ class _Tensors:
                             if isinstance(statement, ast.Assign)
                             else [statement.target]
                         )
-                        if any(node.id in _names_of(target) for target in targets):
+                        if any(name in _names_of(target) for target in targets):
                             return statement
-            if isinstance(below, _FUNCTIONS):
-                return None
             below = parent
         return None
 
@@ -421,6 +457,16 @@ class _Tensors:
                 return _CLASSES.match(self._name(said)) is not None
             case _:
                 return False
+
+
+def _plain(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[ast.arg]:
+    return [*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs]
+
+
+def _parameters(home: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> dict[str, ast.arg]:
+    """Return the parameters of a function by their names, those that collect others too."""
+    collecting = [arg for arg in (home.args.vararg, home.args.kwarg) if arg is not None]
+    return {arg.arg: arg for arg in (*_plain(home), *collecting)}
 
 
 def _within(home: ast.AST) -> Iterator[ast.AST]:

@@ -28,8 +28,9 @@ _FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
+_OF_KERNELS = "flashinfer cutlass deep_gemm sgl_kernel aiter nunchaku tensorrt_llm".split()
 _IMPORTED = re.compile(
-    r"^(?:from|import)[ \t]+(?:flashinfer|cutlass|deep_gemm|sgl_kernel|aiter|nunchaku|tensorrt_llm)\b"
+    rf"^(?:from|import)[ \t]+(?:{'|'.join(_OF_KERNELS)})\b"
     r"|^(?:from|import)[ \t]+(?:py)?dcgm\w*",
     re.MULTILINE,
 )
@@ -44,6 +45,11 @@ _CALLED = re.compile(
     r"\btorch\.ops\.(?:_C\w*|\w*kernels?\w*|\w*cuda\w*)\.|\bload_inline\(|\bCUDAExtension\(|\bcpp_extension\b"
     r"|\bop_builder\b|^(?:from|import)[ \t]+(?:\w+\.)*(?:_C|\w+_cuda)\b|\.cuh?[\"']",
     re.MULTILINE,
+)
+# Each match of that holds one of these.
+_SIGNS_OF_CALLS = (
+    *("torch.ops.", "load_inline(", "CUDAExtension(", "cpp_extension", "op_builder"),
+    *("_C", "_cuda", ".cu"),
 )
 # Where kernels lie, with their tests beside them.
 _KERNELS_FOLDER = re.compile(r"(?:\w+_)?kernels?\Z")
@@ -116,7 +122,7 @@ def stays_whole(file: File) -> bool:
                 said = f"{around}/cuda is CUDA's among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
-        if file.in_code(_FOR_MLX) is not None and "cuda" not in file.tree.source.lower():
+        if file.in_code(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
             return True
@@ -163,7 +169,7 @@ def _extension(file: File) -> tuple[str, int] | None:
     """Return the compiled extension that a file imports from the module of the tree that compiles it, and where."""
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
     own = file.options.tree.modules if file.options.tree is not None else frozenset()
-    named = file.in_code(_NAMED_CUDA)
+    named = file.in_code(_NAMED_CUDA, "_cuda")
     if named is not None and named[1] not in own:
         return named[1], named.start(1)
     for found in _OF_EXTENSION.finditer(file.code) if known else ():
@@ -179,10 +185,15 @@ def _kernels(file: File, path: PurePath) -> str | None:
     A package of kernels that it imports at module level; of a test or a benchmark also the modules of the
     tree that hold kernels, and what it calls of an extension: they are its subject.
     """
-    found = file.in_code(_IMPORTED) if file.options.style != "accelerator" else None
+    found = None
+    if file.options.style != "accelerator":
+        found = file.in_code(_IMPORTED, *_OF_KERNELS, "dcgm")
     if found is not None:
         return found.group().split()[1]
-    if file.options.style != "accelerator" and (found := file.in_code(_WRAPPED)) is not None:
+    if (
+        file.options.style != "accelerator"
+        and (found := file.in_code(_WRAPPED, "CUDA", "Cuda")) is not None
+    ):
         return found[1]
     if not is_for_tests(path):
         return None
@@ -190,7 +201,7 @@ def _kernels(file: File, path: PurePath) -> str | None:
         folder := next((part for part in path.parts[:-1] if _KERNELS_FOLDER.match(part)), "")
     ) != "":
         return folder
-    if (found := file.in_code(_CALLED)) is not None:
+    if (found := file.in_code(_CALLED, *_SIGNS_OF_CALLS)) is not None:
         return found.group().strip().rstrip(".(")
     known = file.options.tree.kernel_modules if file.options.tree is not None else frozenset()
     for found in _IMPORTS.finditer(file.code) if known else ():

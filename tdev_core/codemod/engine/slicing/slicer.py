@@ -24,7 +24,9 @@ from tdev_core.codemod.engine.slicing.syntax import below
 from tdev_core.codemod.engine.vocabulary import may_be_kept
 
 # What a script calls is compiled with it, whether or not a rule starts from it.
-_SCRIPTS = re.compile(r"\bjit\s*\.\s*(?:script|export)|\btorch\.jit\s+import\b")
+# The pattern begins with a literal, which `re` looks for many times faster than for a boundary.
+_SCRIPTS = re.compile(r"jit(?<!\wjit)(?:\s*\.\s*(?:script|export)|(?<=torch\.jit)\s+import\b)")
+_COMPILE = ("script", "export", "*")
 
 
 @dataclass(frozen=True)
@@ -100,9 +102,10 @@ def _compiles(node: ast.AST) -> bool:
     """Tell whether a node names TorchScript's compiler; a docstring or an error may, too."""
     match node:
         case ast.Attribute(attr=name, value=ast.Name(id=owner) | ast.Attribute(attr=owner)):
-            return owner == "jit" and name.startswith(("script", "export"))
-        case ast.ImportFrom(module=module):
-            return module == "torch.jit"
+            return owner == "jit" and name.startswith(_COMPILE)
+        case ast.ImportFrom(module="torch.jit", names=names):
+            # `Final` and its like say something of what is compiled elsewhere, if anywhere.
+            return any(alias.name.startswith(_COMPILE) for alias in names)
         case _:
             return False
 

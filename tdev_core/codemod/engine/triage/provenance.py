@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable
 
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
@@ -46,7 +47,15 @@ _FUNCTION = re.compile(r"def(?<!\wdef)[ \t]+\w+[ \t]*(?:\[[^][]*\])?\(")
 # In a string, as the key `"lambda"`, it starts no signature.
 _LAMBDA = re.compile(r"lambda(?<!\wlambda)\b(?=[ \t*][^\r\n:]{0,500}:)")
 _BODY = re.compile(r"\s*(?:->|:)")
-_PASSES_ON = re.compile(r"(?<![\w.])(?:dict|\w*[kK]wargs\s*\.\s*update)\Z")
+_PASSES_ON = re.compile(r"\w*[kK]wargs\s*\.\s*update\Z")
+_MAKES_DICT = re.compile(r"(?<![\w.])dict\Z")
+_UNSEEN = "?"
+"""What is called where the text does not show it, or torch's function may be an argument of it."""
+# A dictionary that a call is given as its keywords; in a signature it only collects them.
+_UNPACKED = re.compile(r"[(,]\s*\*\*(?=\s*[A-Za-z_{])")
+_CLASS = re.compile(r"(?<!\w)[A-Z]\w*\Z")
+# torch's classes whose device a rule reads; that of a layer matters where it is CUDA or typed, which is found by itself.
+_CLASSES_WITH_DEVICES = frozenset({"Event", "Generator", "GradScaler", "Stream"})
 _REACH = 2000
 _BRACKET = re.compile(r"[()]")
 
@@ -78,18 +87,37 @@ class _Bindings:
         return index >= 0 and at < self._ends[index]
 
     def called(self, at: int) -> str:
-        """Return the text, or the end of it, before the parenthesis that is open at ``at``."""
+        """Return the text, or the end of it, before the parenthesis that is open at ``at``.
+
+        :data:`_UNSEEN` where that is out of reach, in a comment, or that of ``partial(torch.zeros, …)``.
+        """
         depth, start = 0, max(0, at - _REACH)
         for index in range(at - 1, start, -1):
             letter = self.text[index]
             depth += (letter == ")") - (letter == "(")
             if depth < 0:
                 if "#" in self.text[self.text.rfind("\n", 0, index) + 1 : at]:
-                    return "dict"  # the parenthesis may be in a comment
+                    return _UNSEEN  # the parenthesis may be in a comment
                 before = self.text[max(0, index - _REACH) : index].rstrip()
-                # What `partial(torch.zeros, …)` is given is torch's in the end.
-                return before if not before.endswith("partial") else "dict"
-        return "dict"
+                return before if not before.endswith("partial") else _UNSEEN
+        return _UNSEEN
+
+    def in_display(self, at: int) -> bool:
+        """Tell whether the bracket that is open at ``at`` is that of a dictionary, ``{**given}``."""
+        depth = 0
+        for letter in reversed(self.text[max(0, at - _REACH) : at]):
+            depth += (letter in ")}") - (letter in "({")
+            if depth < 0:
+                return letter == "{"
+        return False
+
+    def unpacks_into(self, takes_devices: Callable[[str], bool]) -> bool:
+        """Tell whether a call takes a dictionary for its keywords, of something for which that is so."""
+        return any(
+            takes_devices(self.called(at))
+            for at in (found.end() for found in _UNPACKED.finditer(self.text))
+            if not self.in_signature(at) and not self.in_display(at)
+        )
 
     def is_known(self, value: str, deep: int = 4) -> bool:
         """Tell whether an expression is a real device, or a constant other than CUDA."""
@@ -150,6 +178,7 @@ def gives_unknown_device(text: str, ours: re.Pattern[str]) -> bool:
     ``ours`` matches text that ends in a name of torch.
     """
     bindings: _Bindings | None = None
+    unpacks: bool | None = None
     for found in _DEVICE_GIVEN.finditer(text):
         value = found[1].strip()
         if _PLAIN.match(value):
@@ -158,9 +187,26 @@ def gives_unknown_device(text: str, ours: re.Pattern[str]) -> bool:
         start = found.start()
         if bindings.in_signature(start) or bindings.is_known(value):
             continue
-        if text[start - 1] in "\"'":
-            if "**" in text:
+        called = "" if text[start - 1] in "\"'" else bindings.called(start)
+        if not called or _MAKES_DICT.search(called):
+            # A dictionary, which matters where it is unpacked: its keys are followed no further.
+            if unpacks is None:
+                unpacks = bindings.unpacks_into(lambda of: _takes_devices(of, text, ours))
+            if unpacks:
                 return True
-        elif _PASSES_ON.search(called := bindings.called(start)) or ours.search(called):
+        elif _takes_devices(called, text, ours):
             return True
     return False
+
+
+def _takes_devices(called: str, text: str, ours: re.Pattern[str]) -> bool:
+    """Tell whether what is called may be one of torch's functions with a device, or hand on what it is given."""
+    if called == _UNSEEN or _PASSES_ON.search(called):
+        return True
+    if not ours.search(called):
+        return False
+    name = _CLASS.search(called)
+    if name is None or name.group() in _CLASSES_WITH_DEVICES:
+        return True
+    # A function may be imported under the name of a class.
+    return re.search(rf"\bas[ \t]+{name.group()}\b", text) is not None
