@@ -121,6 +121,7 @@ class Survey:
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
         self._runtimes: set[str] = set()
+        self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
@@ -161,6 +162,8 @@ class Survey:
                     self._compiled.add(around)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
+            if b"torch.cuda." in raw and not is_script(path, raw):
+                self._of_torch_cuda.add(top)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -227,6 +230,7 @@ class Survey:
             taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
             runtimes=frozenset(self._runtimes),
+            of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
             chooses=self._chooses,

@@ -341,6 +341,25 @@ def measured_for_others(file: File, node: cst.CSTNode) -> bool:
     )
 
 
+def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a test belongs to a chain that ends with the type of whatever device was named.
+
+    ``elif "cuda" in device: kind = "cuda"``, and then ``else: kind = device.split(":")[0]``.
+    """
+    choice = file.tree.parents[node]
+    if not isinstance(choice, cst.If) or choice.test is not node:
+        return False
+    name = re.escape(file.tree.text(operand))
+    last: cst.CSTNode | None = choice.orelse
+    while isinstance(last, cst.If):
+        last = last.orelse
+    taken = re.compile(rf"(?P<kind>[\w.]+)[ \t]*=[ \t]*{name}\.(?:split|partition)\([\"']:")
+    if not isinstance(last, cst.Else) or (found := taken.search(file.tree.text(last))) is None:
+        return False
+    given = rf"(?<![\w.]){re.escape(found['kind'])}[ \t]*=[ \t]*[\"']cuda[\"']"
+    return re.search(given, file.tree.text(choice.body)) is not None
+
+
 _SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu)\b", re.IGNORECASE)
 
 

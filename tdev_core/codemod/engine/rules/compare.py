@@ -15,6 +15,7 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     measured_for_others,
     said_of_others,
+    takes_the_type_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
@@ -185,6 +186,9 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
         file.find(ARMS, node, said)
     elif said_of_others(file, node):
         file.find(ARMS, node, "the comment above speaks of other accelerators; left as it is")
+    elif takes_the_type_of_others(file, node, operand):
+        text = short(file, operand)
+        file.find(ARMS, node, f"the last arm takes the type of any {text}; left as it is")
     elif asks_about_others(file, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")

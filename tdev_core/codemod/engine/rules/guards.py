@@ -39,6 +39,10 @@ _CUDA_ONLY = re.compile(
     r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
+    # what is asked for because CUDA's kernels differ from run to run
+    r"|\bare_deterministic_algorithms_enabled\b"
+    # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
+    r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
     # CUDA graphs of the program's own, without which it runs as well
     r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
@@ -76,9 +80,11 @@ _GPU = re.compile(r"[\"']gpu[\"']")
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
     r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel"
-    r"|#.*\btriton\b",
+    r"|#.*\btriton\b|#.*\bnot\s+(?:yet\s+)?(?:support|implement)\w*\b.*\bcuda\b",
     re.IGNORECASE,
 )
+# An index for searching, whose package has a version for CUDA and one for the CPU.
+_FAISS = re.compile(r"faiss", re.IGNORECASE)
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
@@ -92,7 +98,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
     if _sets_cudnn(file, node):
-        return "settings of cuDNN"
+        return "settings of CUDA's libraries"
     if works_with_nvml(file, node):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
@@ -108,18 +114,20 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if (runtime := handed_to_a_runtime(file, node)) is not None:
         return f"the device of {runtime}, which knows CUDA and the CPU alone"
     if told_to_ray(file, node):
-        return "what Ray is told, which does not count every accelerator"
+        return "what Ray or NNI is told, which do not count every accelerator"
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
 
 
-_OF_CUDNN = re.compile(r"(?:\s*(?:[\w.]*\bcudnn\.\w+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z")
+_OF_CUDNN = re.compile(
+    r"(?:\s*(?:[\w.]*\b(?:cudnn\.|backends\.cuda\.)[\w.]+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
+)
 
 
 def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether all that a question opens are settings of cuDNN, which do nothing elsewhere."""
+    """Tell whether all that a question opens are settings of CUDA's libraries, which do nothing elsewhere."""
     asked = file.tree.parents[node]
     choice = file.tree.parents.get(asked)
     if (
@@ -168,8 +176,12 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
             if found(tree.span(parent)) or only is _CUDA_ONLY and beside_a_flag(file, parent):
                 return True
+        if isinstance(parent, cst.Call) and isinstance(below, cst.Arg) and only is _CUDA_ONLY:
+            if _FAISS.search(tree.text(parent.func)):
+                return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            return found(tree.span(parent))
+            said = only is _CUDA_ONLY and _said_beside(file, node)
+            return said or found(tree.span(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
                 if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
@@ -203,6 +215,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
                 or _said_beside(file, node)
+                or _kept_by_faiss(file, parent)
                 or _asked_with_a_kernel(file, parent)
             )
         below = parent
@@ -318,6 +331,14 @@ def _opened_by_variable(
         if tree is not None and is_named(asks, target.value) and found(*map(tree.span, opened)):
             return True
     return False
+
+
+def _kept_by_faiss(file: File, node: cst.BaseSmallStatement) -> bool:
+    """Tell whether an answer is kept in a variable, by a class that works with faiss."""
+    if not isinstance(node, (cst.Assign, cst.AnnAssign)):
+        return False
+    classes = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
+    return any(_FAISS.search(each.name.value) for each in classes)
 
 
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)

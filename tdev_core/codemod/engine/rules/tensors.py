@@ -262,10 +262,13 @@ class _Tensors:
         home = self._home(node) or self._tree.module
         since = self._last_plain(node)
         loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
+        own = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.stmt)), None)
         answers: list[bool] = []
         for part in _within(home):
             if since is not None and part is not since and _before(part, since):
                 continue
+            if part is own and not loops:
+                continue  # `x = x.sum()`: the name on the right is the one before
             # What stands later runs before, in the round before of a loop around both.
             if _before(node, part) and not any(_holds(loop, part) for loop in loops):
                 continue
@@ -275,6 +278,9 @@ class _Tensors:
             given = next((arg for arg in every if arg.arg == node.id), None)
             if given is not None:
                 answers.append(self._annotated(given.annotation, items))
+            several = home.args.vararg  # `*tensors: Tensor`
+            if items and several is not None and several.arg == node.id:
+                answers.append(self._annotated(several.annotation, False))
         return bool(answers) and all(answers)
 
     def _binding(self, part: ast.AST, name: str, deep: int, items: bool) -> list[bool]:

@@ -17,7 +17,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.survey import OF_KERNELS, is_for_tests
+from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, is_for_tests
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
@@ -129,6 +129,10 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is about {named[1]}, which is CUDA's"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
+        if file.in_code(_FAKES) is not None and file.in_code(_FAKES_MOVES) is not None:
+            said = "this file puts a CUDA of its own in torch's place"
+            file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
+            return True
         if _OF_CUDA.match(stem):
             file.find_at(
                 ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
@@ -145,6 +149,9 @@ def stays_whole(file: File) -> bool:
     return False
 
 
+# Tests that run on the CPU what asks for CUDA: they replace what torch does below its public names.
+_FAKES = re.compile(r"\bpatch(?:\.object)?\(\s*[\"']torch\.cuda\._")
+_FAKES_MOVES = re.compile(r"\bpatch\(\s*[\"']torch\.(?:Tensor|nn\.Module)\.(?:to|cuda)\b")
 _NEEDS_CUDA = re.compile(r"[\"'](\w{3,})[^\"'\n]{0,20}\b(?:requires|needs)\b[^\"'\n]{0,12}\bCUDA\b")
 
 
@@ -224,6 +231,24 @@ def functions_of_cuda(file: File) -> None:
         home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
         if isinstance(home, cst.FunctionDef):
             file.untouched.append(file.tree.span(home))
+    for found in _NEEDED_ON_DEMAND.finditer(file.tree.source):
+        homes = [h for h in file.tree.of(cst.FunctionDef) if _around(file, h, found.start())]
+        if homes:
+            home = homes[-1]
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} cannot do without {found[1]}; left as it is"
+            file.find(KERNEL, home.name, said, "note")
+
+
+# Whether it is there is not asked: `trt, _ = optional_import("tensorrt")`.
+_NEEDED_ON_DEMAND = re.compile(
+    rf"^[ \t]+\w+,[ \t]*_[ \t]*=[ \t]*optional_import\([ \t]*[\"']({GUARDED})\b", re.MULTILINE
+)
+
+
+def _around(file: File, home: cst.FunctionDef, at: int) -> bool:
+    low, high = file.tree.span(home)
+    return low <= at < high
 
 
 _OF_CUDA_ALONE = re.compile(
