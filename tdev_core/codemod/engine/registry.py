@@ -60,6 +60,7 @@ _TDEV: tuple[Pass, ...] = (
     arms.cudas_arms,
     arms.parallel_arms,
     arms.tried_beside_others,
+    arms.done_for_others,
     whole_files.functions_of_cuda,
     whole_files.launches,
     whole_files.told_of_cuda,

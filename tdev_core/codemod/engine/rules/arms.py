@@ -267,6 +267,26 @@ def _arms(choice: ast.If) -> list[list[ast.stmt]]:
     return [*arms, choice.orelse] if choice.orelse else arms
 
 
+_FOR_A_KIND = re.compile(
+    rf"\b(\w+)\((?:[^()]|\([^()]*\))*?\bdevice_type[ \t]*=[ \t]*[\"'](cuda|{_NAMES})[\"']"
+)
+
+
+def done_for_others(file: File) -> None:
+    """Leave a function that calls the same with ``device_type="cuda"`` and again for another accelerator."""
+    if "device_type" not in file.tree.source:
+        return
+    for home in file.tree.of(cst.FunctionDef):
+        kinds: dict[str, set[str]] = {}
+        for called, kind in _FOR_A_KIND.findall(file.tree.text(home)):
+            kinds.setdefault(called, set()).add(kind)
+        for called, given in kinds.items():
+            if "cuda" in given and len(given) > 1:
+                file.untouched.append(file.tree.span(home))
+                said = f"{called} is called for other accelerators as well; {home.name.value} is left as it is"
+                file.find(ARMS, home.name, said)
+
+
 _TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
 
 

@@ -83,8 +83,10 @@ _SAID = re.compile(
     r"|#.*\btriton\b|#.*\bnot\s+(?:yet\s+)?(?:support|implement)\w*\b.*\bcuda\b",
     re.IGNORECASE,
 )
-# An index for searching, whose package has a version for CUDA and one for the CPU.
-_FAISS = re.compile(r"faiss", re.IGNORECASE)
+# What works with faiss or ONNX Runtime by its name, which run on CUDA or the CPU.
+_OF_ANOTHER = re.compile(r"faiss|onnx", re.IGNORECASE)
+# What a call is told that checks an answer: `check(x.is_cuda, "FP16 requires CUDA")`.
+_CHECKED = re.compile(r"[\"'][^\"'\n]*\b(?:requir|need|only|must)\w*[^\"'\n]*\bCUDA\b")
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
@@ -177,11 +179,15 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             if found(tree.span(parent)) or only is _CUDA_ONLY and beside_a_flag(file, parent):
                 return True
         if isinstance(parent, cst.Call) and isinstance(below, cst.Arg) and only is _CUDA_ONLY:
-            if _FAISS.search(tree.text(parent.func)):
+            others = (tree.text(arg) for arg in parent.args if arg is not below)
+            if _OF_ANOTHER.search(tree.text(parent.func)) or any(map(_CHECKED.match, others)):
                 return True
+        if isinstance(parent, cst.WithItem) and only is _CUDA_ONLY and _said_beside(file, node):
+            return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            said = only is _CUDA_ONLY and _said_beside(file, node)
-            return said or found(tree.span(parent))
+            if only is _CUDA_ONLY and (_said_beside(file, node) or _of_another(file, node)):
+                return True
+            return found(tree.span(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
                 if only is _CUDA_ONLY and _REFUSES.match(file.tree.text(parent.body)):
@@ -215,7 +221,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
                 or _said_beside(file, node)
-                or _kept_by_faiss(file, parent)
+                or isinstance(parent, (cst.Assign, cst.AnnAssign))
+                and _of_another(file, node)
                 or _asked_with_a_kernel(file, parent)
             )
         below = parent
@@ -333,12 +340,10 @@ def _opened_by_variable(
     return False
 
 
-def _kept_by_faiss(file: File, node: cst.BaseSmallStatement) -> bool:
-    """Tell whether an answer is kept in a variable, by a class that works with faiss."""
-    if not isinstance(node, (cst.Assign, cst.AnnAssign)):
-        return False
+def _of_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is asked by a class that is called after faiss or ONNX."""
     classes = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
-    return any(_FAISS.search(each.name.value) for each in classes)
+    return any(_OF_ANOTHER.search(each.name.value) for each in classes)
 
 
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)

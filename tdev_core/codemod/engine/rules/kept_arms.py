@@ -8,11 +8,12 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms, enclosing_function
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import asks_for_device
+from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 
 def kept_arms(file: File) -> None:
@@ -21,8 +22,17 @@ def kept_arms(file: File) -> None:
         no = _denies(file, node)
         if no is None or file.kept(node) or demand(file, node, negated=no) is not None:
             continue
-        if guards_cuda_only(file, node):
+        if decides_beside_other_arms(file, node):
+            _leave(file, node, no, arms=False)  # which are looked at for themselves
+        elif guards_cuda_only(file, node) or _is_unknown(file, node):
             _leave(file, node, no)
+
+
+def _is_unknown(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether ``is_cuda`` is asked of what may not be a tensor: it stays, until somebody says so."""
+    if not isinstance(node, cst.Attribute):
+        return False
+    return not (file.flow.used_as_tensor(node.value) or is_tensor(file, node.value))
 
 
 def _denies(file: File, node: cst.CSTNode) -> bool | None:
@@ -41,11 +51,14 @@ def _denies(file: File, node: cst.CSTNode) -> bool | None:
     return None
 
 
-def _leave(file: File, question: cst.CSTNode, no: bool) -> None:
+def _leave(file: File, question: cst.CSTNode, no: bool, arms: bool = True) -> None:
     below = question
     for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.WithItem):
+            file.untouched.append(file.tree.span(parent))
+            return
         if isinstance(parent, (cst.If, cst.IfExp)):
-            if below is parent.test:
+            if below is parent.test and arms:
                 _leave_arm(file, parent, no)
             return
         if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
@@ -54,9 +67,15 @@ def _leave(file: File, question: cst.CSTNode, no: bool) -> None:
             # `a and cuda` opens for CUDA alone; so is what `a or not cuda` goes past.
             if isinstance(parent.operator, cst.Or) is not no:
                 return
+            if below is parent.left:
+                file.untouched.append(file.tree.span(parent.right))
+        elif isinstance(parent, cst.Call) and parent.func is not below:
+            pass
+        elif isinstance(parent, cst.Arg):
+            pass
         elif isinstance(parent, cst.Assign):
             target = parent.targets[0].target
-            if len(parent.targets) == 1 and isinstance(target, cst.Name) and not no:
+            if len(parent.targets) == 1 and isinstance(target, cst.Name) and not no and arms:
                 _leave_opened_by(file, parent, target.value)
             return
         else:

@@ -532,6 +532,10 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if name.endswith(".fork_rng") and _of_no_device(call):
         return
+    if _one_of_several(file, found.node, call):
+        message = f"{name} is asked for each of several accelerators"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
+        return
     if name == "torch.device" and _beside_its_module(file, found, call):
         message = f"{name} stands beside a module of torch's that is looked up by the device's name"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
@@ -551,6 +555,17 @@ def _of_no_device(call: Call) -> bool:
     """Tell whether ``fork_rng(devices=[])`` forks the CPU's generator alone."""
     devices = call.argument("devices", 0)
     return isinstance(devices, (cst.List, cst.Tuple)) and not devices.elements
+
+
+def _one_of_several(file: File, node: cst.CSTNode, call: Call) -> bool:
+    """Tell whether a call is given one after the other of a list of accelerators: ``for kind in ("cpu", "cuda", "xpu")``."""
+    statement = file.tree.text(file.tree.statement(node))
+    for name in {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}:
+        several = rf"\bfor[ \t]+{name}[ \t]+in[ \t]*[(\[{{]([^)\]}}]*)"
+        listed = re.search(several, statement)
+        if listed is not None and re.search(r"[\"'](?:mps|xpu|npu|hpu)[\"']", listed[1]):
+            return True
+    return False
 
 
 def _beside_its_module(file: File, found: Reference, call: Call) -> bool:

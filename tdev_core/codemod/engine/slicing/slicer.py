@@ -24,7 +24,7 @@ from tdev_core.codemod.engine.slicing.syntax import below
 from tdev_core.codemod.engine.vocabulary import may_be_kept
 
 # What a script calls is compiled with it, whether or not a rule starts from it.
-_SCRIPTS = re.compile(r"\bjit\s*\.\s*(?:script|export)|\btorch\.jit\s+import\b")
+_SCRIPTS = re.compile(r"\bjit\s*\.\s*(?:script|export|is_scripting)|\btorch\.jit\s+import\b")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _compiles(node: ast.AST) -> bool:
     """Tell whether a node names TorchScript's compiler; a docstring or an error may, too."""
     match node:
         case ast.Attribute(attr=name, value=ast.Name(id=owner) | ast.Attribute(attr=owner)):
-            return owner == "jit" and name.startswith(("script", "export"))
+            return owner == "jit" and name.startswith(("script", "export", "is_scripting"))
         case ast.ImportFrom(module=module):
             return module == "torch.jit"
         case _:
