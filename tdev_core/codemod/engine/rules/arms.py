@@ -380,7 +380,7 @@ def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode
     return re.search(given, file.tree.text(choice.body)) is not None
 
 
-_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu)\b", re.IGNORECASE)
+_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu|other accelerators?)\b", re.IGNORECASE)
 
 
 def said_of_others(file: File, node: cst.CSTNode) -> bool:

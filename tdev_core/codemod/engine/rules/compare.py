@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
@@ -147,6 +149,10 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             _among(file, node, left, right, negated)
 
 
+# An attribute of such an object, and the word that one is told.
+_OF_A_RUNTIME = re.compile(r"\.device\Z|\Adevice\Z")
+
+
 def _is_cuda(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an operand is CUDA's name: `"cuda"`, or `torch.device("cuda").type`."""
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
@@ -165,7 +171,7 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         # Whatever it is, what is done for "cuda" alone is CUDA's.
         file.questions.append(Question(node, not no, operand, COMPARISON))
         return
-    if imports_a_runtime(file) and file.tree.text(operand).endswith(".device"):
+    if imports_a_runtime(file) and _OF_A_RUNTIME.search(file.tree.text(operand)):
         text = short(file, operand)
         file.find(COMPARISON, node, f"{text} may be what another runtime calls it; left as it is")
         file.questions.append(Question(node, not no, operand, COMPARISON))

@@ -39,6 +39,8 @@ _CUDA_ONLY = re.compile(
     r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
+    # a function of the program's own about cuDNN: `with _cudnn_disabled():`
+    r"|(?<![.\w])\w*(?i:cudnn)\w*\("
     # what is asked for because CUDA's kernels differ from run to run
     r"|\bare_deterministic_algorithms_enabled\b"
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
@@ -80,7 +82,7 @@ _GPU = re.compile(r"[\"']gpu[\"']")
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
     r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel"
-    r"|#.*\btriton\b|#.*\bnot\s+(?:yet\s+)?(?:support|implement)\w*\b.*\bcuda\b",
+    r"|#.*\btriton\b|#.*\bcuda graphs?\b|#.*\bonly\b[^.]{0,120}\b(?:on|is|for)\s+(?:a\s+)?cuda\b|#.*\bnot\s+(?:yet\s+)?(?:support|implement)\w*\b.*\bcuda\b",
     re.IGNORECASE,
 )
 # What works with faiss or ONNX Runtime by its name, which run on CUDA or the CPU.
@@ -285,12 +287,15 @@ def _said_beside(file: File, node: cst.CSTNode) -> bool:
     line = file.tree.position(file.tree.span(node)[1])[0]
     said = [file.tree.line_text(line)]
     for beside, step in ((line - 1, -1), (line + 1, 1)):
+        near = []
         while 1 <= beside <= file.tree.line_count:
             text = file.tree.line_text(beside).strip()
             if not text.startswith("#"):
                 break
-            said.append(text)
+            near.append(NOTE.sub("#", text))
             beside += step
+        # A sentence goes on in the next line.
+        said += [*near, re.sub(r"\s*#\s*", " ", " ".join(near[::step])).join(("#", ""))]
     return any(_SAID.search(NOTE.sub("", text)) for text in said)
 
 

@@ -29,7 +29,9 @@ def kept_arms(file: File) -> None:
 
 
 def _is_unknown(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether ``is_cuda`` is asked of what may not be a tensor: it stays, until somebody says so."""
+    """Tell whether a question is asked of what may not be a tensor or a device: it stays, until somebody says so."""
+    if isinstance(node, cst.Comparison):
+        return not asks_for_device(file, node.left)
     if not isinstance(node, cst.Attribute):
         return False
     return not (file.flow.used_as_tensor(node.value) or is_tensor(file, node.value))
@@ -44,11 +46,17 @@ def _denies(file: File, node: cst.CSTNode) -> bool | None:
     if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
         return None
     target = node.comparisons[0]
-    if string_value(target.comparator) != "cuda" or not asks_for_device(file, node.left):
+    if string_value(target.comparator) != "cuda":
+        return None
+    if not (asks_for_device(file, node.left) or _is_type(node.left)):
         return None
     if isinstance(target.operator, (cst.Equal, cst.NotEqual)):
         return isinstance(target.operator, cst.NotEqual)
     return None
+
+
+def _is_type(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == "type"
 
 
 def _leave(file: File, question: cst.CSTNode, no: bool, arms: bool = True) -> None:

@@ -24,7 +24,7 @@ _TOOLS = "nvidia|pynccl|tensorrt|trt"
 _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
 )
-_FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"_?(?:{_OTHERS}|tensorrt|trt)\Z", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
@@ -100,7 +100,7 @@ def stays_whole(file: File) -> bool:
     stem = path.name.partition(".")[0]
     if options.style != "accelerator":  # which has more to say of modules named after a vendor
         if (named := _NAMED.match(stem)) is not None or _FOLDER.match(path.parent.name):
-            whose = (named and (named[1] or named[2])) or path.parent.name
+            whose = (named and (named[1] or named[2])) or path.parent.name.removeprefix("_")
             if speaks_of(file, whose):
                 said = f"{path.name} is written for {whose}; left as it is (--all rewrites it)"
                 file.find_at(ARMS, 0, said)
@@ -273,6 +273,11 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
+    for home in file.tree.of(cst.FunctionDef) if "is_bf16_supported" in file.tree.source else ():
+        if "cuda" in home.name.value and "is_bf16_supported" in file.tree.text(home):
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} asks for numbers that CUDA has; left as it is"
+            file.find(ARMS, home.name, said, "note")
     for choice in file.tree.of(cst.If) if "_cuda" in file.tree.source else ():
         test = choice.test
         if isinstance(test, cst.Name) and _OF_CUDA_ALONE.match(test.value):
