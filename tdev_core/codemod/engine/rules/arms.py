@@ -317,6 +317,8 @@ def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
         called = isinstance(parent, cst.Call) and parent.func is below
         if not needed and not called:
             return
+        if isinstance(parent, cst.BooleanOperation) and below is parent.left:
+            file.untouched.append(file.tree.span(parent.right))
         below = parent
 
 

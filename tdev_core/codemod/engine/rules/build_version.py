@@ -80,6 +80,8 @@ def _for_another(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a version is taken apart for TensorRT or faiss, which know NVIDIA's alone."""
     if file.in_code(_FAISS) is not None:
         return True
+    if _TENSORRT.search(file.tree.text(file.tree.statement(node))):
+        return True
     home = enclosing_function(file, node)
     return home is not None and _TENSORRT.search(home.name.value) is not None
 

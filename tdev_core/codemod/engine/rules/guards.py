@@ -46,7 +46,7 @@ _CUDA_ONLY = re.compile(
     # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
     r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
     # CUDA graphs of the program's own, without which it runs as well
-    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b"
+    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b|\b\w*_cudagraphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
@@ -78,6 +78,7 @@ _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
+_HOROVOD = re.compile(r"^[ \t]*(?:import|from)[ \t]+horovod\b", re.MULTILINE)
 # What is used decides, and no word of the text.
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
@@ -117,6 +118,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "the device of another framework, which does not know every accelerator"
     if (runtime := handed_to_a_runtime(file, node)) is not None:
         return f"the device of {runtime}, which knows CUDA and the CPU alone"
+    if file.in_code(_HOROVOD) is not None:
+        return "what works with Horovod, which knows CUDA and the CPU alone"
     if told_to_ray(file, node):
         return "what Ray or NNI is told, which do not count every accelerator"
     if _kept_for(file, node, _DALI):

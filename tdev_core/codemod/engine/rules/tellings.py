@@ -58,9 +58,8 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
                 return _PINS.search(file.tree.text(target)) is not None
             case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
                 pass
-            case cst.IfExp(test=test):
-                if below is not test:
-                    return False
+            case cst.IfExp():
+                pass
             case _:
                 return False
         below = parent
@@ -69,4 +68,4 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
 
 # All that an arm does: `batch = batch.pin_memory()`.
 _PINNED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?[\w.]+\.pin_memory\(\)\s*")
-_PINS = re.compile(r"(?:^|[.\"'])pin_memory(?:[\"']\])?\Z")
+_PINS = re.compile(r"(?:^|[.\"'])_?pin_memory(?:[\"']\])?\Z")
