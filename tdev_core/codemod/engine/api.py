@@ -73,7 +73,7 @@ class ProgramTree:
     held: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that cannot part from others which go on naming CUDA, and why in words."""
     of_torch_cuda: frozenset[str] = frozenset()
-    """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda``."""
+    """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

@@ -32,6 +32,7 @@ def surveyed(other: str, text: str) -> ProgramTree:
     ("other", "text", "imported"),
     [
         ("pkg/trainer.py", "torch.cuda.synchronize()", False),
+        ("pkg/trainer.py", "import tdev\ntdev.cuda.synchronize()", False),
         ("pkg/trainer.py", "torch.zeros(3)", True),
         ("pkg/tests/test_it.py", "torch.cuda.synchronize()", True),
         ("pkg/train.py", "torch.cuda.synchronize()\nif __name__ == '__main__': ...", True),

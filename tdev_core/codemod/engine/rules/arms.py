@@ -150,7 +150,7 @@ _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
 )
-_DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
+_DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
 # Only NVIDIA's or only ROCm's build gets past these.
@@ -233,6 +233,15 @@ def parallel_arms(file: File) -> None:
 
 
 def _leave_parallel(file: File, tree: PythonTree, block: list[ast.stmt]) -> None:
+    for one, other in zip(block, block[1:], strict=False):
+        # `torch.cuda.empty_cache()`, and then the same if there is MPS
+        said = _OF_TORCH.match(tree.text([one]).strip()) if isinstance(one, ast.Expr) else None
+        if said is None or said[1] != "cuda" or not isinstance(other, ast.If):
+            continue
+        beside = {(owner, name) for owner, name in _OF_TORCH.findall(tree.text(other.body))}
+        if any(owner != "cuda" and name == said[2] for owner, name in beside):
+            file.untouched.append(tree.span(one))
+            file.parallel.append(tree.span(one))
     near: list[list[ast.stmt]] = []
     for statement in [*block, None]:
         if isinstance(statement, ast.If):

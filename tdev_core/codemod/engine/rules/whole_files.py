@@ -254,6 +254,7 @@ def _around(file: File, home: cst.FunctionDef, at: int) -> bool:
 _OF_CUDA_ALONE = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|with|without|want)_cuda)[a-z0-9_]+_cuda\Z"
 )
+_ARCHITECTURE = re.compile(r"(?:^|_)(?:volta|turing|ampere|ada_lovelace|hopper|blackwell)(?:_|\Z)")
 _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
 
@@ -273,11 +274,16 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
-    for home in file.tree.of(cst.FunctionDef) if "is_bf16_supported" in file.tree.source else ():
-        if "cuda" in home.name.value and "is_bf16_supported" in file.tree.text(home):
-            file.untouched.append(file.tree.span(home))
-            said = f"{home.name.value} asks for numbers that CUDA has; left as it is"
-            file.find(ARMS, home.name, said, "note")
+    for home in file.tree.of(cst.FunctionDef):
+        name = home.name.value
+        if "cuda" in name and "is_bf16_supported" in file.tree.text(home):
+            asks = "asks for numbers that CUDA has"
+        elif _ARCHITECTURE.search(name) and "torch." in file.tree.text(home):
+            asks = "asks for an architecture of NVIDIA's"
+        else:
+            continue
+        file.untouched.append(file.tree.span(home))
+        file.find(ARMS, home.name, f"{name} {asks}; left as it is", "note")
     for choice in file.tree.of(cst.If) if "_cuda" in file.tree.source else ():
         test = choice.test
         if isinstance(test, cst.Name) and _OF_CUDA_ALONE.match(test.value):

@@ -5,7 +5,7 @@ def newer(version):
     return version
 
 
-def has_ampere():
+def new_enough():
     if not (torch.version.cuda and newer(f"{torch.version.cuda}")):
         return False
     return True
