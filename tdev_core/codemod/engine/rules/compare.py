@@ -75,7 +75,9 @@ COMPARISON = rule(
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
     left and reported: it has to stay true on CUDA alone. It guards what its arms hold, what
     follows if its body leaves the block, and what a comment beside it calls CUDA-only. So is one whose answer is kept or returned
-    under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`).
+    under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`). What such a test
+    opens stays with it, also by the variable that keeps its answer, and so does the rest of its condition:
+    only CUDA gets there.
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
