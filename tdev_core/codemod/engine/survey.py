@@ -162,7 +162,7 @@ class Survey:
                     self._compiled.add(around)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
-            if _BRINGS_TDEV.search(raw) and not is_script(path, raw):
+            if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
@@ -264,8 +264,14 @@ def is_for_tests(path: PurePath) -> bool:
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
 
 
-# What becomes tdev's, and what is already: a second run finds what the first one did.
-_BRINGS_TDEV = re.compile(rb"\btorch\.cuda\.|^(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+_IMPORTS_TDEV = re.compile(rb"^(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+
+
+def _brings_tdev(raw: bytes) -> bool:
+    """Tell whether a file will import tdev, or does: a second run finds what the first one did."""
+    return b"torch.cuda." in raw or b"tdev" in raw and _IMPORTS_TDEV.search(raw) is not None
+
+
 _STARTS = re.compile(rb"^if __name__ == ", re.MULTILINE)
 _SCRIPTS = re.compile(r"(?:examples?|scripts?|tools|demos?|tutorials?)\Z")
 

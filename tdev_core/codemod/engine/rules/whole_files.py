@@ -254,7 +254,9 @@ def _around(file: File, home: cst.FunctionDef, at: int) -> bool:
 _OF_CUDA_ALONE = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|with|without|want)_cuda)[a-z0-9_]+_cuda\Z"
 )
-_ARCHITECTURE = re.compile(r"(?:^|_)(?:volta|turing|ampere|ada_lovelace|hopper|blackwell)(?:_|\Z)")
+_ARCHITECTURE = re.compile(
+    r"(?<![a-z])(?:volta|turing|ampere|ada_lovelace|hopper|blackwell)(?![a-z])"
+)
 _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
 
@@ -274,7 +276,8 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
-    for home in file.tree.of(cst.FunctionDef):
+    asks_more = "is_bf16_supported" in file.tree.source or _ARCHITECTURE.search(file.tree.source)
+    for home in file.tree.of(cst.FunctionDef) if asks_more else ():
         name = home.name.value
         if "cuda" in name and "is_bf16_supported" in file.tree.text(home):
             asks = "asks for numbers that CUDA has"
