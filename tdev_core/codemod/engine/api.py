@@ -72,6 +72,8 @@ class ProgramTree:
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
     held: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that cannot part from others which go on naming CUDA, and why in words."""
+    of_torch_cuda: frozenset[str] = frozenset()
+    """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)
     """Files, as they are shown, that import a module which cannot be imported without CUDA, and why in words."""
 

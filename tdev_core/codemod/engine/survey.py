@@ -121,6 +121,7 @@ class Survey:
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
         self._runtimes: set[str] = set()
+        self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
@@ -161,6 +162,8 @@ class Survey:
                     self._compiled.add(around)
             if path.stem != "__init__":
                 self._of_package.setdefault(top, []).append(compiled)
+            if _brings_tdev(raw) and not is_script(path, raw):
+                self._of_torch_cuda.add(top)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -227,6 +230,7 @@ class Survey:
             taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
             runtimes=frozenset(self._runtimes),
+            of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),
             staying_uses=frozenset(name.decode() for name in self._staying_uses),
             chooses=self._chooses,
@@ -258,6 +262,14 @@ def is_for_tests(path: PurePath) -> bool:
     if _TEST_NAME.match(path.name) is not None:
         return True
     return any(_TEST_FOLDER.match(part) for part in path.parts[-4:-1])
+
+
+_IMPORTS_TDEV = re.compile(rb"^(?:import|from)[ \t]+tdev\b", re.MULTILINE)
+
+
+def _brings_tdev(raw: bytes) -> bool:
+    """Tell whether a file will import tdev, or does: a second run finds what the first one did."""
+    return b"torch.cuda." in raw or b"tdev" in raw and _IMPORTS_TDEV.search(raw) is not None
 
 
 _STARTS = re.compile(rb"^if __name__ == ", re.MULTILINE)

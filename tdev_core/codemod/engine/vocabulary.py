@@ -83,7 +83,7 @@ _AS_TENSOR = (
     r"(?:shape|dtype|ndim|requires_grad|layout|data|grad|grad_fn|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
     r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
-    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|to_sparse|unbind|untyped_storage|backward)\("
+    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|to_sparse|unbind|untyped_storage|backward|cpu|numpy)\("
 )
 # What is written, called or annotated of a tensor or a module, and of no settings.
 _AS_MODULE = (
@@ -133,7 +133,7 @@ def may_be_kept(text: str, marks: tuple[str, ...] = ()) -> bool:
 def used_as_tensor(text: str, name: str) -> bool:
     """Tell whether a text asks of ``name`` what only a tensor, or a module, answers."""
     it = re.escape(name)
-    used = rf"(?<![\w.]){it}(?:\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\])"
+    used = rf"(?<![\w.]){it}(?:\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\]|\[\s*\.\.\.,)"
     return re.search(used, text) is not None
 
 
@@ -147,7 +147,10 @@ def holds_tensors(text: str, name: str) -> bool:
     if TENSOR_WORD.search(name.rpartition(".")[2]) or used_as_tensor(text, name):
         return True
     it = re.escape(name)
-    shown = rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]|{_IN_PLACE}{it}\s*[,)]"
+    shown = (
+        rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]|{_IN_PLACE}{it}\s*[,)]"
+        rf"|\bisinstance\(\s*{it}\s*,\s*\(?[^()]*\bTensor\b|\bis_tensor\(\s*{it}\s*\)"
+    )
     return re.search(shown, text) is not None
 
 

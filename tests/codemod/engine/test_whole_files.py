@@ -177,3 +177,12 @@ def test_a_module_of_a_package_of_kernels() -> None:
         ("pkg/backend.py", needs, True),
     ):
         assert changed(filename, imports, "accelerator") is not stays
+
+
+@pytest.mark.parametrize("folder", ["_tensorrt", "trt", "mps"])
+def test_a_folder_that_is_called_after_what_its_files_are_about_stays(folder: str) -> None:
+    named = folder.strip("_")
+    source = f"import torch\n\n# Runs with {named}: {named} engines.\ntorch.cuda.synchronize()\n"
+    result = rewrite(source, NAMES, Options(tree=TREE), filename=f"pkg/export/{folder}/run.py")
+    assert result.code == source
+    assert "is written for" in result.findings[0].message

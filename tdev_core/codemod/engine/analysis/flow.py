@@ -344,6 +344,8 @@ class Flow:
                 if isinstance(inner_call, cst.Call) and isinstance(inner_call.func, cst.Attribute):
                     if inner_call.func.attr.value in ("parameters", "buffers"):
                         return frozenset({Kind.TENSOR})
+                if isinstance(inner_call, cst.GeneratorExp):
+                    return self.kinds(inner_call.elt)
                 return UNKNOWN
             return self._local_call(func)
         return UNKNOWN

@@ -51,6 +51,17 @@ class Scripted:
         if "jit" in self._tree.source:
             self._find()
         self.functions = frozenset().union(*(c.functions for c in self.compilations))
+        if "is_scripting" in self._tree.source:
+            self.functions |= frozenset(self._that_ask())
+
+    def _that_ask(self) -> Iterator[cst.FunctionDef]:
+        """Yield the functions that ask ``torch.jit.is_scripting()``: they are written to be compiled, wherever that is done."""
+        for node in self._tree.of(cst.Name, cst.Attribute):
+            if self._resolver.torch_name(node) == "torch.jit.is_scripting":
+                around = self._tree.ancestors(node)
+                home = next((p for p in around if isinstance(p, cst.FunctionDef)), None)
+                if home is not None:
+                    yield home
 
     def holds(self, node: cst.CSTNode) -> bool:
         """Tell whether this is a part of what is compiled."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,8 +61,12 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             continue
         if parameter == "device_ids":
             return "may be cuda"  # numbers of GPUs
+        if parameter == "map_location" and _is_cpus_arm(file, value):
+            return "not cuda"
         if parameter == "map_location":
             return "may be cuda" if _map_location(file, value) else "not cuda"
+        if _is_cpus_arm(file, value):
+            return "not cuda"
         may_be = file.flow.may_be_cuda(value) and not _is_tensors_own(file, value)
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
@@ -81,6 +86,21 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
         and value.attr.value == "device"
         and is_tensor(file, value.value)
     )
+
+
+def _is_cpus_arm(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a device is given in the arm of the question whether it is the CPU: ``if device == "cpu":``."""
+    if not isinstance(value, cst.Name):
+        return False
+    below: cst.CSTNode = value
+    for parent in file.tree.ancestors(value):
+        if isinstance(parent, cst.FunctionDef):
+            return False
+        if isinstance(parent, cst.If) and below is parent.body:
+            if re.fullmatch(rf"{value.value}\s*==\s*[\"']cpu[\"']", file.tree.text(parent.test)):
+                return True
+        below = parent
+    return False
 
 
 def _map_location(file: File, value: cst.BaseExpression) -> bool:

@@ -150,7 +150,7 @@ _ASKS_FOR_CUDA = re.compile(
     r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
 )
-_DENIES = re.compile(r"\bnot\b|!=(?!\s*[\"']cpu[\"'])|\bor\b")
+_DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
 
 
 # Only NVIDIA's or only ROCm's build gets past these.
@@ -233,6 +233,15 @@ def parallel_arms(file: File) -> None:
 
 
 def _leave_parallel(file: File, tree: PythonTree, block: list[ast.stmt]) -> None:
+    for one, other in zip(block, block[1:], strict=False):
+        # `torch.cuda.empty_cache()`, and then the same if there is MPS
+        said = _OF_TORCH.match(tree.text([one]).strip()) if isinstance(one, ast.Expr) else None
+        if said is None or said[1] != "cuda" or not isinstance(other, ast.If):
+            continue
+        beside = {(owner, name) for owner, name in _OF_TORCH.findall(tree.text(other.body))}
+        if any(owner != "cuda" and name == said[2] for owner, name in beside):
+            file.untouched.append(tree.span(one))
+            file.parallel.append(tree.span(one))
     near: list[list[ast.stmt]] = []
     for statement in [*block, None]:
         if isinstance(statement, ast.If):
@@ -267,6 +276,26 @@ def _arms(choice: ast.If) -> list[list[ast.stmt]]:
     return [*arms, choice.orelse] if choice.orelse else arms
 
 
+_FOR_A_KIND = re.compile(
+    rf"\b(\w+)\((?:[^()]|\([^()]*\))*?\bdevice_type[ \t]*=[ \t]*[\"'](cuda|{_NAMES})[\"']"
+)
+
+
+def done_for_others(file: File) -> None:
+    """Leave a function that calls the same with ``device_type="cuda"`` and again for another accelerator."""
+    if "device_type" not in file.tree.source:
+        return
+    for home in file.tree.of(cst.FunctionDef):
+        kinds: dict[str, set[str]] = {}
+        for called, kind in _FOR_A_KIND.findall(file.tree.text(home)):
+            kinds.setdefault(called, set()).add(kind)
+        for called, given in kinds.items():
+            if "cuda" in given and len(given) > 1:
+                file.untouched.append(file.tree.span(home))
+                said = f"{called} is called for other accelerators as well; {home.name.value} is left as it is"
+                file.find(ARMS, home.name, said)
+
+
 _TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
 
 
@@ -297,6 +326,8 @@ def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
         called = isinstance(parent, cst.Call) and parent.func is below
         if not needed and not called:
             return
+        if isinstance(parent, cst.BooleanOperation) and below is parent.left:
+            file.untouched.append(file.tree.span(parent.right))
         below = parent
 
 
@@ -341,7 +372,26 @@ def measured_for_others(file: File, node: cst.CSTNode) -> bool:
     )
 
 
-_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu)\b", re.IGNORECASE)
+def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a test belongs to a chain that ends with the type of whatever device was named.
+
+    ``elif "cuda" in device: kind = "cuda"``, and then ``else: kind = device.split(":")[0]``.
+    """
+    choice = file.tree.parents[node]
+    if not isinstance(choice, cst.If) or choice.test is not node:
+        return False
+    name = re.escape(file.tree.text(operand))
+    last: cst.CSTNode | None = choice.orelse
+    while isinstance(last, cst.If):
+        last = last.orelse
+    taken = re.compile(rf"(?P<kind>[\w.]+)[ \t]*=[ \t]*{name}\.(?:split|partition)\([\"']:")
+    if not isinstance(last, cst.Else) or (found := taken.search(file.tree.text(last))) is None:
+        return False
+    given = rf"(?<![\w.]){re.escape(found['kind'])}[ \t]*=[ \t]*[\"']cuda[\"']"
+    return re.search(given, file.tree.text(choice.body)) is not None
+
+
+_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu|other accelerators?)\b", re.IGNORECASE)
 
 
 def said_of_others(file: File, node: cst.CSTNode) -> bool:

@@ -50,7 +50,7 @@ _HIP = re.compile(
 def build_version(file: File, found: Reference) -> None:
     """Take a reference to ``torch.version.cuda`` from tdev, unless it only asks for the build."""
     asked = file.tree.parents[found.node]
-    if _for_tensorrt(file, found.node) or _told_of_cuda(file, found):
+    if _for_another(file, found.node) or _told_of_cuda(file, found):
         return
     if found.name == NAME and (_is_told(file, found) or _is_only_asked(file, found)):
         return
@@ -73,10 +73,15 @@ def build_version(file: File, found: Reference) -> None:
 
 
 _TENSORRT = re.compile(r"tensor_?rt", re.IGNORECASE)
+_FAISS = re.compile(r"^[ \t]*(?:import|from)[ \t]+faiss\b", re.MULTILINE)
 
 
-def _for_tensorrt(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a version is taken apart to install or load TensorRT, which knows NVIDIA's alone."""
+def _for_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a version is taken apart for TensorRT or faiss, which know NVIDIA's alone."""
+    if file.in_code(_FAISS) is not None:
+        return True
+    if _TENSORRT.search(file.tree.text(file.tree.statement(node))):
+        return True
     home = enclosing_function(file, node)
     return home is not None and _TENSORRT.search(home.name.value) is not None
 
@@ -138,7 +143,7 @@ def _is_only_asked(file: File, found: Reference) -> bool:
     if file.options.style != "explicit" or found.target != "torch":
         return False
     asked = [n for n in file.tree.of(cst.Attribute) if file.resolver.torch_name(n) == NAME]
-    if not all(_is_test(file, node) or _tells(file, node) for node in asked):
+    if not all(_is_test(file, n) or _tells(file, n) or _asked_before(file, n) for n in asked):
         return False
     return not _chooses_a_gpu(file, file.tree.parents[found.node])
 
@@ -147,6 +152,8 @@ def _is_known_there(file: File, found: Reference) -> bool:
     """Tell whether a version is asked in the same expression whether it is None: it is CUDA's where it is taken apart."""
     if file.options.style != "explicit" or found.target != "torch":
         return False
+    if _asked_before(file, found.node):
+        return True
     below: cst.CSTNode = found.node
     for parent in file.tree.ancestors(found.node):
         if isinstance(parent, cst.IfExp) and below is not parent.test:
@@ -158,6 +165,19 @@ def _is_known_there(file: File, found: Reference) -> bool:
                 return _asks_for_none(test, test.left) and below is (
                     parent.orelse if is_none else parent.body
                 )
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+        below = parent
+    return False
+
+
+def _asked_before(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a version stands behind its own question: ``version.cuda and newer(version.cuda, "11.0")``."""
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and below is parent.right:
+            if isinstance(parent.operator, cst.And):
+                return file.resolver.torch_name(parent.left) == NAME
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False
         below = parent

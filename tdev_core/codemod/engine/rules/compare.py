@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import CUDA_STRING, NAMES_DEVICE, TENSOR_TYPE
@@ -15,6 +17,7 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
     measured_for_others,
     said_of_others,
+    takes_the_type_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
@@ -72,7 +75,9 @@ COMPARISON = rule(
     A test that guards code which only CUDA can run (a triton kernel, a compiled extension) is
     left and reported: it has to stay true on CUDA alone. It guards what its arms hold, what
     follows if its body leaves the block, and what a comment beside it calls CUDA-only. So is one whose answer is kept or returned
-    under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`).
+    under a kernel's name (`use_triton = x.device.type == "cuda"`, `def supports_kernel(x)`). What such a test
+    opens stays with it, also by the variable that keeps its answer, and so does the rest of its condition:
+    only CUDA gets there.
 
     Both tdev styles need this rule: no mirror can see a comparison.
     """,
@@ -146,6 +151,10 @@ def _comparison(file: File, node: cst.Comparison) -> None:
             _among(file, node, left, right, negated)
 
 
+# An attribute of such an object, and the word that one is told.
+_OF_A_RUNTIME = re.compile(r"\.device\Z|\Adevice\Z")
+
+
 def _is_cuda(file: File, node: cst.CSTNode) -> bool:
     """Tell whether an operand is CUDA's name: `"cuda"`, or `torch.device("cuda").type`."""
     if isinstance(node, cst.Attribute) and node.attr.value == "type":
@@ -164,7 +173,7 @@ def _predicate(file: File, node: cst.Comparison, operand: cst.BaseExpression, no
         # Whatever it is, what is done for "cuda" alone is CUDA's.
         file.questions.append(Question(node, not no, operand, COMPARISON))
         return
-    if imports_a_runtime(file) and file.tree.text(operand).endswith(".device"):
+    if imports_a_runtime(file) and _OF_A_RUNTIME.search(file.tree.text(operand)):
         text = short(file, operand)
         file.find(COMPARISON, node, f"{text} may be what another runtime calls it; left as it is")
         file.questions.append(Question(node, not no, operand, COMPARISON))
@@ -185,6 +194,9 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
         file.find(ARMS, node, said)
     elif said_of_others(file, node):
         file.find(ARMS, node, "the comment above speaks of other accelerators; left as it is")
+    elif takes_the_type_of_others(file, node, operand):
+        text = short(file, operand)
+        file.find(ARMS, node, f"the last arm takes the type of any {text}; left as it is")
     elif asks_about_others(file, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")

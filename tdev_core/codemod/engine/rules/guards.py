@@ -39,8 +39,14 @@ _CUDA_ONLY = re.compile(
     r"|\b_(?:share|new_shared)_cuda_?\b"
     # products that only CUDA has, or takes in this way
     r"|\btorch\._(?:scaled|int|grouped|weight)\w*mm\b|\bout_dtype="
+    # a function of the program's own about cuDNN: `with _cudnn_disabled():`
+    r"|(?<![.\w])\w*(?i:cudnn)\w*\("
+    # what is asked for because CUDA's kernels differ from run to run
+    r"|\bare_deterministic_algorithms_enabled\b"
+    # the number of a GPU, as packages beside torch are told it, which count CUDA's alone
+    r"|\bcuda_device[ \t]*=[ \t]*(?:-?\d|[\w.]+\.index\b)"
     # CUDA graphs of the program's own, without which it runs as well
-    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b"
+    r"|\bcuda_graphs?_\w+|\buse_cuda_graphs?\b|\b\w*_cudagraphs?\b"
     # a class or a flag of the program's own: `CUDAHashMap(`, `WITH_CUDA_HASH_MAP`
     r"|(?<![.\w])_?(?:CUDA|Cuda)(?!Graph\b)[A-Z]\w*\(|\b(?:WITH|HAS|HAVE)_CUDA_\w"
     # a function of the program's own that says it is CUDA's, but not `use_cuda()` or `to_cuda()`
@@ -72,13 +78,18 @@ _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
+_HOROVOD = re.compile(r"^[ \t]*(?:import|from)[ \t]+horovod\b", re.MULTILINE)
 # What is used decides, and no word of the text.
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
     r"#.*\b(?:cuda[- ]only|only\s+(?:\w+\s+)?cuda)\b|#.*\bnccl\b|#.*\bnvidia\b|#.*\bcuda kernel"
-    r"|#.*\btriton\b",
+    r"|#.*\btriton\b|#.*\bcuda graphs?\b|#.*\bonly\b[^.]{0,120}\b(?:on|is|for)\s+(?:a\s+)?cuda\b|#.*\bnot\s+(?:yet\s+)?(?:support|implement)\w*\b.*\bcuda\b",
     re.IGNORECASE,
 )
+# What works with faiss or ONNX Runtime by its name, which run on CUDA or the CPU.
+_OF_ANOTHER = re.compile(r"faiss|onnx", re.IGNORECASE)
+# What a call is told that checks an answer: `check(x.is_cuda, "FP16 requires CUDA")`.
+_CHECKED = re.compile(r"[\"'][^\"'\n]*\b(?:requir|need|only|must)\w*[^\"'\n]*\bCUDA\b")
 
 
 def availability_guards(file: File, node: cst.CSTNode) -> str | None:
@@ -92,7 +103,7 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
     if _sets_cudnn(file, node):
-        return "settings of cuDNN"
+        return "settings of CUDA's libraries"
     if works_with_nvml(file, node):
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _PACKAGES):
@@ -107,19 +118,23 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "the device of another framework, which does not know every accelerator"
     if (runtime := handed_to_a_runtime(file, node)) is not None:
         return f"the device of {runtime}, which knows CUDA and the CPU alone"
+    if file.in_code(_HOROVOD) is not None:
+        return "what works with Horovod, which knows CUDA and the CPU alone"
     if told_to_ray(file, node):
-        return "what Ray is told, which does not count every accelerator"
+        return "what Ray or NNI is told, which do not count every accelerator"
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
 
 
-_OF_CUDNN = re.compile(r"(?:\s*(?:[\w.]*\bcudnn\.\w+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z")
+_OF_CUDNN = re.compile(
+    r"(?:\s*(?:[\w.]*\b(?:cudnn\.|backends\.cuda\.)[\w.]+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
+)
 
 
 def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether all that a question opens are settings of cuDNN, which do nothing elsewhere."""
+    """Tell whether all that a question opens are settings of CUDA's libraries, which do nothing elsewhere."""
     asked = file.tree.parents[node]
     choice = file.tree.parents.get(asked)
     if (
@@ -168,7 +183,15 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         if isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And):
             if found(tree.span(parent)) or only is _CUDA_ONLY and beside_a_flag(file, parent):
                 return True
+        if isinstance(parent, cst.Call) and isinstance(below, cst.Arg) and only is _CUDA_ONLY:
+            others = (tree.text(arg) for arg in parent.args if arg is not below)
+            if _OF_ANOTHER.search(tree.text(parent.func)) or any(map(_CHECKED.match, others)):
+                return True
+        if isinstance(parent, cst.WithItem) and only is _CUDA_ONLY and _said_beside(file, node):
+            return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
+            if only is _CUDA_ONLY and (_said_beside(file, node) or _of_another(file, node)):
+                return True
             return found(tree.span(parent))
         if isinstance(parent, cst.If):
             if below is parent.test:
@@ -203,6 +226,8 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 KERNEL_NAME.search(_said_by(file, parent)) is not None
                 or _answers_of_kernels(file, parent)
                 or _said_beside(file, node)
+                or isinstance(parent, (cst.Assign, cst.AnnAssign))
+                and _of_another(file, node)
                 or _asked_with_a_kernel(file, parent)
             )
         below = parent
@@ -265,12 +290,15 @@ def _said_beside(file: File, node: cst.CSTNode) -> bool:
     line = file.tree.position(file.tree.span(node)[1])[0]
     said = [file.tree.line_text(line)]
     for beside, step in ((line - 1, -1), (line + 1, 1)):
+        near = []
         while 1 <= beside <= file.tree.line_count:
             text = file.tree.line_text(beside).strip()
             if not text.startswith("#"):
                 break
-            said.append(text)
+            near.append(NOTE.sub("#", text))
             beside += step
+        # A sentence goes on in the next line.
+        said += [*near, re.sub(r"\s*#\s*", " ", " ".join(near[::step])).join(("#", ""))]
     return any(_SAID.search(NOTE.sub("", text)) for text in said)
 
 
@@ -318,6 +346,12 @@ def _opened_by_variable(
         if tree is not None and is_named(asks, target.value) and found(*map(tree.span, opened)):
             return True
     return False
+
+
+def _of_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is asked by a class that is called after faiss or ONNX."""
+    classes = (p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef))
+    return any(_OF_ANOTHER.search(each.name.value) for each in classes)
 
 
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)

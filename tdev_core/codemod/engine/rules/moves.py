@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.kinds import Kind
@@ -10,7 +12,8 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arguments import Call
-from tdev_core.codemod.engine.vocabulary import ORDINAL
+from tdev_core.codemod.engine.survey import is_for_tests, is_script
+from tdev_core.codemod.engine.vocabulary import ORDINAL, mentions
 
 MOVES = rule(
     "tdev-import",
@@ -28,7 +31,8 @@ MOVES = rule(
     A file that has such calls and nothing else gets the import that installs the shims:
     `import tdev  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)`, before its first import
     of torch. So does a file that hands CUDA's name to another module, or moves something to what a
-    person typed (`model.to(args.device)`); a script without torch gets it among its first imports.
+    person typed (`model.to(args.device)`); a script without torch gets it among its first imports. A module that
+    never names CUDA does without, in a package of which other modules import tdev.
     A file without torch that moves something itself, and is no script, is reported.
 
     A GPU may be given by its number: `model.to(rank)`, `x.to(self.gpu_id)`, `x.to(0)` and
@@ -43,9 +47,23 @@ COMMENT = '  # noqa: F401 (lets .cuda() and .to("cuda") run anywhere)'
 
 def moves(file: File) -> None:
     """Collect the calls that need the shims."""
+    if _package_brings_tdev(file):
+        return
     for node in file.tree.of(cst.Call):
         if needs_shim(file, node) and not file.kept(node):
             file.shims.append(node)
+
+
+def _package_brings_tdev(file: File) -> bool:
+    """Tell whether a module that never names CUDA lies in a package that imports tdev for others of its modules.
+
+    What it moves to is what its package was given; who gives that a name of CUDA's runs with the shims.
+    """
+    tree, path = file.options.tree, PurePath(file.filename)
+    if tree is None or tree.of_torch_cuda.isdisjoint(path.parts[:-1]):
+        return False
+    raw = file.tree.source.encode()
+    return not mentions(file.code) and not is_for_tests(path) and not is_script(path, raw)
 
 
 def needs_shim(file: File, node: cst.Call) -> bool:

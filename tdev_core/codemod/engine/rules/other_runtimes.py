@@ -12,7 +12,9 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.vocabulary import RUNTIMES
 
-_OF_RAY = re.compile(r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+")
+_OF_RAY = re.compile(
+    r"(?<![a-z])ray(?:_\w+)?\.|\bresources_per_trial\b|\bnum_gpus_per_\w+|\btrialGpuNumber\b"
+)
 _RUNTIMES = rf"(?:{'|'.join(sorted(RUNTIMES))})"
 _FROM_RUNTIME = re.compile(
     rf"^[ \t]*(?:from[ \t]+({_RUNTIMES})\b[\w.]*[ \t]+import[ \t]+\(?([^)\n#]+)|import[ \t]+({_RUNTIMES})\b(?:[ \t]+as[ \t]+(\w+))?)",

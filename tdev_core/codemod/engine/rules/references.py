@@ -30,7 +30,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guards, guards_cuda_only
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
-from tdev_core.codemod.engine.rules.requests import beside_a_request
+from tdev_core.codemod.engine.rules.requests import beside_a_request, compared_with_the_word
 from tdev_core.codemod.engine.rules.tellings import only_tells_of_cuda
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
@@ -124,10 +124,23 @@ def references(file: File) -> None:
     found = [f for f in every_reference(file) if not file.kept(f.node)]
     chosen = chooses_between_backends(file, found)
     # A decorator, which may leave its function as it is, before that: the tree has it behind.
-    for reference in sorted(found, key=lambda each: file.tree.span(each.node)[0]):
+    for reference in sorted(found, key=lambda each: _order(file, each.node)):
         # Half of a condition is never rewritten.
         if reference.name in _ASKED or not beside_a_kept_question(file, reference.node):
             _one(file, reference, chosen)
+
+
+def _order(file: File, node: cst.CSTNode) -> tuple[int, int]:
+    """Return what sorts names as they are met: the test of ``a if test else b`` before its arms."""
+    at = file.tree.span(node)[0]
+    below = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.IfExp) and below is parent.test:
+            return file.tree.span(parent)[0], 0
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            break
+        below = parent
+    return at, 1
 
 
 def every_reference(file: File) -> list[Reference]:
@@ -311,6 +324,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         asked = _asked(file, found.node)
         requested = beside_a_request(file, found.node)
+        if requested and compared_with_the_word(file, found.node):
+            said = f"{name} is asked for a word that a device's type is compared with; {LEFT}"
+            _kept_question(file, found, ARMS, said, "note")
+            return
         demanded = None if requested else demand(file, asked)
         guarded = availability_guards(file, found.node)
         if guarded is None and only_tells_of_cuda(file, found.node):
@@ -532,6 +549,10 @@ def _device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if name.endswith(".fork_rng") and _of_no_device(call):
         return
+    if _one_of_several(file, found.node, call):
+        message = f"{name} is asked for each of several accelerators"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
+        return
     if name == "torch.device" and _beside_its_module(file, found, call):
         message = f"{name} stands beside a module of torch's that is looked up by the device's name"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
@@ -551,6 +572,17 @@ def _of_no_device(call: Call) -> bool:
     """Tell whether ``fork_rng(devices=[])`` forks the CPU's generator alone."""
     devices = call.argument("devices", 0)
     return isinstance(devices, (cst.List, cst.Tuple)) and not devices.elements
+
+
+def _one_of_several(file: File, node: cst.CSTNode, call: Call) -> bool:
+    """Tell whether a call is given one after the other of a list of accelerators: ``for kind in ("cpu", "cuda", "xpu")``."""
+    statement = file.tree.text(file.tree.statement(node))
+    for name in {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}:
+        several = rf"\bfor[ \t]+{name}[ \t]+in[ \t]*[(\[{{]([^)\]}}]*)"
+        listed = re.search(several, statement)
+        if listed is not None and re.search(r"[\"'](?:mps|xpu|npu|hpu)[\"']", listed[1]):
+            return True
+    return False
 
 
 def _beside_its_module(file: File, found: Reference, call: Call) -> bool:

@@ -32,6 +32,29 @@ def beside_a_request(file: File, question: cst.CSTNode) -> bool:
     return _beside(file, question, _NAMED, _NOT_NAMED) or _in_the_arm_of(file, question)
 
 
+def compared_with_the_word(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether the word beside a question is what a device's type is compared with afterwards.
+
+    ``if kind == "cuda" and not is_available(): skip()``, and then ``assert x.device.type == kind``: asked of
+    another accelerator, that would fail where it was skipped.
+    """
+    beside = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.If)), None)
+    home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
+    if beside is None or home is None:
+        return False
+    words = set(re.findall(r"(?<![\w.\"'])[a-z_]\w*(?![\w.\"'(])", file.tree.text(beside.test)))
+    words -= {"and", "or", "not", "in"}
+    names = "|".join(
+        [*map(re.escape, sorted(words)), *_BEFORE_A_METHOD.findall(file.tree.text(beside.test))]
+    )
+    after = file.tree.source[file.tree.span(beside)[1] : file.tree.span(home)[1]]
+    compared = rf"\.type(?:\s*==\s*|\.startswith\(\s*)(?:{names})\b"
+    return bool(names) and re.search(compared, after) is not None
+
+
+_BEFORE_A_METHOD = re.compile(r"(?<![\w.])([a-z_]\w*)\.startswith\(")
+
+
 def is_a_request(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> bool:
     """Tell whether a comparison with ``"cuda"`` asks for a word beside the question if there is CUDA."""
     said = file.tree.text(comparison)

@@ -45,6 +45,8 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the answer goes to what is called ``pin_memory``: a loader warns where that is no CUDA."""
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If) and below is parent.test:
+            return _PINNED.fullmatch(file.tree.text(parent.body)) is not None
         match parent:
             case cst.Arg(keyword=cst.Name(value=name)) if name == "pin_memory":
                 return True
@@ -56,13 +58,14 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
                 return _PINS.search(file.tree.text(target)) is not None
             case cst.Arg() | cst.Call() | cst.BooleanOperation() | cst.UnaryOperation():
                 pass
-            case cst.IfExp(test=test):
-                if below is not test:
-                    return False
+            case cst.IfExp():
+                pass
             case _:
                 return False
         below = parent
     return False
 
 
-_PINS = re.compile(r"(?:^|[.\"'])pin_memory(?:[\"']\])?\Z")
+# All that an arm does: `batch = batch.pin_memory()`.
+_PINNED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?[\w.]+\.pin_memory\(\)\s*")
+_PINS = re.compile(r"(?:^|[.\"'])_?pin_memory(?:[\"']\])?\Z")

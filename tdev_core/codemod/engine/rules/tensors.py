@@ -292,10 +292,13 @@ class _Tensors:
         home = self._home(node) or self._tree.module
         since = self._last_plain(node, name)
         loops = [p for p in self._tree.ancestors(node) if isinstance(p, (ast.For, ast.While))]
+        own = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.stmt)), None)
         answers: list[bool] = []
         for part in _within(home):
             if since is not None and part is not since and _before(part, since):
                 continue
+            if part is own and not loops:
+                continue  # `x = x.sum()`: the name on the right is the one before
             # What stands later runs before, in the round before of a loop around both.
             # A function may be called after all that is around it.
             runs_now = not isinstance(node, _FUNCTIONS)
@@ -305,7 +308,9 @@ class _Tensors:
         if since is None and not isinstance(home, ast.Module):
             given = _parameters(home).get(name)
             if given is not None:
-                answers.append(given in _plain(home) and self._annotated(given.annotation, items))
+                several = items and given is home.args.vararg  # `*tensors: Tensor`
+                alone = given in _plain(home) and self._annotated(given.annotation, items)
+                answers.append(self._annotated(given.annotation, False) if several else alone)
             elif not answers and not self._bound_from_within(name):
                 return self._bound_around(home, name, deep, items)
         return bool(answers) and all(answers)

@@ -57,12 +57,25 @@ def scripts(file: File) -> None:
         inside = [node for home, node in with_device if home in one.functions]
         if one.compiler == _SCRIPT:
             found = file.resolver.reference(one.node)
-            if found is not None and (inside or not one.known) and not file.kept(one.node):
+            if found is None or file.kept(one.node) or _is_given_for_a_lack(file, one.node):
+                continue
+            if inside or not one.known:
                 file.use(TORCHSCRIPT, found, reason(_SCRIPT))
         elif one.compiler != _EXPORT:  # which is compiled with the module that it belongs to
             name = one.compiler.rpartition(".")[2]
             for node in inside:
                 file.find(TORCHSCRIPT, node, f"under {name} torch compiles this device by itself")
+
+
+def _is_given_for_a_lack(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a name is what ``getattr(torch.jit, "_script", …)`` gives where torch has not the other one."""
+    parent = file.tree.parents[node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call) or len(call.args) != 3 or call.args[2] is not parent:
+        return False
+    if not isinstance(call.func, cst.Name) or call.func.value != "getattr":
+        return False
+    return (file.resolver.torch_name(call.args[0].value) or "").startswith("torch.jit")
 
 
 def _device_arguments(file: File) -> list[cst.CSTNode]:

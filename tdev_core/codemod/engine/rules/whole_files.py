@@ -17,14 +17,14 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
-from tdev_core.codemod.engine.survey import OF_KERNELS, is_for_tests
+from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, is_for_tests
 
 _OTHERS = "rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
 _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
 )
-_FOLDER = re.compile(rf"(?:{_OTHERS})\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"_?(?:{_OTHERS}|tensorrt|trt)\Z", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
@@ -106,7 +106,7 @@ def stays_whole(file: File) -> bool:
     stem = path.name.partition(".")[0]
     if options.style != "accelerator":  # which has more to say of modules named after a vendor
         if (named := _NAMED.match(stem)) is not None or _FOLDER.match(path.parent.name):
-            whose = (named and (named[1] or named[2])) or path.parent.name
+            whose = (named and (named[1] or named[2])) or path.parent.name.removeprefix("_")
             if speaks_of(file, whose):
                 said = f"{path.name} is written for {whose}; left as it is (--all rewrites it)"
                 file.find_at(ARMS, 0, said)
@@ -135,6 +135,10 @@ def stays_whole(file: File) -> bool:
             said = f"{path.name} is about {named[1]}, which is CUDA's"
             file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
             return True
+        if file.in_code(_FAKES) is not None and file.in_code(_FAKES_MOVES) is not None:
+            said = "this file puts a CUDA of its own in torch's place"
+            file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
+            return True
         if _OF_CUDA.match(stem):
             file.find_at(
                 ARMS, 0, f"{path.name} tests CUDA itself; left as it is (--all rewrites it)"
@@ -151,6 +155,9 @@ def stays_whole(file: File) -> bool:
     return False
 
 
+# Tests that run on the CPU what asks for CUDA: they replace what torch does below its public names.
+_FAKES = re.compile(r"\bpatch(?:\.object)?\(\s*[\"']torch\.cuda\._")
+_FAKES_MOVES = re.compile(r"\bpatch\(\s*[\"']torch\.(?:Tensor|nn\.Module)\.(?:to|cuda)\b")
 _NEEDS_CUDA = re.compile(r"[\"'](\w{3,})[^\"'\n]{0,20}\b(?:requires|needs)\b[^\"'\n]{0,12}\bCUDA\b")
 
 
@@ -235,10 +242,31 @@ def functions_of_cuda(file: File) -> None:
         home = file.tree.parents.get(body) if isinstance(body, cst.IndentedBlock) else None
         if isinstance(home, cst.FunctionDef):
             file.untouched.append(file.tree.span(home))
+    for found in _NEEDED_ON_DEMAND.finditer(file.tree.source):
+        homes = [h for h in file.tree.of(cst.FunctionDef) if _around(file, h, found.start())]
+        if homes:
+            home = homes[-1]
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} cannot do without {found[1]}; left as it is"
+            file.find(KERNEL, home.name, said, "note")
+
+
+# Whether it is there is not asked: `trt, _ = optional_import("tensorrt")`.
+_NEEDED_ON_DEMAND = re.compile(
+    rf"^[ \t]+\w+,[ \t]*_[ \t]*=[ \t]*optional_import\([ \t]*[\"']({GUARDED})\b", re.MULTILINE
+)
+
+
+def _around(file: File, home: cst.FunctionDef, at: int) -> bool:
+    low, high = file.tree.span(home)
+    return low <= at < high
 
 
 _OF_CUDA_ALONE = re.compile(
     r"(?!\w*(?:is|use|has|to|on|no|non|not|using|with|without|want)_cuda)[a-z0-9_]+_cuda\Z"
+)
+_ARCHITECTURE = re.compile(
+    r"(?<![a-z])(?:volta|turing|ampere|ada_lovelace|hopper|blackwell)(?![a-z])"
 )
 _SAYS_CUDA = re.compile(r"[\"'][^\"'\n]*\bCUDA\b")
 
@@ -259,6 +287,17 @@ def told_of_cuda(file: File) -> None:
                 file.untouched.append(span)
                 said = f"{home.name.value} tells of {found.group()[1:-1]}; left as it is"
                 file.find(ARMS, home.name, said, "note")
+    asks_more = "is_bf16_supported" in file.tree.source or _ARCHITECTURE.search(file.tree.source)
+    for home in file.tree.of(cst.FunctionDef) if asks_more else ():
+        name = home.name.value
+        if "cuda" in name and "is_bf16_supported" in file.tree.text(home):
+            asks = "asks for numbers that CUDA has"
+        elif _ARCHITECTURE.search(name) and "torch." in file.tree.text(home):
+            asks = "asks for an architecture of NVIDIA's"
+        else:
+            continue
+        file.untouched.append(file.tree.span(home))
+        file.find(ARMS, home.name, f"{name} {asks}; left as it is", "note")
     for choice in file.tree.of(cst.If) if "_cuda" in file.tree.source else ():
         test = choice.test
         if isinstance(test, cst.Name) and _OF_CUDA_ALONE.match(test.value):

@@ -25,8 +25,10 @@ from tdev_core.codemod.engine.vocabulary import may_be_kept
 
 # What a script calls is compiled with it, whether or not a rule starts from it.
 # The pattern begins with a literal, which `re` looks for many times faster than for a boundary.
-_SCRIPTS = re.compile(r"jit(?<!\wjit)(?:\s*\.\s*(?:script|export)|(?<=torch\.jit)\s+import\b)")
-_COMPILE = ("script", "export", "*")
+_SCRIPTS = re.compile(
+    r"jit(?<!\wjit)(?:\s*\.\s*(?:script|export|is_scripting)|(?<=torch\.jit)\s+import\b)"
+)
+_COMPILE = ("script", "export", "is_scripting", "*")
 
 
 @dataclass(frozen=True)

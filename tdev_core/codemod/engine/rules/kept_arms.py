@@ -1,0 +1,111 @@
+"""Leaves what a question opens that stays CUDA's, because kernels are behind it: only CUDA gets there."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms, enclosing_function
+from tdev_core.codemod.engine.rules.demands import demand
+from tdev_core.codemod.engine.rules.early_exits import after_early_exit
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.operands import asks_for_device
+from tdev_core.codemod.engine.rules.tensors import is_tensor
+
+
+def kept_arms(file: File) -> None:
+    """Leave the arms of comparisons and of ``is_cuda`` that guard code which only CUDA can run."""
+    for node in file.tree.of(cst.Comparison, cst.Attribute):
+        no = _denies(file, node)
+        if no is None or file.kept(node) or demand(file, node, negated=no) is not None:
+            continue
+        if decides_beside_other_arms(file, node):
+            _leave(file, node, no, arms=False)  # which are looked at for themselves
+        elif guards_cuda_only(file, node) or _is_unknown(file, node):
+            _leave(file, node, no)
+
+
+def _is_unknown(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is asked of what may not be a tensor or a device: it stays, until somebody says so."""
+    if isinstance(node, cst.Comparison):
+        return not asks_for_device(file, node.left)
+    if not isinstance(node, cst.Attribute):
+        return False
+    return not (file.flow.used_as_tensor(node.value) or is_tensor(file, node.value))
+
+
+def _denies(file: File, node: cst.CSTNode) -> bool | None:
+    """Tell whether a question asks if a device is another than CUDA; None where it is none."""
+    if isinstance(node, cst.Attribute):
+        called = file.tree.parents[node]
+        asks = node.attr.value == "is_cuda" and not isinstance(called, (cst.Call, cst.AssignTarget))
+        return False if asks else None
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) != 1:
+        return None
+    target = node.comparisons[0]
+    if string_value(target.comparator) != "cuda":
+        return None
+    if not (asks_for_device(file, node.left) or _is_type(node.left)):
+        return None
+    if isinstance(target.operator, (cst.Equal, cst.NotEqual)):
+        return isinstance(target.operator, cst.NotEqual)
+    return None
+
+
+def _is_type(node: cst.CSTNode) -> bool:
+    return isinstance(node, cst.Attribute) and node.attr.value == "type"
+
+
+def _leave(file: File, question: cst.CSTNode, no: bool, arms: bool = True) -> None:
+    below = question
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, cst.WithItem):
+            file.untouched.append(file.tree.span(parent))
+            return
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            if below is parent.test and arms:
+                _leave_arm(file, parent, no)
+            return
+        if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
+            no = not no
+        elif isinstance(parent, cst.BooleanOperation):
+            # `a and cuda` opens for CUDA alone; so is what `a or not cuda` goes past.
+            if isinstance(parent.operator, cst.Or) is not no:
+                return
+            if below is parent.left:
+                file.untouched.append(file.tree.span(parent.right))
+        elif isinstance(parent, cst.Call) and parent.func is not below:
+            pass
+        elif isinstance(parent, cst.Arg):
+            pass
+        elif isinstance(parent, cst.Assign):
+            target = parent.targets[0].target
+            if len(parent.targets) == 1 and isinstance(target, cst.Name) and not no and arms:
+                _leave_opened_by(file, parent, target.value)
+            return
+        else:
+            return
+        below = parent
+
+
+def _leave_arm(file: File, choice: cst.If | cst.IfExp, no: bool) -> None:
+    if not no:
+        file.untouched.append(file.tree.span(choice.body))
+    elif isinstance(choice, cst.IfExp):
+        file.untouched.append(file.tree.span(choice.orelse))
+    elif isinstance(choice.orelse, cst.Else):
+        file.untouched.append(file.tree.span(choice.orelse.body))
+    elif choice.orelse is None and (later := after_early_exit(file, choice)) is not None:
+        file.untouched.append(later)
+
+
+def _leave_opened_by(file: File, kept_in: cst.Assign, name: str) -> None:
+    """Leave what the variable opens that keeps the answer: ``if use_cp:``, ``if use_cp and big:``."""
+    home = enclosing_function(file, kept_in)
+    opens = re.compile(rf"{name}(?:\s+and\s|\Z)")
+    for choice in file.tree.of(cst.If, cst.IfExp) if home is not None else ():
+        if enclosing_function(file, choice) is home and opens.match(file.tree.text(choice.test)):
+            _leave_arm(file, choice, no=False)

@@ -1,0 +1,5 @@
+import torch
+
+
+def wheel():
+    return f"tensorrt-cu{torch.version.cuda.partition('.')[0]}"
