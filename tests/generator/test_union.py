@@ -13,6 +13,7 @@ import yaml  # type: ignore[import-untyped]
 
 import generator.__main__ as command
 import tests.catalog
+from generator import catalog as catalog_file
 from generator import paths, union
 from generator.errors import GenerationError, Undecided
 from generator.facts import deltas
@@ -108,7 +109,7 @@ def test_a_patch_release_has_what_its_minor_has(
     monkeypatch.setattr(command, "installed_version", lambda: installed)
     monkeypatch.setattr(command, "planned_alone", lambda: minor | {"torch": installed})
     monkeypatch.setattr(command, "_render_only", lambda check: 0)
-    monkeypatch.setattr(command.catalog_file, "read", lambda path: whole)
+    monkeypatch.setattr(catalog_file, "read", lambda path: whole)
     assert command.main(["--check"]) == 0, capsys.readouterr().out
     other = minor | {"torch": installed, "members": {}}
     monkeypatch.setattr(command, "planned_alone", lambda: other)
