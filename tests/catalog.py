@@ -27,10 +27,10 @@ def joined() -> dict[str, Any]:
 
 
 def of_installed(joined: dict[str, Any]) -> dict[str, Any]:
-    """The view of the installed torch; of one that is newer than the catalog, the newest."""
+    """The view of the installed torch, a patch release as its minor; of one newer than the catalog, the newest."""
     known = union.torches(joined)
-    installed = installed_version()
-    return union.view(joined, installed if installed in known else known[-1])
+    here = union.release(installed_version())
+    return union.view(joined, next((one for one in known if union.release(one) == here), known[-1]))
 
 
 def mirrored(dotted: str) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+import generator.__main__ as command
+import tests.catalog
+from generator import catalog as catalog_file
 from generator import paths, union
 from generator.errors import GenerationError, Undecided
 from generator.facts import deltas
@@ -20,7 +23,7 @@ from generator.facts.pin import PINNED, FactsError
 from generator.plan.plan import plan, plan_each, plan_one
 from generator.render.merged import merged, range_text
 from generator.render.render import render
-from tests.catalog import joined
+from tests.catalog import joined, of_installed
 from tests.generator import small
 
 CORE = paths.CORE
@@ -89,6 +92,28 @@ def test_what_not_every_torch_has_is_dated(both: dict[str, dict[str, Any]]) -> N
 def test_a_torch_that_is_not_in_it_is_refused(both: dict[str, dict[str, Any]]) -> None:
     with pytest.raises(GenerationError, match=r"is of torch 2\.13, 2\.15, and not of 2\.14"):
         union.view(union.join(both, "2.13.0"), "2.14.0")
+
+
+@pytest.mark.parametrize("installed", ["2.15.1", "2.13.2"])
+def test_a_patch_release_has_what_its_minor_has(
+    both: dict[str, dict[str, Any]],
+    installed: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """What tests walk, and what the drift check compares, is the minor's and not the newest's."""
+    whole = union.join(both, "2.13.0")
+    minor = union.view(whole, f"{union.short(installed)}.0")
+    monkeypatch.setattr(tests.catalog, "installed_version", lambda: installed)
+    assert of_installed(whole) == minor
+    monkeypatch.setattr(command, "installed_version", lambda: installed)
+    monkeypatch.setattr(command, "planned_alone", lambda: minor | {"torch": installed})
+    monkeypatch.setattr(command, "_render_only", lambda check: 0)
+    monkeypatch.setattr(catalog_file, "read", lambda path: whole)
+    assert command.main(["--check"]) == 0, capsys.readouterr().out
+    other = minor | {"torch": installed, "members": {}}
+    monkeypatch.setattr(command, "planned_alone", lambda: other)
+    assert command.main(["--check"]) == 1
 
 
 def test_what_one_torch_lacks_another_has_to_have(tmp_path: Path) -> None:
