@@ -5,7 +5,7 @@ Source: apex/parallel/ (distributed.py, LARC.py, optimized_sync_batchnorm.py) of
 
 from __future__ import annotations
 
-import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -61,11 +61,13 @@ class DistributedDataParallel(torch.nn.parallel.DistributedDataParallel):
                 "apex.parallel.DistributedDataParallel",
                 "has no buffers or triggers of its own (retain_allreduce_buffers, allreduce_trigger_params)",
             )
-        # Parameters that a pass does not reach are found as apex finds them, at the end of it.
-        known = inspect.signature(torch.nn.parallel.DistributedDataParallel).parameters
-        buffers = "forward_sync_buffers" if "forward_sync_buffers" in known else "broadcast_buffers"
-        options: dict[str, Any] = {buffers: False, "find_unused_parameters": delay_allreduce}
-        super().__init__(module, **options)
+        # The old name of forward_sync_buffers: by the new one they would become rank 0's at first. Parameters that a pass does
+        # not reach are found as apex finds them, at the end of it.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "`broadcast_buffers` is deprecated", FutureWarning)
+            super().__init__(
+                module, broadcast_buffers=False, find_unused_parameters=delay_allreduce
+            )
         if not gradient_average:
             self.register_comm_hook(None, _summed)
 

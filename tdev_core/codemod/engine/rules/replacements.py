@@ -25,7 +25,7 @@ REPLACEMENTS: dict[str, str] = {
     "apex.normalization.FusedLayerNorm": "`torch.nn.LayerNorm` with the same arguments but memory_efficient",
     "apex.normalization.FusedRMSNorm": "`torch.nn.RMSNorm` with the same arguments but memory_efficient, and eps=1e-5 by default",
     "apex.optimizers.FusedAdam": "`torch.optim.AdamW` (`torch.optim.Adam` for adam_w_mode=False) with keywords, and weight_decay=0 by default",
-    "apex.parallel.DistributedDataParallel": "`torch.nn.parallel.DistributedDataParallel(module)`",
+    "apex.parallel.DistributedDataParallel": "`torch.nn.parallel.DistributedDataParallel(module, broadcast_buffers=False)`",
     "apex.parallel.SyncBatchNorm": "`torch.nn.SyncBatchNorm`",
     "apex.parallel.convert_syncbn_model": "`torch.nn.SyncBatchNorm.convert_sync_batchnorm`",
     "flash_attn.flash_attn_func": _ATTENTION.format("q.transpose(1, 2), k.transpose(1, 2), v"),

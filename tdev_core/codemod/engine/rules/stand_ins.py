@@ -38,8 +38,14 @@ STAND_IN = rule(
       differs is noted: a state that was saved does not load, and moments have the parameters' dtype.
     - `FusedLayerNorm` and `FusedRMSNorm` become `torch.nn`'s, with apex's `eps` of 1e-5. Under autocast torch's compute in float32.
 
-    Of a call that stays a note has torch's call with its arguments, and why it was not written. `amp.initialize`,
-    apex's `DistributedDataParallel` and `SyncBatchNorm` are reported only: they cast a model and its optimizer, or belong to a process group.
+    - `DistributedDataParallel`, `SyncBatchNorm` and `convert_syncbn_model` of `apex.parallel` become torch's. Buffers stay each
+      rank's own, as apex's do: `broadcast_buffers=False`, torch's deprecated word for it, since the new one spreads rank 0's at
+      first. How gradients travel (`message_size` and the like) goes; a sum instead of an average, `channel_last` and
+      `fuse_relu` stay. Torch's `SyncBatchNorm` adds nothing to its output: a call with two tensors says so.
+
+    Of a call that stays a note has torch's call with its arguments, and why it was not written. `apex.amp` is only told, line by
+    line: `amp.initialize` patches torch's functions for the whole process, and `torch.autocast` stands around lines. Notes say
+    which lines the loss comes from, and what the backward pass, the steps, `master_params` and the state become with a `GradScaler`.
     """,
 )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.attention_shapes import shapes_at
 
-__all__ = ["CALLS", "Call", "Torch", "Written"]
+__all__ = ["CALLS", "UNSEEN", "Call", "Replaced", "Torch", "Written", "literal"]
 
 
 @dataclass
@@ -44,11 +44,13 @@ class Written:
     parts: tuple[str, list[str], str] = ("", [], "")
     why: str = ""
     note: str = ""
+    beside: tuple[tuple[int, str], ...] = ()
+    """What is said at other places where the call stays, by their offsets."""
 
     @property
     def text(self) -> str:
         head, arguments, rest = self.parts
-        return f"{head}({', '.join(arguments)}){rest}" if head else ""
+        return f"{head}({', '.join(arguments)}){rest}" if head or arguments else ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class Call:
         )
 
 
-_UNSEEN = Written(why="arguments that are not seen here")
+UNSEEN = Written(why="arguments that are not seen here")
 
 
 class Replaced:
@@ -141,9 +143,9 @@ def _attention(tensors: tuple[str, ...]) -> Callable[[Call], Written]:
     def write(call: Call) -> Written:
         given = call.arguments((*tensors, *_OPTIONS), len(tensors))
         if given is None:
-            return _UNSEEN
+            return UNSEEN
         for name, (means_nothing, instead) in _LACKING.items():
-            if name in given and _value(given[name], ...) != means_nothing:
+            if name in given and literal(given[name], ...) != means_nothing:
                 return Written(why=f"{name}, for which torch has {instead}")
         head = call.torch.spelled("torch.nn.functional.scaled_dot_product_attention")
         if not head:
@@ -176,17 +178,17 @@ def _options(
     heads: bool,
 ) -> Written:
     why = ""
-    if "dropout_p" in given and _value(given["dropout_p"], ...) != 0:
+    if "dropout_p" in given and literal(given["dropout_p"], ...) != 0:
         arguments.append(f"dropout_p={call.text(given['dropout_p'])}")
     causal = given.get("causal")
-    if causal is not None and _value(causal, ...) is not False:
+    if causal is not None and literal(causal, ...) is not False:
         arguments.append(f"is_causal={call.text(causal)}")
         if not lengths:
             why = (
                 "where queries and keys are as many; elsewhere causal_lower_right(q.shape[1], k.shape[1]) of "
                 "torch.nn.attention.bias is the mask, since flash_attn aligns it to the last key"
             )
-    if "softmax_scale" in given and _value(given["softmax_scale"], ...) is not None:
+    if "softmax_scale" in given and literal(given["softmax_scale"], ...) is not None:
         arguments.append(f"scale={call.text(given['softmax_scale'])}")
     if not heads:
         arguments.append("enable_gqa=True")
@@ -227,11 +229,11 @@ _ADAMS_OWN = {
 def _adam(call: Call) -> Written:
     given = call.arguments(_ADAM, 1)
     if given is None:
-        return _UNSEEN
+        return UNSEEN
     for name, usual in _ADAMS_OWN.items():
-        if name in given and _value(given[name], ...) is not usual:
+        if name in given and literal(given[name], ...) is not usual:
             return Written(why=name)
-    decoupled = _value(given["adam_w_mode"], ...) if "adam_w_mode" in given else True
+    decoupled = literal(given["adam_w_mode"], ...) if "adam_w_mode" in given else True
     if decoupled not in (True, False):
         return Written(why="an adam_w_mode that is not seen here")
     head = call.torch.spelled("torch.optim.AdamW" if decoupled else "torch.optim.Adam")
@@ -254,8 +256,8 @@ def _norm(full: str) -> Callable[[Call], Written]:
     def write(call: Call) -> Written:
         given = call.arguments(_NORM, 1)
         if given is None:
-            return _UNSEEN
-        if not isinstance(_value(given.get("memory_efficient", ast.Constant(False)), ...), bool):
+            return UNSEEN
+        if not isinstance(literal(given.get("memory_efficient", ast.Constant(False)), ...), bool):
             return Written(why="a memory_efficient that is not seen here")
         head = call.torch.spelled(full)
         if not head:
@@ -272,7 +274,7 @@ def _norm(full: str) -> Callable[[Call], Written]:
     return write
 
 
-def _value(node: ast.expr, otherwise: object) -> object:
+def literal(node: ast.expr, otherwise: object) -> object:
     """Return the value of a literal."""
     try:
         return ast.literal_eval(node)

@@ -16,10 +16,14 @@ from dataclasses import dataclass, field, replace
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.accelerator import torchs_calls
 from tdev_core.codemod.engine.rules.accelerator.layout import usual_length
-from tdev_core.codemod.engine.rules.accelerator.torchs_calls import CALLS, Call, Torch
+from tdev_core.codemod.engine.rules.accelerator.torchs_amp import AMP
+from tdev_core.codemod.engine.rules.accelerator.torchs_calls import Call, Torch
+from tdev_core.codemod.engine.rules.accelerator.torchs_parallel import PARALLEL
 from tdev_core.codemod.engine.rules.stand_ins import STAND_IN
 
+CALLS = {**torchs_calls.CALLS, **PARALLEL, **AMP}
 _PACKAGES = sorted({name.partition(".")[0] for name in CALLS})
 _CATCHES = (
     ast.Try,
@@ -172,6 +176,7 @@ class _Reading:
             one.instead.append((start, f"torch has for {name} `{written.text}`{why}"))
         else:
             one.instead.append((start, f"{name} stays for {written.why}"))
+        one.instead.extend(written.beside)
 
     @staticmethod
     def _asks_for_class(parent: ast.AST) -> bool:

@@ -178,13 +178,14 @@ class _Rest:
 
     @cached_property
     def _imported(self) -> dict[str, str]:
-        return self._file.python.names[0] if self._file.python is not None else {}
+        """Imported names with what they are, but for those of packages that torch answers for: they go."""
+        names = self._file.python.names[0] if self._file.python is not None else {}
+        answered = self._file.options.answered
+        return {n: full for n, full in names.items() if full.partition(".")[0] not in answered}
 
     def _imports(self) -> str:
         for full in self._imported.values():
             package = full.partition(".")[0]
-            if package in self._file.options.answered:
-                continue
             if package in _IN_DOUBLE:
                 return f"it works with {full}, which computes in double precision"
             if package in _of_cuda_and_cpu() or _FUSED.match(package):
