@@ -31,7 +31,7 @@ from tdev_core.devices import (
     translate_apart,
 )
 from tdev_core.ecosystem import libraries
-from tdev_core.shims import calls, moved
+from tdev_core.shims import moved
 from tdev_core.shims.calls import Leading, passing
 
 __all__ = [
@@ -76,7 +76,7 @@ def _must_copy(tensor: torch.Tensor) -> bool:
 
 
 class _Targets:
-    """Targets of moves by what the program writes for them, for the module in C, which asks nobody.
+    """Targets of moves by what the program writes for them, for where nobody else is asked.
 
     Attributes:
         accelerator: specifications of the accelerator, each with the device that it always means.
@@ -93,8 +93,8 @@ class _Targets:
 
     def learn(self, spec: Any, target: Any) -> None:
         """Remember that ``spec`` means ``target``, unless more than ``spec`` decides about a move."""
-        if not calls.kinds() or not self._decides(spec, target) or spec in self.accelerator:
-            return  # without the module in C nobody looks
+        if not self._decides(spec, target) or spec in self.accelerator:
+            return
         if moves_copy():
             self.copied.add(spec)  # before it can be found
         self.accelerator[spec] = self.all[spec] = target
@@ -114,21 +114,31 @@ class _Targets:
 _targets = _Targets()
 
 
+def _to_accelerator(to: Method, tensor: torch.Tensor, spec: Any) -> Any:
+    """Move to what ``spec`` is known to mean, one of the specifications by which a move copies."""
+    target = _targets.accelerator[spec]
+    copies = _must_copy(tensor)
+    return moved.mark(to(tensor, target, copy=True) if copies else to(tensor, target))
+
+
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
     dtype, device = torch.dtype, torch.device
-    leading = Leading(_targets.all, _targets.copied, "device", moved=_moved_marks())
+    copied = _targets.copied
+    leading = Leading(_targets.all, copied, "device", moved=_moved_marks())
 
     @passing(seen=("copy", "tensor"), most=4, leading=leading)
     def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
         kind = first.__class__
-        # What means the same on every backend first, with the fewest steps.
+        # What means the same on every backend first, with the fewest steps, and what copies as often as not.
         if kind is dtype or (
             (kind is str or kind is device) and first in _HERE and first is not THERE
         ):
             if args or kwargs:
                 return original(self, first, *args, **kwargs)
             return original(self, first)
+        if (kind is str or kind is device) and first in copied and not args and not kwargs:
+            return _to_accelerator(original, self, first)
         if first is _ABSENT:
             where = translate(kwargs["device"]) if "device" in kwargs else kwargs.get("tensor")
             if "device" in kwargs:
@@ -194,6 +204,9 @@ def tensor_cuda(original: Method) -> Method:
                 memory_format=memory_format,
             )
         spec = "cuda" if device is None else device
+        if spec.__class__ is str and spec in _targets.copied and not non_blocking:
+            if memory_format is torch.preserve_format and not torch.compiler.is_compiling():
+                return _to_accelerator(to, self, spec)
         target = translate(spec)
         if (
             torch.compiler.is_compiling()
