@@ -204,7 +204,7 @@ def tensor_cuda(original: Method) -> Method:
                 memory_format=memory_format,
             )
         spec = "cuda" if device is None else device
-        if spec.__class__ is str and spec in _targets.copied and not non_blocking:
+        if spec.__class__ is str and spec in _targets.copied and non_blocking is False:
             if memory_format is torch.preserve_format and not torch.compiler.is_compiling():
                 return _to_accelerator(to, self, spec)
         target = translate(spec)

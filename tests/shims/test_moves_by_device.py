@@ -341,3 +341,11 @@ class TestCompiled:
         device = tdev.device("cuda")
         for result in (argument(x, device), optional(x, device), tdev.jit.script(Held())(x)):
             assert result.tolist() == [0, 0, 0] and x.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("other", [None, 0])
+def test_what_torch_refuses_is_refused_though_the_device_is_known(other: Any) -> None:
+    stock.ones(1).cuda()  # from here on it is known what "cuda" means
+    cuda = stock.Tensor.cuda
+    with pytest.raises(TypeError):
+        getattr(cuda, "__tdev_wrapper__", cuda)(stock.ones(1), non_blocking=other)
