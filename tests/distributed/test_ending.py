@@ -32,7 +32,7 @@ def carry(times):
     open(f"/proc/self/task/{threading.get_native_id()}/comm", "w").write("pt_gloo_runloop")
     begun.set()
     for _ in range(times):
-        hashlib.sha256(bytes(100_000_000))
+        hashlib.sha256(bytes(20_000_000))
     open(sys.argv[1], "w").write("let go")
 
 
