@@ -114,31 +114,29 @@ class _Targets:
 _targets = _Targets()
 
 
-def _to_accelerator(to: Method, tensor: torch.Tensor, spec: Any) -> Any:
-    """Move to what ``spec`` is known to mean, one of the specifications by which a move copies."""
-    target = _targets.accelerator[spec]
-    copies = _must_copy(tensor)
-    return moved.mark(to(tensor, target, copy=True) if copies else to(tensor, target))
-
-
 def tensor_to(original: Method) -> Method:
     """``Tensor.to`` in all its overloads: device, dtype or other tensor first; ``device=``."""
     dtype, device = torch.dtype, torch.device
-    copied = _targets.copied
+    copied, accelerator = _targets.copied, _targets.accelerator
     leading = Leading(_targets.all, copied, "device", moved=_moved_marks())
 
     @passing(seen=("copy", "tensor"), most=4, leading=leading)
     def to(self: torch.Tensor, first: Any = _ABSENT, /, *args: Any, **kwargs: Any) -> Any:
-        kind = first.__class__
-        # What means the same on every backend first, with the fewest steps, and what copies as often as not.
-        if kind is dtype or (
-            (kind is str or kind is device) and first in _HERE and first is not THERE
-        ):
-            if args or kwargs:
-                return original(self, first, *args, **kwargs)
-            return original(self, first)
-        if (kind is str or kind is device) and first in copied and not args and not kwargs:
-            return _to_accelerator(original, self, first)
+        if not args and not kwargs:
+            # What means the same on every backend first, with the fewest steps, then what copies as often as not.
+            kind = first.__class__
+            if kind is dtype:
+                return original(self, first)
+            if kind is str:
+                if first == "cpu":
+                    return original(self, first)
+                if first in copied:
+                    return moved.move(original, self, accelerator[first])
+            elif kind is device:
+                if first in copied:
+                    return moved.move(original, self, accelerator[first])
+                if first in _HERE and first is not THERE:
+                    return original(self, first)
         if first is _ABSENT:
             where = translate(kwargs["device"]) if "device" in kwargs else kwargs.get("tensor")
             if "device" in kwargs:
@@ -175,9 +173,11 @@ def _moved_marks() -> dict[int, Any] | None:
 def tensor_cuda(original: Method) -> Method:
     """``Tensor.cuda(device=None, non_blocking=False, memory_format=torch.preserve_format)``."""
     to: Any = torch._C.TensorBase.to
+    copied, accelerator = _targets.copied, _targets.accelerator
+    preserve, is_traced = torch.preserve_format, torch.compiler.is_dynamo_compiling
     leading = Leading(
-        _targets.accelerator,
-        _targets.copied,
+        accelerator,
+        copied,
         implied="cuda",
         original=to,
         accepted=("non_blocking", "memory_format"),
@@ -204,9 +204,9 @@ def tensor_cuda(original: Method) -> Method:
                 memory_format=memory_format,
             )
         spec = "cuda" if device is None else device
-        if spec.__class__ is str and spec in _targets.copied and non_blocking is False:
-            if memory_format is torch.preserve_format and not torch.compiler.is_compiling():
-                return _to_accelerator(to, self, spec)
+        if non_blocking is False and memory_format is preserve and not is_traced():
+            if spec.__class__ is str and spec in copied:
+                return moved.move(to, self, accelerator[spec])
         target = translate(spec)
         if (
             torch.compiler.is_compiling()

@@ -138,16 +138,21 @@ def test_what_torchs_function_is_given(
     assert function(*args, **kwargs).told == expected
 
 
+# The rest of to(device, dtype, non_blocking, copy), of which a name would take torch longer to read.
+COPIES = (None, False, True)
+
 # The arguments of a method, and those that torch's has; whether the result is marked as moved.
 MOVED: list[tuple[tuple[Any, ...], dict[str, Any], tuple[Any, ...], dict[str, Any], bool]] = [
-    ((PLAIN,), {}, (PLAIN, "cpu"), {"copy": True}, True),
+    ((PLAIN,), {}, (PLAIN, "cpu", *COPIES), {}, True),
     ((PLAIN,), {"free": 1}, (PLAIN, "cpu"), {"free": 1, "copy": True}, True),
-    ((PLAIN, "cuda"), {}, (PLAIN, "cpu"), {"copy": True}, True),
+    ((PLAIN, "cuda"), {}, (PLAIN, "cpu", *COPIES), {}, True),
+    ((PLAIN, "cuda", "dtype"), {}, (PLAIN, "cpu", "dtype", *COPIES[1:]), {}, True),
+    ((PLAIN, "cuda", "dtype", True), {}, (PLAIN, "cpu", "dtype", True, *COPIES[2:]), {}, True),
     ((PLAIN, "cuda"), {"free": 1}, (PLAIN, "cpu"), {"free": 1, "copy": True}, True),
     ((PLAIN, "cuda"), {"layout": "x"}, (PLAIN, "cpu"), {"layout": "y", "copy": True}, True),
     ((PLAIN, "cuda", 5), {"free": 1, "layout": "x"}, (PLAIN, "cpu", 5), {"free": 1, "layout": "y", "copy": True}, True),
-    ((PLAIN, THERE), {}, (PLAIN, THERE), {"copy": True}, True),
-    ((INNER, "cuda"), {}, (INNER, "cpu"), {"copy": True}, True),
+    ((PLAIN, THERE), {}, (PLAIN, THERE, *COPIES), {}, True),
+    ((INNER, "cuda"), {}, (INNER, "cpu", *COPIES), {}, True),
     ((LEAF, "cuda"), {}, (LEAF, "cpu"), {}, True),
     ((PLAIN, "cpu"), {}, (PLAIN, "cpu"), {}, False),
     ((PLAIN, "cpu"), {"layout": "x"}, (PLAIN, "cpu"), {"layout": "y"}, False),
@@ -176,7 +181,8 @@ def test_what_torchs_method_is_given(
             wrapper, original, STRICT, KINDS, -1, *where[:2], None, *where[3:]
         )
         device = args[1] if len(args) == 2 else "cuda"
-        named = {"device": given[1], **named}
+        copies = {"copy": True} if given[2:] else {}
+        named = {"device": given[1], **named, **copies}
         found = explicit(args[0], device=device, **kwargs)
         assert found.told == ("original", given[:1], named)
         assert (id(found) in marks) is moved
