@@ -1,4 +1,4 @@
-"""What `nox -s other_torch` runs: names, drift, each room of the tests, operators; and the table of what came of it.
+"""The parts of `nox -s other_torch`: names, drift, each room of the tests, operators; and the table of what came of them.
 
 No room is listed: a folder of `tests` that has tests is one, so that a new one is run under every torch too.
 """
@@ -16,7 +16,7 @@ _SIM = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
 
 @dataclass(frozen=True)
 class Part:
-    """What one process of Python runs: its arguments, and its settings in the environment."""
+    """One process of Python: its arguments, and its settings in the environment."""
 
     name: str
     arguments: tuple[str, ...]
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Result:
-    """How a part ended: whether with status 0, after how many seconds, and pytest's report of it."""
+    """The end of a part: whether with status 0, after how many seconds, and pytest's report of it."""
 
     part: Part
     well: bool
