@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
@@ -42,10 +43,6 @@ BROWSED = ("tests/site/test_browser.py", "tests/site/test_build.py")
 SANITIZED = {"sanitized-calls": "calls", "sanitized-native": "native", "debug-allocator": "debug"}
 # Tests that ask mypy, which has read all of torch once the session typecheck has run.
 TYPED = "tests/mirror/test_types.py"
-# Programs that the codemod has rewritten, run.
-WRITTEN_PROGRAMS = tuple(
-    f"tests/codemod/test_{name}.py" for name in ("cases_run", "programs", "end_to_end")
-)
 EXTRAS = ("codemod", "mlx", "site", "dev")  # of pyproject.toml: what tests need besides torch
 FUZZED = tuple(
     f"tests/codemod/engine/test_{name}.py"
@@ -246,30 +243,16 @@ def upgrade(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv", default=False)
 def other_torch(session: nox.Session) -> None:
-    """Names, signatures and suites under another torch: `nox -s other_torch -- 2.12.0`; fetches several gigabytes.
+    """Names, signatures and every room's tests under another torch: `nox -s other_torch -- 2.12.0`; fetches gigabytes.
 
-    Every part is run, whatever became of those before it; `-- 2.12.0 sim cuda` runs those two. Not run are the tests of
-    rooms that do without torch, nor what the codemod writes, but that what it wrote runs.
+    Every part is run, whatever became of those before it; `-- 2.12.0 sim cuda` runs those two. A table of them ends it.
     """
     sys.path.insert(0, str(ROOT))  # of nox's own command it is not
-    from tools.sessions import counts
+    from tools import rooms
 
     version, *chosen = session.posargs or ["2.12.0"]
-    rooms = "ground ecosystem shims cuda mirror compiler attention distributed packages measure commands run generator"
-    suite = ("-m", "pytest", "-q", "-m", "not deep and not slow", *spread())
-    ignored = [f"--ignore={folder}" for folder in OWN_PROCESSES.values()]
-    sim = {"TDEV_BACKEND": "sim", "TDEV_SIM_DEVICES": "2"}
-    parts: list[tuple[str, dict[str, str], tuple[str, ...]]] = [
-        ("names", {}, ("tests/mirror/other_torch.py",)),
-        ("drift", {}, ("-m", "generator", "--check")),
-        *((room, {}, (*suite, f"tests/{room}")) for room in rooms.split()),
-        ("accelerators", {}, (*suite, "tests/accelerators", *ignored)),
-        ("codemod", {}, (*suite, *WRITTEN_PROGRAMS)),
-        ("sim", sim, (*suite, OWN_PROCESSES["sim"])),
-        ("mlx", {}, (*suite, OWN_PROCESSES["mlx"])),
-        ("opdb", {}, ("tests/parity/opdb.py", "--every", "10", "--no-report")),
-    ]
-    unknown = set(chosen) - {name for name, _, _ in parts}
+    parts = rooms.parts(ROOT / "tests", OWN_PROCESSES, ("-m", "pytest", "-q", *spread()))
+    unknown = set(chosen) - {part.name for part in parts}
     if unknown:
         session.error(f"no such part: {', '.join(sorted(unknown))}")
     project = nox.project.load_toml(ROOT / "pyproject.toml")["project"]
@@ -279,24 +262,22 @@ def other_torch(session: nox.Session) -> None:
     session.install(f"torch=={version}", *wanted)
     # As it stands here, with the C module for this Python; torch stays what was just installed.
     session.install("--no-deps", "--no-build-isolation", "-e", str(ROOT))
-    failed: list[str] = []
-    broken: list[str] = []
-    table = [f"| torch {version} | | passed | failed | skipped |", "|---|---|---|---|---|"]
-    for name, settings, words in parts:
-        if chosen and name not in chosen:
+    results: list[rooms.Result] = []
+    for part in parts:
+        if chosen and part.name not in chosen:
             continue
-        report = LOGS / f"torch-{version}" / f"{name}.xml"
+        report = LOGS / f"torch-{version}" / f"{part.name}.xml"
         report.unlink(missing_ok=True)
-        told = [f"--junitxml={report}"] if "pytest" in words else []
-        env = {**ENVIRONMENT, "OMP_NUM_THREADS": "1", **settings}
+        told = [f"--junitxml={report}"] if part.counted else []
+        env = {**ENVIRONMENT, "OMP_NUM_THREADS": "1", **part.settings}
+        started = time.monotonic()
         try:
-            session.run("python", *words, *told, env=env)
+            session.run("python", *part.arguments, *told, env=env)
+            well = True
         except nox.command.CommandFailed:
-            failed.append(name)
-        outcome = "failed" if name in failed else "done"
-        *numbers, failures = counts(report)
-        table.append(f"| {name} | {outcome} | {' | '.join(map(str, numbers)) if told else '| |'} |")
-        broken += failures
-    session.log("\n".join([*table, *broken]))
-    if failed:
-        session.error(f"failed: {', '.join(failed)}")
+            well = False
+        results.append(rooms.Result(part, well, time.monotonic() - started, report))
+    session.log("\n" + rooms.table(version, results))
+    bad = [one.part.name for one in results if not one.well]
+    if bad:
+        session.error(f"failed: {', '.join(bad)}")

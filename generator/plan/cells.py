@@ -11,10 +11,13 @@ from generator.plan.emission import own_backend
 from generator.plan.evidence import Evidence
 from generator.plan.routes import BACKENDS, Capability
 
-__all__ = ["Columns", "columns_of_routed", "columns_of_same", "columns_of_translated"]
+__all__ = ["REMOVED", "Columns", "columns_of_routed", "columns_of_same", "columns_of_translated"]
 
 Columns = dict[str, dict[str, Any]]
 _ORDER = ("cpu", "cuda", "mps", "mlx", "sim")
+# The public functions of this module are those that torch has removed: all raise. Source: torch/_linalg_utils.py.
+_REMOVED_IN = "torch._linalg_utils"
+REMOVED = "removed: torch's own function raises, and names its successor"
 
 
 def columns_of_routed(
@@ -60,7 +63,13 @@ def columns_of_translated(
 def columns_of_same(
     member: Member, compat: Compat, lacking: Mapping[str, str], evidence: Evidence
 ) -> Columns:
-    """Return a member that the mirror hands out as it is: torch's dispatcher decides, and the note says how."""
+    """Return a member that the mirror hands out as it is: torch's dispatcher decides, and the note says how.
+
+    What one torch has removed another still computes: that a test has called it there is no evidence for this one.
+    """
+    if member.defined_in == _REMOVED_IN:
+        cell = {"route": "same", "evidence": "inherited", "asserted": "", "note": REMOVED}
+        return {backend: dict(cell) for backend in _ORDER}
     known = compat.cells(member)
     support = {
         **known,

@@ -15,7 +15,7 @@ from generator.facts.model import Facts, Method
 from generator.paths import CORE
 from generator.plan.arguments import refuse_untaken, used_names
 from generator.plan.core import Core
-from generator.plan.evidence import read_evidence
+from generator.plan.evidence import Evidence, read_evidence
 from generator.plan.plan import plan
 from generator.plan.routes import Routes
 
@@ -71,6 +71,18 @@ def test_routes_and_evidence_arrive_in_the_cells(catalog: dict[str, Any]) -> Non
     relu = catalog["members"]["torch.relu"]
     assert {relu[backend]["evidence"] for backend in ("cpu", "cuda", "sim")} == {"inherited"}
     assert relu["sim"] == relu["cpu"] and relu["cpu"]["route"] == "same"
+
+
+def test_what_a_test_has_executed_is_no_evidence_where_torch_has_removed_it(tmp_path: Path) -> None:
+    """The function that it left in its place has the name, and raises."""
+    evidence = Evidence({("sim", "torch.relu"): ("executed", "value")})
+    for home, found in (("torch", "executed"), ("torch._linalg_utils", "inherited")):
+        others = (m for m in small.members() if m.name != "torch.relu")
+        (relu,) = (m for m in small.members() if m.name == "torch.relu")
+        facts = small.facts(*others, replace(relu, defined_in=home))
+        cell = plan(facts, small.routes(tmp_path), evidence, CORE)["members"]["torch.relu"]["sim"]
+        assert (cell["route"], cell["evidence"]) == ("same", found)
+        assert cell["note"].startswith("removed") == (found == "inherited")
 
 
 def test_evidence_that_says_not_what_was_asserted_is_refused(tmp_path: Path) -> None:

@@ -101,8 +101,9 @@ def environment(place: Path, what: str, *, linked: bool = True) -> Run:
         )
 
     pip = [sys.executable, "-m", "pip", "--python", str(executable), "install"]
-    pip += ["--no-index"] if linked else []
-    command = [*pip, "-c", str(ROOT / "constraints.txt"), what]
+    # The linked torch, whichever it is, meets the requirement; one that is fetched is the pinned one.
+    pip += ["--no-index"] if linked else ["-c", str(ROOT / "constraints.txt")]
+    command = [*pip, what]
     answer = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True)
     assert answer.returncode == 0, answer.stdout[-3000:] + answer.stderr[-3000:]
     return run

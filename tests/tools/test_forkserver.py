@@ -84,6 +84,7 @@ def test_a_fork_is_like_an_interpreter(code: str, tmp_path: Path) -> None:
 
 def _without_source(answer: subprocess.CompletedProcess[str]) -> subprocess.CompletedProcess[str]:
     lines = re.sub(r'(  File "<string>".*\n)(    .*\n)+', r"\1", answer.stderr)
+    lines = re.sub(r"(<string>:\d+: .*\n)  .*\n", r"\1", lines)  # of a warning
     return subprocess.CompletedProcess(answer.args, answer.returncode, answer.stdout, lines)
 
 
