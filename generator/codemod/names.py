@@ -1,4 +1,7 @@
-"""Read from the installed torch what the codemod has to know, the same for every build of a release."""
+"""Read from the installed torch what the codemod has to know, the same for every build of a release.
+
+Of newer torches the catalog tells.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import types
 import typing
 import warnings
 
+from generator import catalog, paths, union
 from generator.codemod.tables import (
     ACCELERATOR,
     DEVICE_METHODS,
@@ -55,6 +59,7 @@ def _collect() -> dict[str, object]:
                 if at is not None:
                     params[full] = [at]
     routed.update(m for m in modules if m.startswith(ROUTED_MODULES))
+    params.update(_of_newer_torches())
     params.update(DEVICE_PARAMS)
     for full in [*ROUTED, *DEVICE_PARAMS, *ACCELERATOR]:
         _resolve(torch, full)
@@ -77,6 +82,28 @@ def _collect() -> dict[str, object]:
         "modules": sorted(modules),
         "version": torch.__version__.split("+")[0],
     }
+
+
+def _of_newer_torches() -> dict[str, list[tuple[str, int | None]]]:
+    """Return the functions with device parameters that the installed torch lacks and a newer one has.
+
+    The catalog, which is of all torches, tells of them; one file of names serves programs for each.
+    """
+    found: dict[str, list[tuple[str, int | None]]] = {}
+    joined = catalog.read(paths.CATALOG)
+    older = union.view(joined, joined["torch"])["members"]
+    newest = union.view(joined, union.torches(joined)[-1])["members"]
+    for name, member in newest.items():
+        if name in older or member["mirror"] != "translated":
+            continue
+        parameters = member["signatures"][0]["parameters"]
+        places = [
+            (one["name"], None if one["kind"] == "keyword_only" else index)
+            for index, one in enumerate(parameters)
+            if one["name"] in member["devices"]
+        ]
+        found.update(dict.fromkeys(member["exports"], places))
+    return found
 
 
 def _loaded() -> dict[str, types.ModuleType]:

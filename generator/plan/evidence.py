@@ -10,10 +10,12 @@ of their own run do not bear that out. What the mirror hands out as torch's own 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from generator.errors import GenerationError
+from generator.union import release
 
 __all__ = ["Evidence", "read_evidence"]
 
@@ -29,6 +31,13 @@ class Evidence:
     """
 
     names: dict[tuple[str, str], tuple[str, str]]
+    since: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """The first torch on which a backend does what was asserted, where that is not all of them."""
+
+    def under(self, torch: str) -> Evidence:
+        """Return what holds under a release of torch."""
+        late = {at for at, first in self.since.items() if release(torch) < release(first)}
+        return Evidence({at: told for at, told in self.names.items() if at not in late})
 
     def of(self, dotted: str, backend: str, *, own: bool) -> dict[str, str]:
         """Return the evidence for ``dotted`` on ``backend``, as two keys of a cell.
@@ -44,16 +53,20 @@ class Evidence:
 
 
 def read_evidence(folder: Path) -> Evidence:
-    """Read every ``<backend>.json``: ``{"kind": "executed", "functions": {dotted: asserted, …}}``.
+    """Read every ``<backend>.json``: ``{"kind": "executed", "functions": {dotted: asserted, …}, "since": {dotted: torch, …}}``.
 
     Raises:
         GenerationError: a file is damaged, or knows another kind or assertion.
     """
     names: dict[tuple[str, str], tuple[str, str]] = {}
+    since: dict[tuple[str, str], str] = {}
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             kind, functions = data["kind"], dict(data["functions"])
+            since.update(
+                {(path.stem, dotted): one for dotted, one in data.get("since", {}).items()}
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise GenerationError(f"{path.name} is not an evidence file: {error!r}.") from None
         if kind not in _KINDS:
@@ -67,4 +80,4 @@ def read_evidence(folder: Path) -> Evidence:
                     f"{sorted(_ASSERTED)}. Write it anew: python tests/mirror/exercise.py --write"
                 )
             names[(path.stem, dotted)] = kind, asserted
-    return Evidence(names)
+    return Evidence(names, since)

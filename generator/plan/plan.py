@@ -134,7 +134,7 @@ class _Planner:
         self.facts = facts
         self.alone = alone
         self.routes = routes
-        self.evidence = evidence
+        self.evidence = evidence.under(facts.torch)
         self.core = core
         self.answers: _Answers = {} if answers is None else answers
         self.compat = Compat(facts.operators, mlx_operators(self.core), composites.read(PINNED))

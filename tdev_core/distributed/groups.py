@@ -151,7 +151,7 @@ def new_group(
         use_local_synchronization,
         group_desc,
         bound_device(device_id),
-        sort_ranks,
+        **({} if sort_ranks else {"sort_ranks": False}),  # torch 2.11 always sorts
     )
     asked = backend or asked_for(None)
     if asked is not None:

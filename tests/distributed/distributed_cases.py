@@ -26,6 +26,9 @@ NAMES = {
     "new_group": ["nccl", 1, "gloo"],
 }
 """What the program reads where the library or the device has a name."""
+# Before, gloo has none.
+SINCE = {"all_to_all": dict.fromkeys(("cpu", "sim", "mlx"), "2.13")}
+"""The first torch on which a case runs, by backend, where that is not all of them."""
 
 
 def case(function: Case) -> Case:

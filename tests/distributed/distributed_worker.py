@@ -14,12 +14,14 @@ import pickle
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from types import ModuleType
 from typing import Any
 
 import torch
 import torch.distributed as dist
 
 from tdev_core.distributed import host_copies
+from tdev_core.release import torch_release
 
 MINUTE = timedelta(seconds=60)
 
@@ -57,12 +59,26 @@ def main() -> None:
     if mode == "copies":
         host_copies.serve("sim", "PrivateUse1")
     results: dict[str, Any] = {}
-    found: dict[str, Case] = importlib.import_module(cases).CASES
+    module = importlib.import_module(cases)
+    found: dict[str, Case] = module.CASES
     for name, case in found.items():
+        if not runs_here(module, name, os.environ["TDEV_BACKEND"]):
+            continue
         print(f"{mode} {name}", file=sys.stderr, flush=True)  # tells where a hang is
         results[name] = plain(case(program))
     with open(f"{file}{os.environ['RANK']}", "wb") as f:
         pickle.dump(results, f)
+
+
+def since(cases: ModuleType, name: str, backend: str) -> str:
+    """The first torch on which a case runs on a backend."""
+    told: str = cases.SINCE.get(name, {}).get(backend, "2.11")
+    return told
+
+
+def runs_here(cases: ModuleType, name: str, backend: str) -> bool:
+    """Whether the installed torch can run a case on a backend."""
+    return torch_release >= tuple(map(int, since(cases, name, backend).split(".")))
 
 
 def plain(value: Any) -> Any:

@@ -482,3 +482,12 @@ def test_only_what_is_sent_or_received_may_come_later(name: str) -> None:
         received = dist.Work.unbox(result)
         assert received.is_completed() is True and received.wait() is True
         assert operator.work.waited == 1
+
+
+def test_torch_is_told_of_unsorted_ranks_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch 2.11 has no such parameter, nor would the mirror of it."""
+    told: list[dict[str, object]] = []
+    monkeypatch.setattr(groups.dist, "new_group", lambda *args, **words: told.append(words))
+    groups.new_group([1, 0])
+    groups.new_group([1, 0], sort_ranks=False)
+    assert told == [{}, {"sort_ranks": False}]

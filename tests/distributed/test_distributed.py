@@ -18,6 +18,7 @@ import pytest
 
 from tests.catalog import catalog
 from tests.distributed import distributed_cases, distributed_training
+from tests.distributed.distributed_worker import runs_here, since
 from tests.forkserver import COMPILER, environment, ranks
 
 HERE = Path(__file__).parent
@@ -140,9 +141,15 @@ def training(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return all_runs(distributed_training, tmp_path_factory.mktemp("training"))
 
 
+def skip_unless_here(cases: ModuleType, name: str, backend: str) -> None:
+    if not runs_here(cases, name, backend):
+        pytest.skip(f"torch {since(cases, name, backend)} is the first that can: {cases.__name__}")
+
+
 @pytest.mark.parametrize("backend", [*BACKENDS, "copies"])
 @pytest.mark.parametrize("name", distributed_cases.CASES)
 def test_nccl_by_name_does_what_gloo_does(name: str, backend: str, collectives: Runs) -> None:
+    skip_unless_here(distributed_cases, name, "sim" if backend == "copies" else backend)
     for rank in (0, 1):
         assert agrees(collectives, distributed_cases, name, backend, rank), (
             collectives[backend][rank][name],
@@ -153,6 +160,7 @@ def test_nccl_by_name_does_what_gloo_does(name: str, backend: str, collectives: 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", distributed_training.CASES)
 def test_training_in_words_of_cuda(name: str, backend: str, training: Runs) -> None:
+    skip_unless_here(distributed_training, name, backend)
     for rank in (0, 1):
         assert agrees(training, distributed_training, name, backend, rank), (
             training[backend][rank][name],

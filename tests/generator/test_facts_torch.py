@@ -18,8 +18,9 @@ import pytest
 
 from generator.facts import Facts, Member, Method, Operators
 from generator.facts.library import Library
-from generator.facts.pin import installed_version
+from generator.facts.pin import PINNED, installed_version
 from generator.facts.walk import is_public, requirements
+from tdev_core.release import torch_release
 from tests.generator.small import with_the_pinned
 
 ROOT = Path(__file__).parents[2]
@@ -127,7 +128,12 @@ def test_the_size_is_that_of_torch_2_13(facts: Facts) -> None:
         ("torch.types.Device", "torch.types.Device", "type_alias", "none"),
         ("torch.backends.cudnn.benchmark", "torch.backends.cudnn.benchmark", "flag", "none"),
         ("torch.backends.cuda.matmul", "torch.backends.cuda.matmul", "instance", "none"),
-        ("torch.backends.python_native.disable_operations", None, "function", "live"),
+        pytest.param(
+            *("torch.backends.python_native.disable_operations", None, "function", "live"),
+            marks=pytest.mark.skipif(
+                torch_release < (2, 12), reason="torch 2.12 is the first that has it"
+            ),
+        ),
     ],
 )
 def test_members_are_what_they_are(
@@ -144,8 +150,8 @@ def parameters(member: Member | Method, index: int = 0) -> list[tuple[str, str |
 
 def test_signatures_of_builtins_keep_all_overloads(by_path: dict[str, Member]) -> None:
     zeros = by_path["torch.zeros"]
-    # zeros(size, …) and zeros(*size, …)
-    assert [item.parameters[0].kind for item in zeros.signatures] == [
+    # zeros(size, …) and zeros(*size, …); torch 2.11 has both again, with the names of dimensions
+    assert [item.parameters[0].kind for item in zeros.signatures][:2] == [
         "positional_or_keyword",
         "var_positional",
     ]
@@ -198,8 +204,8 @@ def test_every_function_and_builtin_of_torch_has_a_signature(facts: Facts) -> No
         for member in facts.members
         if member.kind in ("function", "builtin") and not member.helper and not member.signatures
     }
-    # Bound in C++ without a stub, a schema or a docstring that Python could read.
-    assert bare == {
+    # Bound in C++ without a stub, a schema or a docstring that Python could read; older torches have five more.
+    known = {
         "torch.distributed.rpc.api.method",
         "torch.get_autocast_ipu_dtype",
         "torch.get_autocast_xla_dtype",
@@ -210,6 +216,9 @@ def test_every_function_and_builtin_of_torch_has_a_signature(facts: Facts) -> No
         "torch.set_autocast_xla_dtype",
         "torch.set_autocast_xla_enabled",
     }
+    assert known <= bare
+    assert installed_version() != PINNED or bare == known
+    assert len(bare) < 20
 
 
 def test_methods_that_take_devices_are_there(facts: Facts) -> None:

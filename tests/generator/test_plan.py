@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +84,18 @@ def test_what_a_test_has_executed_is_no_evidence_where_torch_has_removed_it(tmp_
         cell = plan(facts, small.routes(tmp_path), evidence, CORE)["members"]["torch.relu"]["sim"]
         assert (cell["route"], cell["evidence"]) == ("same", found)
         assert cell["note"].startswith("removed") == (found == "inherited")
+
+
+def test_what_newer_torches_alone_do_is_no_evidence_for_older_ones(tmp_path: Path) -> None:
+    names = {"torch.relu": "value"}
+    for first, found in (("2.13", "executed"), ("2.14", "inherited")):
+        text = json.dumps({"kind": "executed", "functions": names, "since": {"torch.relu": first}})
+        (tmp_path / "sim.json").write_text(text, encoding="utf-8")
+        evidence = read_evidence(tmp_path)
+        facts = small.facts(*small.members())
+        assert facts.torch == "2.13.0"
+        cell = plan(facts, small.routes(tmp_path), evidence, CORE)["members"]["torch.relu"]["sim"]
+        assert cell["evidence"] == found
 
 
 def test_evidence_that_says_not_what_was_asserted_is_refused(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tdev_core.commands import plan_cli
 from tdev_core.metrics import units
+from tdev_core.release import torch_release
 from tests.forkserver import COMPILER, environment, python, ranks
 
 MODEL = """
@@ -120,6 +121,8 @@ def plans() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    if torch_release < (2, 13):
+        pytest.skip("FSDP on sim takes a storage's memory away, as torch does from 2.13 on")
     file = tmp_path_factory.mktemp("runs") / "found"
     for done in ranks("-c", RUNS, str(file), *KINDS, env=environment(**SIM), preload=COMPILER):
         assert done.returncode == 0, done.stderr[-3000:]

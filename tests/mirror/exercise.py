@@ -323,6 +323,22 @@ def distributed_names() -> dict[str, set[str]]:
     return found
 
 
+def first_torches(backend: str) -> dict[str, str]:
+    """What two ranks execute on newer torches alone, and the first of these, by the catalog's names."""
+    from tests.distributed import test_distributed as ranks
+
+    members = {path: name for name, row in catalog()["members"].items() for path in row["exports"]}
+    return {
+        members[names[case]]: first[backend]
+        for cases, names in (
+            (ranks.distributed_cases, ranks.COLLECTIVES),
+            (ranks.distributed_training, ranks.TRAINING),
+        )
+        for case, first in sorted(cases.SINCE.items())
+        if backend in first
+    }
+
+
 def main() -> None:
     """Write the evidence files, or (``--child``) exercise the active backend."""
     if "--child" in sys.argv:
@@ -341,7 +357,9 @@ def main() -> None:
             found = run(backend)
             # The ranks compare what they find with the plain program's results.
             names = {**dict.fromkeys(distributed[backend], "value"), **found["executed"]}
-            body = {"kind": "executed", "functions": dict(sorted(names.items()))}
+            body: dict[str, Any] = {"kind": "executed", "functions": dict(sorted(names.items()))}
+            if late := first_torches(backend):
+                body["since"] = late
             text = json.dumps(body, indent=1) + "\n"
             (EVIDENCE / f"{backend}.json").write_text(text, encoding="utf-8")
             print(f"{backend}: {len(names)} executed, {len(found['wrong'])} not")

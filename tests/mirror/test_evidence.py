@@ -12,7 +12,9 @@ import pytest
 import tdev
 import torch
 
+from generator.facts.pin import installed_version
 from generator.plan import cells
+from generator.union import release
 from tests.catalog import catalog, joined
 from tests.distributed.test_distributed import COLLECTIVES, TRAINING  # noqa: E402
 from tests.mirror import exercise, exercise_operators
@@ -29,6 +31,18 @@ def listed(backend: str) -> dict[str, str]:
     data: dict[str, Any] = json.loads((EVIDENCE / f"{backend}.json").read_text("utf-8"))
     assert data["kind"] == "executed"
     return dict(data["functions"])
+
+
+def late(backend: str) -> dict[str, str]:
+    """What is executed on newer torches alone, and the first of these."""
+    data: dict[str, Any] = json.loads((EVIDENCE / f"{backend}.json").read_text("utf-8"))
+    return dict(data.get("since", {}))
+
+
+def test_what_newer_torches_alone_do_is_written_down() -> None:
+    for backend in BACKENDS:
+        assert late(backend) == exercise.first_torches(backend), AGAIN
+        assert late(backend).keys() <= listed(backend).keys()
 
 
 def claimed(backend: str) -> dict[str, str]:
@@ -88,6 +102,9 @@ def test_what_is_called_removed_raises() -> None:
 def test_cells_say_executed_exactly_where_the_evidence_does(backend: str) -> None:
     assert listed(backend).keys() <= joined()["members"].keys(), f"names that torch lacks; {AGAIN}"
     there = catalog()["members"].keys() - removed()  # another torch has not all of them
+    there -= {
+        k for k, first in late(backend).items() if release(installed_version()) < release(first)
+    }
     assert claimed(backend) == {k: v for k, v in listed(backend).items() if k in there}, AGAIN
 
 

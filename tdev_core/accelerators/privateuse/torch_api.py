@@ -33,6 +33,7 @@ __all__ = [
     "alias_on",
     "answer_bindings",
     "backend_name",
+    "check_reseat",
     "device_type_code",
     "from_capsule",
     "implement",
@@ -294,20 +295,31 @@ def storage_over(address: int, nbytes: int, device: torch.device) -> torch.Untyp
     return storage
 
 
+def check_reseat(storage: Any) -> Callable[[torch.UntypedStorage], None]:
+    """Return torch's function that gives ``storage`` the memory of another one.
+
+    Raises:
+        RuntimeError: this torch has no ``UntypedStorage._swap_data_ptr_`` (2.13 has).
+    """
+    swap: Callable[[torch.UntypedStorage], None] | None = getattr(storage, "_swap_data_ptr_", None)
+    if swap is None:
+        kind = storage.device.type
+        raise RuntimeError(
+            f"resizing a tensor on the '{kind}' device, or sharing it with another process, needs torch 2.13 "
+            f"or newer, this is {torch.__version__}: make a new tensor of the wanted size, or share one on the CPU"
+        )
+    return swap
+
+
 def reseat_storage(storage: Any, address: int, nbytes: int) -> None:
     """Make ``storage`` cover ``nbytes`` bytes at ``address``, under all tensors that have it.
 
     Two swaps, because torch swaps only with an equal or an empty storage.
 
     Raises:
-        RuntimeError: this torch has no ``UntypedStorage._swap_data_ptr_`` (2.13 has).
+        RuntimeError: as :func:`check_reseat`.
     """
-    swap = getattr(storage, "_swap_data_ptr_", None)
-    if swap is None:
-        raise RuntimeError(
-            f"resizing a tensor on the '{storage.device.type}' device needs torch 2.13 or newer, "
-            f"this is {torch.__version__}: make a new tensor of the wanted size instead"
-        )
+    swap = check_reseat(storage)
     device = storage.device
     if storage_nbytes(storage) > 0:
         swap(storage_over(0, 0, device))

@@ -32,6 +32,7 @@ __all__ = [
     "Pool",
     "adopt",
     "adopt_whole",
+    "check_follows",
     "configure",
     "current_device",
     "device",
@@ -434,6 +435,16 @@ def follow(storage: Any) -> bool:
         raise
     _reseat(storage, host)
     return True
+
+
+def check_follows(storage: Any) -> None:
+    """Refuse, before the host's memory becomes another, where the sim storage could not follow it.
+
+    Raises:
+        RuntimeError: torch is older than 2.13, and there are no native kernels.
+    """
+    if _native is None:
+        torch_api.check_reseat(storage)
 
 
 def _reseat(storage: Any, host: Any) -> None:

@@ -45,6 +45,7 @@ class SimStorages:
         """Move the bytes to shared memory, where processes that are sent the storage see them."""
         host: Any = memory.host_of(storage)
         if not host.is_shared():
+            memory.check_follows(storage)
             host.share_memory_()
             memory.follow(storage)
 
@@ -57,5 +58,6 @@ class SimStorages:
         return self._rebuild, sharing.parts(tensor)
 
     def resize(self, storage: torch.UntypedStorage, nbytes: int) -> None:
+        memory.check_follows(storage)
         memory.host_of(storage).resize_(nbytes)
         memory.follow(storage)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tdev_core.release import torch_release
 from tests.forkserver import COMPILER, environment, python, start
 
 WORKER = Path(__file__).parent / "worker.py"
@@ -159,11 +160,33 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.skipif(
+    torch_release < (2, 13), reason="torch 2.13 is the first that gives a storage other memory"
+)
 def test_spawned_processes_share_memory(tmp_path: Path) -> None:
     script = tmp_path / "spawn.py"
     script.write_text(SPAWN)
     done = python(str(script), env=environment(), timeout=120)
     assert done.returncode == 0 and done.stdout == "shared\n", done.stderr[-3000:]
+
+
+def test_what_this_torch_cannot_share_or_resize_is_as_it_was() -> None:
+    """A torch older than 2.13 cannot have a storage follow the memory that its host would be given."""
+    out = run(
+        ACTIVATE
+        + "x = torch.arange(4.0, device='sim')\n"
+        + "torch.UntypedStorage._swap_data_ptr_ = None\n"
+        + "for call in (x.share_memory_, lambda: x.untyped_storage().resize_(1 << 20)):\n"
+        + "    before = x.data_ptr()\n"
+        + "    try: call()\n"
+        + "    except RuntimeError as error: print(str(error).partition(', this is')[0])\n"
+        + "    storage = x.untyped_storage()\n"
+        + "    assert not storage.is_shared() and storage.nbytes() == 16 and x.data_ptr() == before\n"
+        + "    assert x.tolist() == [0, 1, 2, 3]\n",
+        TDEV_NATIVE="0",
+    )
+    (line,) = set(out.splitlines())
+    assert line.endswith("needs torch 2.13 or newer") and "sharing it" in line and "'sim'" in line
 
 
 def test_forked_child_refuses_like_cuda() -> None:

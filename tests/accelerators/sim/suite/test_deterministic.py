@@ -50,7 +50,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "fractional_max_pool3d_backward_cuda": differentiated(lambda x: F.fractional_max_pool3d(x, 2, 2), 1, 1, 4, 4, 4),
     "upsample_linear1d_backward_out_cuda": differentiated(lambda x: F.interpolate(x, 4, mode="linear"), 1, 1, 2),
     "upsample_bilinear2d_backward_out_cuda": differentiated(lambda x: nn.upsample_bilinear2d(x, [4] * 2, False), 1, 1, 2, 2),
-    "upsample_bicubic2d_backward_out_cuda": differentiated(lambda x: F.interpolate(x, 4, mode="bicubic"), 1, 1, 2, 2),
+    "upsample_bicubic2d_backward_out_cuda": differentiated(lambda x: nn.upsample_bicubic2d(x, [4] * 2, False), 1, 1, 2, 2),
     "upsample_trilinear3d_backward_out_cuda": differentiated(lambda x: nn.upsample_trilinear3d(x, [4] * 3, False), 1, 1, 2, 2, 2),
     "reflection_pad1d_backward_out_cuda": differentiated(lambda x: F.pad(x, (1, 1), "reflect"), 1, 1, 3),
     "reflection_pad2d_backward_cuda": differentiated(lambda x: F.pad(x, (1,) * 4, "reflect"), 1, 1, 3, 3),
