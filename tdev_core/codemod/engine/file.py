@@ -329,7 +329,7 @@ class File:
 
     def use(self, rule: Rule, reference: Reference, why: str = "") -> None:
         """Make a reference to torch one to tdev, as this style does it; ``why``, where its name does not say it."""
-        if self.stays(reference.node):
+        if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
         self.used.append(reference.node)
         if reference.package == "tdev":
@@ -344,6 +344,13 @@ class File:
                 self.edited_roots.add(reference.root)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
+
+    def of_a_vendor(self, bindings: tuple[Binding, ...] | list[Binding]) -> bool:
+        """Tell whether one of a name's imports is of a module that a vendor adds to torch: ``torch.npu.amp``."""
+        inside = [b.target.split(".") for b in bindings if (b.target or "").startswith("torch.")]
+        return any(
+            len(parts) > 2 and ".".join(parts[:2]) not in self.names.modules for parts in inside
+        )
 
     def want(self, bindings: tuple[Binding, ...]) -> None:
         self.wanted.extend(b for b in bindings if _is_torch(b))

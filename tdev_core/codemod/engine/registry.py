@@ -61,6 +61,7 @@ _TDEV: tuple[Pass, ...] = (
     arms.parallel_arms,
     arms.tried_beside_others,
     arms.done_for_others,
+    arms.functions_of_others,
     whole_files.functions_of_cuda,
     whole_files.launches,
     whole_files.told_of_cuda,

@@ -132,6 +132,8 @@ def test_where_tdev_is_imported_in_a_file_that_imports_no_torch(name: str) -> No
     lines = rewrite(source, NAMES, Options()).code.splitlines()
     expected = source.replace("x.device.type == 'cuda'", "tdev.is_accelerator(x.device.type)")
     assert lines.pop(line) == "import tdev"
+    if name in ("a relative import", "a docstring"):  # a block of the package's own imports
+        assert lines.pop(line) == ""
     assert lines == expected.splitlines()
 
 

@@ -276,6 +276,36 @@ def _arms(choice: ast.If) -> list[list[ast.stmt]]:
     return [*arms, choice.orelse] if choice.orelse else arms
 
 
+_OF_OTHERS = re.compile(rf"(?:\w+_)?(?:{_NAMES})(?:_\w+)?\Z")
+
+
+def functions_of_others(file: File) -> None:
+    """Leave the function of another accelerator (``def musa(self)``), and CUDA's that does the same as such a one.
+
+    Of methods that are called for the device alone, ``def cuda(self)`` is everybody's: tdev calls it for its own.
+    """
+    named: dict[tuple[cst.CSTNode, str], cst.FunctionDef] = {}
+    for home in file.tree.of(cst.FunctionDef):
+        named[file.tree.parents[home], home.name.value] = home
+    for (around, name), home in named.items():
+        text = file.tree.text(home)
+        if _OF_OTHERS.match(name) and "cuda" not in name and not _CALLS_CUDA.search(text):
+            file.untouched.append(file.tree.span(home))
+        if "cuda" not in name or name == "cuda":
+            continue
+        asked = {what for owner, what in _OF_TORCH.findall(text) if owner == "cuda"}
+        for other in _NAMES.split("|"):
+            twin = named.get((around, name.replace("cuda", other)))
+            beside = _OF_TORCH.findall(file.tree.text(twin)) if twin is not None else []
+            if twin is not None and asked & {what for owner, what in beside if owner == other}:
+                file.untouched.append(file.tree.span(home))
+                said = (
+                    f"{name} does for CUDA what {twin.name.value} does for {other}; left as it is"
+                )
+                file.find(ARMS, home.name, said)
+                break
+
+
 _FOR_A_KIND = re.compile(
     rf"\b(\w+)\((?:[^()]|\([^()]*\))*?\bdevice_type[ \t]*=[ \t]*[\"'](cuda|{_NAMES})[\"']"
 )

@@ -452,6 +452,8 @@ def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "u
             if not isinstance(root, ast.Name):
                 continue
             name = last if root.id in ("self", "cls") and last else root.id
+            if name in imported and imported[name].startswith("torch.utils.cpp_extension"):
+                return "cuda"
             if name in imported:
                 unknown = unknown or not _is_known(file, imported[name])
             elif name in defined and name not in seen:

@@ -135,12 +135,35 @@ def _run(file: File, offset: int) -> list[_Import]:
         imports = isinstance(node, (ast.Import, ast.ImportFrom))
         if node is None or not imports or node.lineno != last + 1:
             if any(each.lineno == row for each in run):
-                return run
+                return _sorted_around(run, row)
             run = []
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             run.append(node)
         last = 0 if node is None else node.end_lineno or node.lineno
     return []
+
+
+_MANY = 4
+"""Imports in order that are no accident."""
+
+
+def _sorted_around(run: list[_Import], row: int) -> list[_Import]:
+    """Return the run, or the part of it around a row that is sorted: imports of the package itself may follow."""
+    if _order(run) is not None:
+        return run
+    at = next(i for i, node in enumerate(run) if node.lineno == row)
+    longest = run
+    for order in (_apart, _among):
+        keys = [order(_key(node)) for node in run]
+        low = high = at
+        while low and keys[low - 1] <= keys[low]:
+            low -= 1
+        while high + 1 < len(run) and keys[high] <= keys[high + 1]:
+            high += 1
+        part = run[low : high + 1]
+        if len(part) >= _MANY and (longest is run or len(part) > len(longest)):
+            longest = part
+    return longest
 
 
 def put(file: File, at: int, text: str, rule: str) -> None:

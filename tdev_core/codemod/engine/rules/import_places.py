@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -120,7 +121,8 @@ def insert_at_top(file: File, comment: str = "") -> None:
         if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
-            file.replace(IMPORT, at, at, text + file.tree.newline)
+            own = _is_own(file, small) and _blank_before(file, at)
+            file.replace(IMPORT, at, at, text + file.tree.newline * (2 if own else 1))
             return
         last = statement
     newline = file.tree.newline
@@ -138,6 +140,18 @@ def insert_at_top(file: File, comment: str = "") -> None:
     at = file.tree.line_start(line) + len(file.tree.line_text(line))
     gap = newline if _top_module(last) == "" or is_docstring(last) else ""
     file.replace(IMPORT, at, at, gap + text + newline)
+
+
+def _is_own(file: File, node: cst.Import | cst.ImportFrom) -> bool:
+    """Tell whether an import is of the package that the file lies in: those stand in a block of their own, the last."""
+    top = _top_module(node)
+    return top == "." or top in PurePath(file.filename).parts[:-1]
+
+
+def _blank_before(file: File, at: int) -> bool:
+    """Tell whether the line before an offset is empty, or there is none."""
+    lines = file.tree.source[:at].splitlines()
+    return not lines or not lines[-1].strip()
 
 
 def _top_module(node: cst.CSTNode) -> str:

@@ -26,7 +26,6 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert_in_function,
     unique,
 )
-from tdev_core.codemod.engine.rules.kernels import plain_extensions
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
@@ -45,10 +44,12 @@ def collect_imports(file: File) -> None:
                 continue
             if file.for_checkers_only(bindings) and len(_targets(bindings)) > 1:
                 continue  # of an older release; its sibling says nothing of CUDA, and stays
+            if file.of_a_vendor(bindings.scope.bindings[bindings.name]):
+                continue
             file.repointed.append(bindings)
         elif target in file.names.routed and target not in file.names.device_params:
-            if target.startswith("torch.utils.cpp_extension.") and plain_extensions(file):
-                continue
+            if target.startswith("torch.utils.cpp_extension."):
+                continue  # where it is called: an extension may be of C++ alone, or stand where only CUDA comes
             file.repointed.append(bindings)
 
 

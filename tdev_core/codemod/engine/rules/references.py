@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guar
 from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.requests import beside_a_request, compared_with_the_word
-from tdev_core.codemod.engine.rules.tellings import only_tells_of_cuda
+from tdev_core.codemod.engine.rules.tellings import is_told_as_cudas, only_tells_of_cuda
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 from tdev_core.codemod.engine.survey import uses
 
@@ -321,6 +321,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name in _ASKED:
         if found.node in chosen:
             _kept_question(file, found, ARMS, chosen[found.node], "note")
+            return
+        if is_told_as_cudas(file, found.node):
+            _kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
             return
         asked = _asked(file, found.node)
         requested = beside_a_request(file, found.node)

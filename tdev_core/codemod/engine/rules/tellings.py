@@ -38,6 +38,82 @@ def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
     return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
 
 
+_IN_A_MESSAGE = re.compile(rf"\A{_MESSAGE}\Z")
+_BUILD = re.compile(r"\btorch\.version\.(?:cuda|hip)\b|\bcudnn\.version\(\)")
+
+
+def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer is put into words as CUDA's: ``f"cuda.available={torch.cuda.is_available()}"``.
+
+    Beside the version of CUDA in a table, too. Nothing is decided by it, and of another device it would be untrue.
+    """
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.FormattedStringExpression(equal=equal):
+                return equal is not None or _named_before(file, parent)
+            case cst.DictElement():
+                table = file.tree.parents[parent]
+                return parent.key is not below and _tells_the_build(file, table)
+            case cst.Arg():
+                call = file.tree.parents[parent]
+                if not isinstance(call, cst.Call):
+                    return False
+                if _told_by_a_call(file, call, parent):
+                    return True
+                if not (isinstance(call.func, cst.Name) and call.func.value in ("str", "int")):
+                    return False
+            case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Modulo()):
+                if left is not below and _TELLS_OF_CUDA.search(_last_words(file, left)):
+                    return True
+            case cst.IfExp(test=test, body=cst.SimpleString(), orelse=cst.SimpleString()):
+                if test is not below:
+                    return False
+            case cst.Call() | cst.Element() | cst.Tuple():
+                pass
+            case _:
+                return False
+        below = parent
+    return False
+
+
+def _named_before(file: File, part: cst.FormattedStringExpression) -> bool:
+    """Tell whether the words before a part of an f-string, up to the part before, say CUDA."""
+    whole = file.tree.parents[part]
+    text = file.tree.source[file.tree.span(whole)[0] : file.tree.span(part)[0]]
+    return _TELLS_OF_CUDA.search(text.rpartition("}")[2]) is not None
+
+
+def _told_by_a_call(file: File, call: cst.Call, given: cst.Arg) -> bool:
+    """Tell whether a call says CUDA and then its argument: ``print("CUDA:", x)``, ``"CUDA: {}".format(x)``."""
+    name = file.tree.text(call.func)
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "format":
+        return _TELLS_OF_CUDA.search(_last_words(file, call.func.value)) is not None
+    if _IN_A_MESSAGE.match(name + "(") is None:
+        return False
+    before = call.args[: call.args.index(given)]
+    return bool(before) and _TELLS_OF_CUDA.search(_last_words(file, before[-1].value)) is not None
+
+
+def _last_words(file: File, node: cst.BaseExpression) -> str:
+    """Return what the last string of an expression says; nothing where it ends otherwise."""
+    match node:
+        case cst.SimpleString():
+            return string_value(node) or ""
+        case cst.ConcatenatedString(right=right) | cst.BinaryOperation(right=right):
+            return _last_words(file, right)
+        case cst.FormattedString():
+            return file.tree.text(node).rpartition("}")[2]
+        case _:
+            return ""
+
+
+def _tells_the_build(file: File, table: cst.CSTNode) -> bool:
+    """Tell whether a table has the version of CUDA for a value."""
+    values = [e.value for e in getattr(table, "elements", ()) if isinstance(e, cst.DictElement)]
+    return any(_BUILD.fullmatch(file.tree.text(value)) for value in values)
+
+
 PINS = "decides about page-locked memory, which torch has for CUDA; left as it is"
 
 

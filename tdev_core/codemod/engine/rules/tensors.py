@@ -16,7 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with, used_as_tensor
 
 _DEEP = 10
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -195,8 +195,10 @@ class _Tensors:
         if not isinstance(node.func, ast.Attribute):
             return False
         method = node.func.attr
-        if method in _TENSORS_OWN:
+        if method in _TENSORS_OWN or method == "view" and _sizes(node.args):
             return True
+        if method.startswith("forward"):
+            return True  # of what is asked for its device: a tuple or a dictionary has none
         mine = method in _MORE_METHODS or method.endswith("_") and not method.startswith("_")
         if method in ("max", "min", "median") and not node.args and not node.keywords:
             mine = True
@@ -223,7 +225,8 @@ class _Tensors:
             case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
                 return self.one(item, deep - 1)
             case ast.Name():
-                return self._bound(node, deep, items=True)
+                # A tensor is a row of tensors, a list of them has none of their methods.
+                return self._bound(node, deep, items=True) or self._asked_as_tensor(node)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
                 return self._of_class(node, attr, deep, items=True)
             case ast.Call(func=ast.Name(id="list" | "tuple" | "reversed" | "sorted"), args=[inner]):
@@ -268,6 +271,10 @@ class _Tensors:
         if re.search(rf"(?<!not ){asked}", text) is not None:
             return True
         return home is not None and computed_with(text, node.id)
+
+    def _asked_as_tensor(self, node: ast.Name) -> bool:
+        home = self._home(node)
+        return home is not None and used_as_tensor(self._tree.source(home), node.id)
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):
@@ -427,9 +434,13 @@ class _Tensors:
                 case ast.AnnAssign(target=target, annotation=said):
                     if _is_own(target, attr) or isinstance(target, ast.Name) and target.id == attr:
                         answers.append(self._annotated(said, items))
-                case ast.Call(func=ast.Attribute(attr="register_buffer"), args=[first, *_]):
-                    if isinstance(first, ast.Constant) and first.value == attr:
-                        answers.append(not items)
+                case ast.Call(func=ast.Attribute(attr="register_buffer" | "register_parameter")):
+                    named = [k.value for k in part.keywords if k.arg == "name"]
+                    match [*part.args, *named]:
+                        case [ast.Constant(value=value), *_] if value == attr:
+                            answers.append(not items)
+                        case _:
+                            pass
                 case _:
                     pass
         return bool(answers) and all(answers)
@@ -499,6 +510,12 @@ def _names_of(target: ast.expr) -> set[str]:
     """Return the names that a target binds; of ``found[i], rest`` the second alone."""
     names = (part for part in ast.walk(target) if isinstance(part, ast.Name))
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def _sizes(args: list[ast.expr]) -> bool:
+    """Tell whether arguments are sizes, as ``x.view(-1, 3)`` is given: an array's ``view`` takes a type alone."""
+    plain = [arg.operand if isinstance(arg, ast.UnaryOp) else arg for arg in args]
+    return any(isinstance(arg, ast.Constant) and isinstance(arg.value, int) for arg in plain)
 
 
 def _is_own(target: ast.expr, attr: str) -> bool:
