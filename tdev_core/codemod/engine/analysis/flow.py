@@ -233,8 +233,9 @@ class Flow:
             return True
         if Kind.TENSOR in self.kinds(node) or self.resolver.torch_name(node) is not None:
             return True
-        # What an attribute holds, any function of the file may show.
-        return holds_tensors(self.tree.source if "." in name else self._around(node), name)
+        # What an attribute holds, any function of the file may show; so for a name of several words.
+        several = "." in name or "_" in name.strip("_")
+        return holds_tensors(self.tree.source if several else self._around(node), name)
 
     def _around(self, node: cst.CSTNode) -> str:
         """Return the text of the function that a node stands in, or of the file."""
@@ -365,6 +366,8 @@ class Flow:
             return frozenset({Kind.DEVICE})
         if name == "torch.cuda.current_device":
             return frozenset({Kind.INDEX})
+        if name.startswith("torch.distributed.") and name.endswith("_device"):
+            return frozenset({Kind.DEVICE})
         if name == "torch.accelerator.current_accelerator":
             return frozenset({Kind.DEVICE, Kind.NONE})
         if name.count(".") == 1 and name[6:7].islower() and not NOT_TENSORS.match(name):

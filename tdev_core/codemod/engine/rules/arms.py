@@ -86,6 +86,25 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the other half of a condition stays, because its function chooses between backends."""
+    whole: cst.CSTNode | None = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            whole = parent
+        elif not isinstance(parent, (cst.UnaryOperation, cst.Call, cst.Arg)):
+            break
+    if whole is None:
+        return False
+    low, high = file.tree.span(whole)
+    return any(
+        key[0] == ARMS.id
+        and "between backends" in key[2]
+        and low <= file.tree.span(found.node)[0] < high
+        for key, (found, _) in file.asked.items()
+    )
+
+
 def gives_devices(file: File, question: cst.CSTNode) -> bool:
     """Tell whether what a question chooses are devices and nothing else: ``torch.device("cuda")``, ``torch.device("mps")``.
 

@@ -14,6 +14,7 @@ from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import (
     ARMS,
     asks_about_others,
+    beside_what_stays,
     decides_beside_other_arms,
     measured_for_others,
     said_of_others,
@@ -189,6 +190,8 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     )
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
+    elif beside_what_stays(file, node):
+        file.find(ARMS, node, "stands beside a question that is left as it is")
     elif measured_for_others(file, node):
         said = "what it chooses was measured; left as it is"
         file.find(ARMS, node, said)

@@ -71,7 +71,7 @@ def is_tensor(file: File, node: cst.BaseExpression) -> bool:
 
 
 def callers_give_own_device(file: File, node: cst.Name) -> bool:
-    """Tell whether a private function is told a device by its own file alone, and each time that of a tensor.
+    """Tell whether a private or nested function is told a device by its own file alone, and each time that of a tensor.
 
     ``self._mask(n, x.device)``, where ``node`` is the parameter of ``def _mask(self, n, device)``.
     """
@@ -79,18 +79,24 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
     if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
         return False
     home = bindings[0].scope.node
-    if not isinstance(home, cst.FunctionDef) or not re.match(r"_[^_]", home.name.value):
+    if not isinstance(home, cst.FunctionDef):
+        return False
+    nested = any(isinstance(p, cst.FunctionDef) for p in file.tree.ancestors(home))
+    if not nested and not re.match(r"_[^_]", home.name.value):
         return False
     names = [p.name.value for p in home.params.params]
+    by_keyword = [p.name.value for p in home.params.kwonly_params]
     tree = file.python
-    if tree is None or node.value not in names or bindings[0].node.default is not None:
+    if tree is None or node.value not in names + by_keyword or bindings[0].node.default is not None:
         return False
-    at = names.index(node.value) - (names[0] in ("self", "cls"))
+    at = None
+    if node.value in names:
+        at = names.index(node.value) - (names[0] in ("self", "cls"))
     return all(_own_devices(file, tree, home.name.value, node.value, at))
 
 
 def _own_devices(
-    file: File, tree: PythonTree, function: str, parameter: str, at: int
+    file: File, tree: PythonTree, function: str, parameter: str, at: int | None
 ) -> Iterator[bool]:
     """Yield of each use of a function whether it is a call that gives it a tensor's device."""
     tensors = _Tensors(tree, file.tree.source)
@@ -106,12 +112,12 @@ def _own_devices(
         given = None
         if call is not None and not any(isinstance(a, ast.Starred) for a in call.args):
             given = next((k.value for k in call.keywords if k.arg == parameter), None)
-            given = call.args[at] if given is None and at < len(call.args) else given
-        if not isinstance(given, ast.Attribute) or given.attr != "device":
+            if given is None and at is not None and at < len(call.args):
+                given = call.args[at]
+        if given is None or not tensors.is_own_device(given):
             yield False
             return
-        owner = ast.unparse(given.value).rpartition(".")[2]
-        yield TENSOR_WORD.search(owner) is not None or tensors.one(given.value, _DEEP)
+        yield True
     yield used
 
 
@@ -234,7 +240,7 @@ class _Tensors:
             case ast.Call(func=ast.Name() as function):
                 return self._promised(function, items=True)
             case _:
-                return self._several(node, deep - 1)
+                return self._several(node, deep - 1) or self.one(node, deep - 1)
 
     def _promised(self, function: ast.Name, *, items: bool) -> bool:
         """Tell whether a function of the file, bound once at its margin, is annotated as giving a tensor, or several."""
@@ -258,6 +264,25 @@ class _Tensors:
         here = [part for part in _within(home) if self._binding(part, name, 0, False)]
         return here if here or isinstance(home, ast.Module) else self._bindings(home, name)
 
+    def is_own_device(self, node: ast.expr) -> bool:
+        """Tell whether an expression is the device of a tensor, or a variable that holds nothing else."""
+        match node:
+            case ast.Attribute(attr="device", value=value):
+                owner = ast.unparse(value).rpartition(".")[2]
+                if TENSOR_WORD.search(owner) or self.one(value, _DEEP):
+                    return True
+                return isinstance(value, ast.Name) and self._asked_as_tensor(value)
+            case ast.Name(id=name):
+                given = [
+                    part.value if isinstance(part, ast.Assign) else None
+                    for part in self._bindings(node, name)
+                ]
+                return bool(given) and all(
+                    isinstance(each, ast.Attribute) and self.is_own_device(each) for each in given
+                )
+            case _:
+                return False
+
     # -- what gives a name its meaning ----------------------------------------------------
 
     def _called_tensor(self, node: ast.Name) -> bool:
@@ -273,8 +298,9 @@ class _Tensors:
         return home is not None and computed_with(text, node.id)
 
     def _asked_as_tensor(self, node: ast.Name) -> bool:
-        home = self._home(node)
-        return home is not None and used_as_tensor(self._tree.source(home), node.id)
+        """Tell whether a function asks of a name what only a tensor answers: its own, or of ``item_seq`` any of the file."""
+        home = self._home(node) if "_" not in node.id else None
+        return used_as_tensor(self._source if home is None else self._tree.source(home), node.id)
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):
