@@ -186,3 +186,16 @@ def test_a_folder_that_is_called_after_what_its_files_are_about_stays(folder: st
     result = rewrite(source, NAMES, Options(tree=TREE), filename=f"pkg/export/{folder}/run.py")
     assert result.code == source
     assert "is written for" in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "tells", "stays"),
+    [
+        ("pkg/utils/collect_env.py", "print(torch.version.cuda)", True),
+        ("pkg/bin/collect_env_info.py", 'run("nvidia-smi -L")', True),
+        ("pkg/utils/collect_env.py", "print(torch.__version__)", False),
+        ("pkg/utils/collect_envs.py", "print(torch.version.cuda)", False),
+    ],
+)
+def test_what_tells_of_a_machine_stays(name: str, tells: str, stays: bool) -> None:
+    assert changed(name, tells) is not stays

@@ -280,6 +280,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"{name} {where}, where it is compared with torch's own; {LEFT}"
         _kept_question(file, found, REFERENCE, message, "note", "tdev's is another function")
         return
+    if call is None and _is_put_back(file, found):
+        message = f"what {name} is set to stays torch's, and what it was with that; {LEFT}"
+        _kept_question(file, found, REFERENCE, message, "note")
+        return
     if name in names.device_params:
         if name.endswith("autocast") and left_to_script(file, found.node, name):
             return
@@ -391,6 +395,23 @@ def _leave_decorated(file: File, question: cst.CSTNode) -> None:
             return
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return
+
+
+def _is_put_back(file: File, found: Reference) -> bool:
+    """Tell whether a function is kept for later where something is put in its place, and that stays torch's.
+
+    ``origin = torch.distributed.reduce_scatter_tensor``, which another vendor's arm replaces.
+    """
+    if not isinstance(file.tree.parents[found.node], cst.Assign):
+        return False
+    text = file.tree.text(found.node)
+    places = [
+        target.target
+        for assign in file.tree.of(cst.Assign)
+        for target in assign.targets
+        if file.tree.text(target.target) == text
+    ]
+    return bool(places) and all(map(file.stays, places))
 
 
 _CACHE = ("cache_clear", "cache_info")
