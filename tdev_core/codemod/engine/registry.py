@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tdev_core.codemod.engine.api import Rule, Style
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
+    alignment,
     arms,
     build_version,
     compare,
@@ -80,6 +81,7 @@ _TDEV: tuple[Pass, ...] = (
     references.kept_questions,
     arms.arms_that_stay,
     layout.fit_lines,
+    alignment.keep_aligned,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
     settings.settings,

@@ -28,7 +28,12 @@ from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guards, guards_cuda_only
-from tdev_core.codemod.engine.rules.kernels import KERNEL, is_handle, plain_extensions
+from tdev_core.codemod.engine.rules.kernels import (
+    KERNEL,
+    builds_kernels_alone,
+    is_handle,
+    plain_extensions,
+)
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.requests import beside_a_request, compared_with_the_word
 from tdev_core.codemod.engine.rules.tellings import is_told_as_cudas, only_tells_of_cuda
@@ -289,7 +294,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             return
         _device_call(file, found, call)
         return
-    if name.startswith("torch.utils.cpp_extension.") and plain_extensions(file):
+    if name.startswith("torch.utils.cpp_extension.") and (
+        plain_extensions(file) or builds_kernels_alone(file, found.node)
+    ):
         return
     routed = _routed(name, names.routed)
     if routed is None:
@@ -334,6 +341,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         if requested and compared_with_the_word(file, found.node):
             said = f"{name} is asked for a word that a device's type is compared with; {LEFT}"
             _kept_question(file, found, ARMS, said, "note")
+            _leave_what_it_lets_through(file, found.node)
             return
         demanded = None if requested else demand(file, asked)
         guarded = availability_guards(file, found.node)
@@ -385,6 +393,14 @@ def _leave_the_rest(file: File, question: cst.CSTNode) -> None:
                 return
         elif not isinstance(parent, cst.Call):
             return
+
+
+def _leave_what_it_lets_through(file: File, question: cst.CSTNode) -> None:
+    """Leave what follows the early exit that a question of one word is: ``if device == "cuda" and not …: skip()``."""
+    choice = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.If)), None)
+    later = after_early_exit(file, choice) if choice is not None else None
+    if later is not None:
+        file.untouched.append(later)
 
 
 def _leave_decorated(file: File, question: cst.CSTNode) -> None:
