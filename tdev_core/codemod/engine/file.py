@@ -338,12 +338,28 @@ class File:
         for binding in reference.bindings if why else ():
             self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
-            self.want(reference.bindings)
+            self.want(self._at_hand(reference))
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
+
+    def _at_hand(self, reference: Reference) -> tuple[Binding, ...]:
+        """Return the imports in the innermost block around a reference that has one; all of them if none has."""
+        if len(reference.bindings) < 2:
+            return reference.bindings
+        around = list(self.tree.ancestors(reference.node))
+        for block in around:
+            here = tuple(
+                binding
+                for binding in reference.bindings
+                if binding.statement is not None
+                and self.tree.parents.get(self.tree.statement(binding.statement)) is block
+            )
+            if here:
+                return here
+        return reference.bindings
 
     def of_a_vendor(self, bindings: tuple[Binding, ...] | list[Binding]) -> bool:
         """Tell whether one of a name's imports is of a module that a vendor adds to torch: ``torch.npu.amp``."""

@@ -79,7 +79,9 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
             if below is parent.test and names_other(file, _top_ifexp(file, parent), node):
                 return True
         elif isinstance(parent, cst.If):
-            return below is parent.test and _chainnames_other(file, parent)
+            return below is parent.test and (
+                _chainnames_other(file, parent) or _rest_is_others(file, parent)
+            )
         elif isinstance(parent, (cst.BaseSuite, cst.BaseSmallStatement)):
             return False
         below = parent
@@ -197,13 +199,22 @@ def cudas_arms(file: File) -> None:
         if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
             continue
         if isinstance(choice, cst.If):
-            beside = _chainnames_other(file, choice)
+            beside = _chainnames_other(file, choice) or _rest_is_others(file, choice)
         else:
             beside = names_other(file, _top_ifexp(file, choice), choice.test)
         if beside and gives_devices(file, choice.test):
             continue
         if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
             file.untouched.append(file.tree.span(choice.body))
+
+
+_DEVICE_OF_OTHERS = re.compile(rf"\bdevice\(\s*[\"'](?:{_NAMES})\b")
+
+
+def _rest_is_others(file: File, choice: cst.If) -> bool:
+    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device."""
+    rest = choice.orelse
+    return isinstance(rest, cst.Else) and _DEVICE_OF_OTHERS.search(file.tree.text(rest)) is not None
 
 
 _CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")

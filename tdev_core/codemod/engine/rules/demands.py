@@ -176,7 +176,7 @@ _REACHES = re.compile(
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
     r"|\b_(?:share|new_shared)_cuda_?\("
-    r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
+    r"|\b\w*_ext\.|\btorch\.(?:ops\.(?!aten\b|prims?\b)|classes\.\w)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
     r"|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )
 # A launch of a kernel: `_quantize_kernel[grid](x)`.

@@ -30,7 +30,7 @@ from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME, availability_guards, guards_cuda_only
 from tdev_core.codemod.engine.rules.kernels import (
     KERNEL,
-    builds_kernels_alone,
+    is_built_by_torch,
     is_handle,
     plain_extensions,
 )
@@ -189,6 +189,8 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
 
 
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+_REQUIRES = re.compile(r"_?(?:requires?|needs?|skip_(?:if|unless)_no)_\w*(?:cuda|gpu)s?\w*\Z")
+_FOR_CUDA = re.compile(r"\b(?:requires?|needs?|without|no)\b[^\n]*\b(?:CUDA|NVIDIA)\b")
 _THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")
 
 
@@ -211,6 +213,9 @@ def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
                 return f"{parent.name.value}.{name} answers for CUDA among other backends"
     if home is not None and _THE_QUESTION.match(home.name.value):
         name = home.name.value  # whatever it does with the answer before it gives it
+    if home is not None and _REQUIRES.match(home.name.value):
+        if _FOR_CUDA.search(file.tree.text(home)):
+            return f"{home.name.value} asks for CUDA for tests"
     if not _SAYS_CUDA.search(name):
         return None
     if KERNEL_NAME.search(name):
@@ -295,7 +300,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         _device_call(file, found, call)
         return
     if name.startswith("torch.utils.cpp_extension.") and (
-        plain_extensions(file) or builds_kernels_alone(file, found.node)
+        plain_extensions(file) or is_built_by_torch(file, found.node)
     ):
         return
     routed = _routed(name, names.routed)

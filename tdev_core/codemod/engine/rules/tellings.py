@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
 
 _MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
@@ -52,9 +53,15 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
         match parent:
             case cst.FormattedStringExpression(equal=equal):
                 return equal is not None or _named_before(file, parent)
-            case cst.DictElement():
+            case cst.DictElement(key=key):
                 table = file.tree.parents[parent]
-                return parent.key is not below and _tells_the_build(file, table)
+                named = _KEY.search(string_value(key) or "") is not None
+                return key is not below and (named or _tells_the_build(file, table))
+            case cst.Element():
+                if said_before(file, parent):
+                    return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return _is_only_told(file, node, name)
             case cst.Arg():
                 call = file.tree.parents[parent]
                 if not isinstance(call, cst.Call):
@@ -69,11 +76,52 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
             case cst.IfExp(test=test, body=cst.SimpleString(), orelse=cst.SimpleString()):
                 if test is not below:
                     return False
-            case cst.Call() | cst.Element() | cst.Tuple():
+            case cst.Call() | cst.Tuple() | cst.Attribute():
                 pass
             case _:
                 return False
         below = parent
+    return False
+
+
+_KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|\?)|avail.*cuda", re.IGNORECASE)
+
+
+def said_before(file: File, part: cst.Element) -> bool:
+    """Tell whether a row of several says CUDA before one of them: ``("CUDA available?", …)``."""
+    several = file.tree.parents[part]
+    parts = list(getattr(several, "elements", ()))
+    at = parts.index(part) if part in parts else 0
+    return at > 0 and _TELLS_OF_CUDA.search(_last_words(file, parts[at - 1].value)) is not None
+
+
+def _is_only_told(file: File, node: cst.CSTNode, name: str) -> bool:
+    """Tell whether ``cuda_available`` is written into messages and tables, and decides nothing."""
+    tree = file.python
+    at = tree.at(file.tree.span(node)) if tree is not None and _KEY.search(name) else None
+    if tree is None or at is None:
+        return False
+    homes = (
+        p for p in tree.ancestors(at) if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    home = next(homes, None)
+    uses = [
+        each
+        for each in ast.walk(home or tree.module)
+        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+    ]
+    return home is not None and bool(uses) and all(_is_written(tree, each) for each in uses)
+
+
+def _is_written(tree: PythonTree, use: ast.Name) -> bool:
+    for parent in tree.ancestors(use):
+        match parent:
+            case ast.FormattedValue() | ast.Dict():
+                return True
+            case ast.Call(func=func):
+                return _IN_A_MESSAGE.match(ast.unparse(func) + "(") is not None
+            case _:
+                return False
     return False
 
 
