@@ -26,7 +26,9 @@ ARMS = rule(
     test, since only CUDA gets there; what stands in the others is rewritten as anywhere else.
 
     Whatever their tests ask, an arm that calls of `torch.cuda` what an arm beside it calls of `torch.xpu`
-    or its like is CUDA's.
+    or its like is CUDA's. So is a function that calls what its twin for another accelerator does
+    (`max_cuda_memory` beside `max_musa_memory`), and what is named after another accelerator
+    (`def npu(self)`) is that one's. A report of a machine's environment (`collect_env.py`) stays whole.
 
     Where the arms give a `torch.device` and do nothing else (`if torch.cuda.is_available(): return
     torch.device("cuda")`, then the same for `mps`), the question and CUDA's arm are tdev's: what they

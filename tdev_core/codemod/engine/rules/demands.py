@@ -227,7 +227,9 @@ def _may_reach_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
     """Tell whether some way through statements comes to what only CUDA has."""
     assert file.python is not None
     python, cudas = file.python, file.cudas
-    return cudas is not None and any(cudas.within(python.span(each)) for each in guarded)
+    return cudas is not None and any(
+        cudas.within(python.span(each), named=True) for each in guarded
+    )
 
 
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
