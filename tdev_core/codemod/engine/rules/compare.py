@@ -21,7 +21,7 @@ from tdev_core.codemod.engine.rules.arms import (
     takes_the_type_of_others,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only, is_given_to_cudas
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -240,7 +240,8 @@ def _wrap(
     if is_a_request(file, node, operand):
         return
     met = demanded is not None and not demanded.skips
-    if not met and (guards_cuda_only(file, node) or has_kernels(file)):
+    guarded = guards_cuda_only(file, node) or is_given_to_cudas(file, node)
+    if not met and (guarded or has_kernels(file)):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
     if left_to_script(file, node, "a question about a device"):

@@ -128,6 +128,24 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+_CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
+
+
+def is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer goes to a class that is called after CUDA: ``CuEquivarianceConfig(fusion=…)``."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Call):
+            return (
+                parent.func is not below
+                and _CUDAS_CLASS.match(file.tree.text(parent.func)) is not None
+            )
+        if not isinstance(parent, (cst.Arg, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp)):
+            return False
+        below = parent
+    return False
+
+
 _OF_CUDNN = re.compile(
     r"(?:\s*(?:[\w.]*\b(?:cudnn\.|backends\.cuda\.)[\w.]+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
 )

@@ -39,6 +39,19 @@ def place(file: File, offset: int, module: str) -> int:
     return offset
 
 
+def among(file: File, offset: int, module: str) -> int:
+    """Return where ``import module`` belongs in the sorted run of imports that begins at ``offset``, its end included."""
+    run = [node for node in _run(file, offset) if file.tree.line_start(node.lineno) >= offset]
+    order = _order(run)
+    if order is None:
+        return offset
+    for node in run:
+        if order(_key(node)) > order((False, module)):
+            return file.tree.line_start(node.lineno)
+    last = run[-1].end_lineno or run[-1].lineno
+    return file.tree.line_start(last) + len(file.tree.line_text(last))
+
+
 def settle(file: File) -> None:
     """Do what is noted: in its line where the run of imports is sorted then, else in its place among the others."""
     moves = {file.tree.position(move.statement[0])[0]: move for move in file.import_moves}

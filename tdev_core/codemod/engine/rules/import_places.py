@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import place, put
+from tdev_core.codemod.engine.rules.import_order import among, place, put
 from tdev_core.codemod.engine.rules.moves import MOVES
 
 STDLIB = sys.stdlib_module_names
@@ -122,6 +122,7 @@ def insert_at_top(file: File, comment: str = "") -> None:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
             own = _is_own(file, small) and _blank_before(file, at)
+            at = at if own else among(file, at, "tdev")
             file.replace(IMPORT, at, at, text + file.tree.newline * (2 if own else 1))
             return
         last = statement

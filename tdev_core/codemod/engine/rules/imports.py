@@ -152,6 +152,9 @@ def _explicit(file: File) -> None:
     for binding in anchors.values():
         alias = binding.node
         assert isinstance(alias, cst.ImportAlias)
+        if isinstance(binding.scope.node, cst.FunctionDef) and _comes_too_late(file, binding):
+            insert_in_function(file, binding.scope.node)
+            continue
         if _only_tdev(file, binding):
             start, _ = file.tree.span(alias.name)
             if dotted(alias.name) == "torch":
@@ -164,6 +167,18 @@ def _explicit(file: File) -> None:
                     continue
         insert(file, file.tree.statement(binding.node), binding.statement, "")
     _without_torch_cuda(file)
+
+
+def _comes_too_late(file: File, binding: Binding) -> bool:
+    """Tell whether a function asks something of tdev where its own import of torch is not carried out yet."""
+    statement = file.tree.statement(binding.node)
+    block = file.tree.parents[statement]
+    low = file.tree.span(statement)[0]
+    high = file.tree.span(block)[1]
+    return any(
+        file.scopes.of(node) is binding.scope and not low <= file.tree.span(node)[0] < high
+        for node in file.predicates
+    )
 
 
 def _without_torch_cuda(file: File) -> None:
