@@ -8,12 +8,8 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    decides_beside_other_arms,
-    enclosing_function,
-    gives_devices,
-)
+from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms, enclosing_function
+from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.survey import uses

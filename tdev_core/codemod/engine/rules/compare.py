@@ -11,15 +11,7 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    asks_about_others,
-    beside_what_stays,
-    decides_beside_other_arms,
-    measured_for_others,
-    said_of_others,
-    takes_the_type_of_others,
-)
+from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only, is_given_to_cudas
 from tdev_core.codemod.engine.rules.matches import as_question
@@ -32,6 +24,12 @@ from tdev_core.codemod.engine.rules.operands import (
 )
 from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
 from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.speaks_of_others import (
+    asks_about_others,
+    measured_for_others,
+    said_of_others,
+    takes_the_type_of_others,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     PINS,

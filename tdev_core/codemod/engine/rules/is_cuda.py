@@ -7,16 +7,11 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    beside_what_stays,
-    decides_beside_other_arms,
-    measured_for_others,
-    said_of_others,
-)
+from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.speaks_of_others import measured_for_others, said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     PINS,

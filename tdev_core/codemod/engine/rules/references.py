@@ -7,11 +7,12 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, beside_a_kept_question
-from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest, only_cudas_arm
+from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
 from tdev_core.codemod.engine.rules.counts import at_least_one
+from tdev_core.codemod.engine.rules.cudas_arms import only_cudas_arm
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.guards import availability_guards
