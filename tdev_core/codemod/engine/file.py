@@ -281,18 +281,33 @@ class File:
         scope = self.scopes.of(node)
         for name in (self.tdev, "torch", "th"):
             found = self.resolver.imported(scope, name)
-            if found is not None and found[0] == "tdev":
+            if found is not None and found[0] == "tdev" and self._is_carried_out(found[1], node):
                 return name
         if self.options.style == "alias":
             for name in ("torch", *self.torch_names):
                 found = self.resolver.imported(scope, name)
                 if found is None or found[0] != "torch":
                     continue
+                if not self._is_carried_out(found[1], node):
+                    continue
                 if not all(self.for_checkers_only(binding) for binding in found[1]):
                     self.want(found[1])
                     return name
         self.predicates.append(node)
         return self.tdev
+
+    def _is_carried_out(self, bindings: tuple[Binding, ...], node: cst.CSTNode) -> bool:
+        """Tell whether one of a name's imports comes before a node, where they are of the function that it stands in."""
+        scope = self.scopes.of(node)
+        at = self.tree.span(node)[0]
+        for binding in bindings:
+            if binding.scope is not scope or not isinstance(scope.node, cst.FunctionDef):
+                return True
+            statement = self.tree.statement(binding.node)
+            end = self.tree.span(self.tree.parents[statement])[1]
+            if self.tree.span(statement)[0] <= at < end:
+                return True
+        return False
 
     def for_checkers_only(self, binding: Binding) -> bool:
         """Tell whether an import is inside ``if TYPE_CHECKING``: nothing is there at run time."""

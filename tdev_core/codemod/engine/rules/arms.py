@@ -77,6 +77,9 @@ def decides_beside_other_arms(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+_STAYS = re.compile(r"between backends|\bguards what works with\b")
+
+
 def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the other half of a condition stays, because its function chooses between backends."""
     whole: cst.CSTNode | None = None

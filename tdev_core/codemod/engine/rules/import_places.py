@@ -104,7 +104,10 @@ def insert_in_function(file: File, function: cst.FunctionDef) -> None:
     indent = file.tree.source[at:start]
     if isinstance(first, cst.FunctionDef) and not decorators:
         indent = indent[: len(indent) - len(indent.lstrip())]
-    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{file.tree.newline}")
+    # One empty line keeps imports apart from what follows them, as formatters have it.
+    follows = file.tree.source[at:].lstrip().startswith(("import ", "from "))
+    newline = file.tree.newline * (1 if follows else 2)
+    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{newline}")
 
 
 def insert_at_top(file: File, comment: str = "") -> None:

@@ -3,6 +3,7 @@ import argparse
 
 def parse(parser: argparse.ArgumentParser):
     import tdev
+
     args = parser.parse_args()
     if tdev.is_accelerator(args.device, exact=True):
         if args.quiet:
