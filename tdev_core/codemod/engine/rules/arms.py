@@ -81,7 +81,7 @@ _STAYS = re.compile(r"between backends|\bguards what works with\b")
 
 
 def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the other half of a condition stays, because its function chooses between backends."""
+    """Tell whether the other half of a condition stays, because its function chooses between backends, or for Horovod."""
     whole: cst.CSTNode | None = None
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.BooleanOperation):
@@ -92,9 +92,7 @@ def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
         return False
     low, high = file.tree.span(whole)
     return any(
-        key[0] == ARMS.id
-        and "between backends" in key[2]
-        and low <= file.tree.span(found.node)[0] < high
+        _STAYS.search(key[2]) is not None and low <= file.tree.span(found.node)[0] < high
         for key, (found, _) in file.asked.items()
     )
 
