@@ -118,7 +118,7 @@ TOPS = {
     "an absolute import": ("from a import b\n", 0),
     "a docstring and a future": (
         '"""Doc."""\nfrom __future__ import annotations\nfrom .b import c\nimport os\n',
-        2,
+        4,
     ),
     "a docstring": ('"""Doc."""\n\nfrom . import a\n', 2),
     "a future": ("from __future__ import annotations\nfrom . import a\n", 1),

@@ -163,11 +163,24 @@ def chain_names_other(file: File, node: cst.If) -> bool:
         # `else:` with nothing but another `if` in it is an `elif`
         if len(link.body.body) == 1 and isinstance(link.body.body[0], cst.If):
             tests.append(link.body.body[0].test)
-    if any(names_other(file, test) for test in tests if test is not node.test):
+    if any(_asks_otherwise(file, node, test) for test in tests if test is not node.test):
         return True
     if last is not node and node is not head:
         return False
-    return any(names_other(file, n.test) for n in _neighbours(file, head))
+    return any(_asks_otherwise(file, node, n.test) for n in _neighbours(file, head))
+
+
+_KIND = re.compile(r"\b([\w.]*device_type|[\w.]*device\.type)\s*==\s*[\"'](\w+)[\"']")
+_EVERYBODYS = ("cuda", "cpu", "meta", "gpu", "auto")
+
+
+def _asks_otherwise(file: File, choice: cst.If, test: cst.CSTNode) -> bool:
+    """Tell whether a test beside another one asks for an accelerator, or the same type for one that nobody knows."""
+    if names_other(file, test):
+        return True
+    mine = {left for left, kind in _KIND.findall(file.tree.text(choice.test)) if kind == "cuda"}
+    beside = _KIND.findall(file.tree.text(test)) if mine else []
+    return any(left in mine and kind not in _EVERYBODYS for left, kind in beside)
 
 
 def _neighbours(file: File, node: cst.If) -> list[cst.If]:

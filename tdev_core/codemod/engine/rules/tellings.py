@@ -125,10 +125,18 @@ def _is_written(tree: PythonTree, use: ast.Name) -> bool:
     return False
 
 
+_DEVICE = re.compile(r"""[a-zA-Z]*["']+cuda:\{?\s*""")
+
+
 def _named_before(file: File, part: cst.FormattedStringExpression) -> bool:
-    """Tell whether the words before a part of an f-string, up to the part before, say CUDA."""
+    """Tell whether the words before a part of an f-string, up to the part before, say CUDA.
+
+    The name of a device is no word: ``f"cuda:{rank % torch.cuda.device_count()}"``.
+    """
     whole = file.tree.parents[part]
     text = file.tree.source[file.tree.span(whole)[0] : file.tree.span(part)[0]]
+    if _DEVICE.fullmatch(text) is not None:
+        return False
     return _TELLS_OF_CUDA.search(text.rpartition("}")[2]) is not None
 
 

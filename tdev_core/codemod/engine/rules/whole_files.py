@@ -24,7 +24,7 @@ _TOOLS = "nvidia|pynccl|tensorrt|trt"
 _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
 )
-_FOLDER = re.compile(rf"_?(?:{_OTHERS}|tensorrt|trt)\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"_?(?:{_OTHERS}|ascend|camb|maca|tensorrt|trt)\Z", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
