@@ -281,18 +281,33 @@ class File:
         scope = self.scopes.of(node)
         for name in (self.tdev, "torch", "th"):
             found = self.resolver.imported(scope, name)
-            if found is not None and found[0] == "tdev":
+            if found is not None and found[0] == "tdev" and self._is_carried_out(found[1], node):
                 return name
         if self.options.style == "alias":
             for name in ("torch", *self.torch_names):
                 found = self.resolver.imported(scope, name)
                 if found is None or found[0] != "torch":
                     continue
+                if not self._is_carried_out(found[1], node):
+                    continue
                 if not all(self.for_checkers_only(binding) for binding in found[1]):
                     self.want(found[1])
                     return name
         self.predicates.append(node)
         return self.tdev
+
+    def _is_carried_out(self, bindings: tuple[Binding, ...], node: cst.CSTNode) -> bool:
+        """Tell whether one of a name's imports comes before a node, where they are of the function that it stands in."""
+        scope = self.scopes.of(node)
+        at = self.tree.span(node)[0]
+        for binding in bindings:
+            if binding.scope is not scope or not isinstance(scope.node, cst.FunctionDef):
+                return True
+            statement = self.tree.statement(binding.node)
+            end = self.tree.span(self.tree.parents[statement])[1]
+            if self.tree.span(statement)[0] <= at < end:
+                return True
+        return False
 
     def for_checkers_only(self, binding: Binding) -> bool:
         """Tell whether an import is inside ``if TYPE_CHECKING``: nothing is there at run time."""
@@ -329,7 +344,7 @@ class File:
 
     def use(self, rule: Rule, reference: Reference, why: str = "") -> None:
         """Make a reference to torch one to tdev, as this style does it; ``why``, where its name does not say it."""
-        if self.stays(reference.node):
+        if self.stays(reference.node) or self.of_a_vendor(reference.bindings):
             return
         self.used.append(reference.node)
         if reference.package == "tdev":
@@ -338,12 +353,35 @@ class File:
         for binding in reference.bindings if why else ():
             self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
-            self.want(reference.bindings)
+            self.want(self._at_hand(reference))
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)
         else:
             self.repointed.extend(b for b in reference.bindings if _is_torch(b))
+
+    def _at_hand(self, reference: Reference) -> tuple[Binding, ...]:
+        """Return the imports in the innermost block around a reference that has one; all of them if none has."""
+        if len(reference.bindings) < 2:
+            return reference.bindings
+        around = list(self.tree.ancestors(reference.node))
+        for block in around:
+            here = tuple(
+                binding
+                for binding in reference.bindings
+                if binding.statement is not None
+                and self.tree.parents.get(self.tree.statement(binding.statement)) is block
+            )
+            if here:
+                return here
+        return reference.bindings
+
+    def of_a_vendor(self, bindings: tuple[Binding, ...] | list[Binding]) -> bool:
+        """Tell whether one of a name's imports is of a module that a vendor adds to torch: ``torch.npu.amp``."""
+        inside = [b.target.split(".") for b in bindings if (b.target or "").startswith("torch.")]
+        return any(
+            len(parts) > 2 and ".".join(parts[:2]) not in self.names.modules for parts in inside
+        )
 
     def want(self, bindings: tuple[Binding, ...]) -> None:
         self.wanted.extend(b for b in bindings if _is_torch(b))

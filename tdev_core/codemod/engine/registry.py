@@ -7,9 +7,11 @@ from collections.abc import Callable
 from tdev_core.codemod.engine.api import Rule, Style
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules import (
+    alignment,
     arms,
     build_version,
     compare,
+    cudas_arms,
     demands,
     handed_on,
     identity,
@@ -17,8 +19,11 @@ from tdev_core.codemod.engine.rules import (
     imports,
     is_cuda,
     kept_arms,
+    kept_questions,
     kernels,
     moves,
+    parallel_arms,
+    reference_rules,
     references,
     stand_ins,
     strings,
@@ -29,8 +34,8 @@ from tdev_core.codemod.engine.rules.accelerator import generic_names, layout, se
 from tdev_core.codemod.engine.rules.accelerator import rules as accelerator
 
 RULES: tuple[Rule, ...] = (
-    references.REFERENCE,
-    references.ARGUMENT,
+    reference_rules.REFERENCE,
+    reference_rules.ARGUMENT,
     compare.COMPARISON,
     is_cuda.IS_CUDA,
     demands.DEMAND,
@@ -42,7 +47,7 @@ RULES: tuple[Rule, ...] = (
     import_places.IMPORT,
     torchscript.TORCHSCRIPT,
     arms.ARMS,
-    references.PRIVATE,
+    reference_rules.PRIVATE,
     kernels.CUDA_ONLY,
     kernels.KERNEL,
     kernels.POINTER,
@@ -57,10 +62,11 @@ Pass = Callable[[File], None]
 
 _TDEV: tuple[Pass, ...] = (
     imports.collect_imports,
-    arms.cudas_arms,
-    arms.parallel_arms,
-    arms.tried_beside_others,
-    arms.done_for_others,
+    cudas_arms.cudas_arms,
+    parallel_arms.parallel_arms,
+    cudas_arms.tried_beside_others,
+    parallel_arms.done_for_others,
+    parallel_arms.functions_of_others,
     whole_files.functions_of_cuda,
     whole_files.launches,
     whole_files.told_of_cuda,
@@ -76,9 +82,10 @@ _TDEV: tuple[Pass, ...] = (
     stand_ins.stand_in_imports,
     imports.imports,
     identity.identities,
-    references.kept_questions,
-    arms.arms_that_stay,
+    kept_questions.kept_questions,
+    cudas_arms.arms_that_stay,
     layout.fit_lines,
+    alignment.keep_aligned,
 )
 _ACCELERATOR: tuple[Pass, ...] = (
     settings.settings,

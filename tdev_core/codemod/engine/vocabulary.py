@@ -76,14 +76,14 @@ TENSOR_WORD = re.compile(
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"actions?|obs|observations?|rewards?|advantages?|"
-    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens)\d*$",
+    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z]))\d*$",
     re.IGNORECASE,
 )
 _AS_TENSOR = (
     r"(?:shape|dtype|ndim|requires_grad|layout|data|grad|grad_fn|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
     r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
-    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|to_sparse|unbind|untyped_storage|backward|cpu|numpy)\("
+    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|inverse|matmul|bmm|norm|nonzero|masked_select|index_add|to_sparse|unbind|untyped_storage|backward|cpu|numpy)\("
 )
 # What is written, called or annotated of a tensor or a module, and of no settings.
 _AS_MODULE = (
@@ -95,8 +95,10 @@ _OF_TENSORS = (
     r"\btorch\.(?!device\b|tensor\b|as\w+_?tensor\b|as_tensor\b|asarray\b|from_|save\b|load\b|is_|get_|set_|manual_"
     r"|compile\b|Generator\b|typename\b)(?:linalg\.|special\.|fft\.|nn\.functional\.)?[a-z]\w*\(\s*"
 )
-# Methods that change a tensor in place by others: `total.scatter_add_(0, index, x)`.
-_IN_PLACE = r"\.(?:\w+_add_|scatter_|index_copy_|add_|mul_|sub_|div_|copy_)\((?:[^()]|\([^()]*\))*?(?<![\w.])"
+_OTHER_ARGUMENT = r"[^()=]*?(?<![\w.])"
+"""What stands before a later argument of theirs that is given by its place."""
+# Methods that compute with other tensors, or change one by others: `total.scatter_add_(0, index, x)`.
+_IN_PLACE = r"\.(?:\w+_add_?|index_select|index_fill_?|gather|scatter_|index_copy_|add_|mul_|sub_|div_|copy_)\((?:[^()]|\([^()]*\))*?(?<![\w.])"
 
 
 _ANNOTATED_DEVICE = re.compile(
@@ -150,8 +152,12 @@ def holds_tensors(text: str, name: str) -> bool:
     shown = (
         rf"(?<![\w.]){it}(?:{_AS_MODULE})|{_OF_TENSORS}{it}\s*[,)]|{_IN_PLACE}{it}\s*[,)]"
         rf"|\bisinstance\(\s*{it}\s*,\s*\(?[^()]*\bTensor\b|\bis_tensor\(\s*{it}\s*\)"
+        rf"|{_OF_TENSORS}{_OTHER_ARGUMENT}{it}\s*[,)]"
     )
-    return re.search(shown, text) is not None
+    if re.search(shown, text) is not None:
+        return True
+    counted = rf"(?<![\w.]){it}\s*(?:[-+/@]|\*(?!\*))\s*[\w(]|[\w)\]]\s*[-+/@]\s*{it}(?![\w.(])"
+    return re.search(counted, without_prose(text)) is not None
 
 
 # The text of a function says of a parameter that it is a `torch.device`: of any other, `x.type` would fail.

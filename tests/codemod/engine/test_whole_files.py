@@ -118,6 +118,12 @@ def test_a_name_decides_where_the_text_says_the_same(name: str) -> None:
     assert not changed(name, style="accelerator")
 
 
+@pytest.mark.parametrize("folder", ["ascend", "camb", "maca"])
+def test_a_folder_that_is_called_after_a_vendors_accelerator(folder: str) -> None:
+    assert changed(f"pkg/{folder}/ops.py")
+    assert not changed(f"pkg/{folder}/ops.py", f"from .{folder} import a; {folder}.empty_cache()")
+
+
 # Another file of the tree, and one that joins it: what stays with ``accelerator``, and what does not.
 _GET = "def get_device():\n    return torch.device('cuda')\n"
 _ASKS = "from pkg.a import get_device\nimport pynvml\nif get_device().type == 'cuda': x.to('cuda:1', torch.cuda.get_rng_state())\n"
@@ -186,3 +192,16 @@ def test_a_folder_that_is_called_after_what_its_files_are_about_stays(folder: st
     result = rewrite(source, NAMES, Options(tree=TREE), filename=f"pkg/export/{folder}/run.py")
     assert result.code == source
     assert "is written for" in result.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("name", "tells", "stays"),
+    [
+        ("pkg/utils/collect_env.py", "print(torch.version.cuda)", True),
+        ("pkg/bin/collect_env_info.py", 'run("nvidia-smi -L")', True),
+        ("pkg/utils/collect_env.py", "print(torch.__version__)", False),
+        ("pkg/utils/collect_envs.py", "print(torch.version.cuda)", False),
+    ],
+)
+def test_what_tells_of_a_machine_stays(name: str, tells: str, stays: bool) -> None:
+    assert changed(name, tells) is not stays

@@ -90,6 +90,7 @@ class Cudas:
         self._answered = answered
         self._at: list[int] = []
         self._sure_at: list[int] = []
+        self._named_at: list[int] = []
         self.launches: list[int] = []
         """Where a compiled extension is used by its function whatever happens."""
         self.choosers: set[str] = set()
@@ -97,9 +98,14 @@ class Cudas:
         if known or _COMMON in source or _may_have(source):
             self._find(source)
 
-    def within(self, span: Span, *, sure: bool = False) -> bool:
-        """Tell whether something of CUDA's is used in a span; ``sure``: whatever is chosen there."""
-        return _has(self._sure_at if sure else self._at, span)
+    def within(self, span: Span, *, sure: bool = False, named: bool = False) -> bool:
+        """Tell whether something of CUDA's is used in a span.
+
+        Args:
+            sure: whatever is chosen there.
+            named: by more than the name of the module that it comes from.
+        """
+        return _has(self._sure_at if sure else self._named_at if named else self._at, span)
 
     # -- what is CUDA's ------------------------------------------------------------------------------
 
@@ -213,6 +219,8 @@ class Cudas:
                     start = self._python.span(use.node)[0]
                     self._at.append(start)
                     made = name in self._compiled or name == _OPS
+                    if name not in self._guessed:
+                        self._named_at.append(start)
                     if use.sure and name not in self._guessed:
                         sure.add(start)
                         if made:
@@ -222,6 +230,7 @@ class Cudas:
             if _root(value) in self.choosers and (bound := _bound(target)):
                 self.choosers.add(bound)
         self._at.sort()
+        self._named_at.sort()
         self._sure_at = sorted(sure)
         self.launches = sorted(compiled)
 

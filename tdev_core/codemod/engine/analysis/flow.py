@@ -39,6 +39,12 @@ from tdev_core.codemod.engine.vocabulary import (
     used_as_tensor,
 )
 
+# The methods that torch calls with tensors, and the classes that they are of.
+_WAYS = {
+    "forward": re.compile(r"Module|\bFunction\b"),
+    "backward": re.compile(r"\bFunction\b"),
+}
+
 
 class Flow:
     """Kinds of expressions, over one file's bindings."""
@@ -227,8 +233,9 @@ class Flow:
             return True
         if Kind.TENSOR in self.kinds(node) or self.resolver.torch_name(node) is not None:
             return True
-        # What an attribute holds, any function of the file may show.
-        return holds_tensors(self.tree.source if "." in name else self._around(node), name)
+        # What an attribute holds, any function of the file may show; so for a name of several words.
+        several = "." in name or "_" in name.strip("_")
+        return holds_tensors(self.tree.source if several else self._around(node), name)
 
     def _around(self, node: cst.CSTNode) -> str:
         """Return the text of the function that a node stands in, or of the file."""
@@ -263,17 +270,20 @@ class Flow:
         return False
 
     def _given_to_forward(self, node: cst.BaseExpression) -> bool:
+        """Tell whether it is given to the ``forward`` of a module, or to either way of an ``autograd.Function``."""
         if not isinstance(node, cst.Name):
             return False
         bindings = self.scopes.of(node).lookup(node.value)
         for binding in bindings:
             home = binding.scope.node
-            if not isinstance(home, cst.FunctionDef) or home.name.value != "forward":
+            if not isinstance(home, cst.FunctionDef) or home.name.value not in _WAYS:
                 return False
             owner = next(
                 (p for p in self.tree.ancestors(home) if isinstance(p, cst.ClassDef)), None
             )
-            if owner is None or not any("Module" in self.tree.text(b.value) for b in owner.bases):
+            if owner is None or not any(
+                _WAYS[home.name.value].search(self.tree.text(b.value)) for b in owner.bases
+            ):
                 return False
         return bool(bindings) and all(binding.kind == "parameter" for binding in bindings)
 
@@ -356,6 +366,8 @@ class Flow:
             return frozenset({Kind.DEVICE})
         if name == "torch.cuda.current_device":
             return frozenset({Kind.INDEX})
+        if name.startswith("torch.distributed.") and name.endswith("_device"):
+            return frozenset({Kind.DEVICE})
         if name == "torch.accelerator.current_accelerator":
             return frozenset({Kind.DEVICE, Kind.NONE})
         if name.count(".") == 1 and name[6:7].islower() and not NOT_TENSORS.match(name):

@@ -68,6 +68,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
         if _is_cpus_arm(file, value):
             return "not cuda"
         may_be = file.flow.may_be_cuda(value) and not _is_tensors_own(file, value)
+        may_be = may_be and not _holds_tensors_own(file, value)
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
         return "may be cuda" if may_be else "not cuda"
@@ -79,12 +80,45 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
 
 
 def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a device is that of a tensor: ``x.device``, or a name that is given nothing else."""
     if isinstance(value, cst.Name):
+        bindings = file.scopes.of(value).lookup(value.value)
+        given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
+        if bindings and len(given) == len(bindings):
+            return all(
+                isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given
+            )
         return callers_give_own_device(file, value)
     return (
         isinstance(value, cst.Attribute)
         and value.attr.value == "device"
         and is_tensor(file, value.value)
+    )
+
+
+def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a device is taken from a dictionary that got it from a tensor: ``{"device": x.device}``.
+
+    One that is changed later may hold another.
+    """
+    match value:
+        case cst.Subscript(
+            value=cst.Name(value=name) as options,
+            slice=[cst.SubscriptElement(slice=cst.Index(value=key))],
+        ):
+            pass
+        case _:
+            return False
+    said = string_value(key)
+    bindings = file.scopes.of(options).lookup(name)
+    if said is None or any(b.kind != "value" for b in bindings):
+        return False
+    changed = rf"(?<![\w.]){name}(?:\[[^]]*\]\s*=(?!=)|\.(?:update|setdefault)\b|\s*\|=)"
+    if re.search(changed, file.tree.source) is not None:
+        return False
+    found = _dictionary_values(file, options, said)
+    return len(found) == len(bindings) > 0 and all(
+        not file.flow.may_be_cuda(each) or _is_tensors_own(file, each) for each in found
     )
 
 

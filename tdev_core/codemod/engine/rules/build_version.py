@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.compare import binds_tighter
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.tellings import said_before
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 VERSION = rule(
@@ -116,6 +117,9 @@ def _tells(file: File, node: cst.CSTNode) -> bool:
     parent = file.tree.parents[node]
     while isinstance(parent, cst.IfExp) and parent.test is not node:
         node, parent = parent, file.tree.parents[parent]
+    row = file.tree.parents[parent] if isinstance(parent, cst.BooleanOperation) else parent
+    if isinstance(row, cst.Element):
+        return said_before(file, row)
     if isinstance(parent, cst.DictElement):
         return parent.value is node
     if isinstance(parent, cst.Arg):

@@ -11,16 +11,9 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    asks_about_others,
-    decides_beside_other_arms,
-    measured_for_others,
-    said_of_others,
-    takes_the_type_of_others,
-)
+from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only, is_given_to_cudas
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -31,6 +24,12 @@ from tdev_core.codemod.engine.rules.operands import (
 )
 from tdev_core.codemod.engine.rules.other_runtimes import imports_a_runtime
 from tdev_core.codemod.engine.rules.requests import chooses_by_word, is_a_request
+from tdev_core.codemod.engine.rules.speaks_of_others import (
+    asks_about_others,
+    measured_for_others,
+    said_of_others,
+    takes_the_type_of_others,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     PINS,
@@ -189,6 +188,8 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     )
     if decides_beside_other_arms(file, node):
         file.find(ARMS, node, "this test chooses between backends; left as it is")
+    elif beside_what_stays(file, node):
+        file.find(ARMS, node, "stands beside a question that is left as it is")
     elif measured_for_others(file, node):
         said = "what it chooses was measured; left as it is"
         file.find(ARMS, node, said)
@@ -237,7 +238,8 @@ def _wrap(
     if is_a_request(file, node, operand):
         return
     met = demanded is not None and not demanded.skips
-    if not met and (guards_cuda_only(file, node) or has_kernels(file)):
+    guarded = guards_cuda_only(file, node) or is_given_to_cudas(file, node)
+    if not met and (guarded or has_kernels(file)):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
     if left_to_script(file, node, "a question about a device"):

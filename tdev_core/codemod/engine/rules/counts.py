@@ -45,7 +45,8 @@ def _is_needed(tree: PythonTree, counted: ast.AST) -> bool:
         return False
     match parents[0]:
         case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
-            return _name_is_needed(tree, name)
+            homes = (p for p in parents if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef)))
+            return _name_is_needed(next(homes, tree.module), name)
         case ast.keyword():
             return _needs(parents[1], counted)
         case parent:
@@ -71,11 +72,9 @@ def _needs(parent: ast.AST, counted: ast.AST) -> bool:
             return False
 
 
-def _name_is_needed(tree: PythonTree, name: str) -> bool:
-    """Tell whether a variable, set once in the file, is needed somewhere and nowhere asked about."""
-    parents = {
-        child: node for node in ast.walk(tree.module) for child in ast.iter_child_nodes(node)
-    }
+def _name_is_needed(home: ast.AST, name: str) -> bool:
+    """Tell whether a variable, set once in a function or a file, is needed somewhere and nowhere asked about."""
+    parents = {child: node for node in ast.walk(home) for child in ast.iter_child_nodes(node)}
     needed = False
     stored = 0
     for node, parent in parents.items():

@@ -87,6 +87,8 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if found is None:
         return None
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
+    if reached != "cuda" and _asks_a_tensor(asked) and _may_reach_cuda_only(file, found.guarded):
+        reached = "cuda"
     at_start = found.at_start and not found.skips
     if found.home is not None:
         if _calls_back(found.home, found.guarded):
@@ -174,7 +176,7 @@ _REACHES = re.compile(
     # private to torch, and not mirrored: `torch.cuda._sleep(cycles)`
     r"|\btorch\.cuda\._[a-z]\w*\("
     r"|\b_(?:share|new_shared)_cuda_?\("
-    r"|\b\w*_ext\.|\btorch\.ops\.(?!aten\b|prims?\b)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
+    r"|\b\w*_ext\.|\btorch\.(?:ops\.(?!aten\b|prims?\b)|classes\.\w)|CUDAExecutionProvider|\bversion\.hip\b|(?i:\bnvml)|\bnvidia_smi\."
     r"|(?i:\b\w*(?:cuda_?kernel|kernel_?cuda)\w*\.)|\b(?!\w*(?:is|use|has|to|on|no|using|answers)_cuda)\w+_cuda(?:\.\w+)*\("
 )
 # A launch of a kernel: `_quantize_kernel[grid](x)`.
@@ -214,6 +216,20 @@ def _reaches_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
         if _REACHES.search(text) or _LAUNCHES.search(text) and not _is_triton_answered(file):
             return True
     return False
+
+
+def _asks_a_tensor(asked: ast.AST) -> bool:
+    """Tell whether it is a tensor that is asked, which the function goes on to compute with."""
+    return isinstance(asked, ast.Attribute) and asked.attr == "is_cuda"
+
+
+def _may_reach_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
+    """Tell whether some way through statements comes to what only CUDA has."""
+    assert file.python is not None
+    python, cudas = file.python, file.cudas
+    return cudas is not None and any(
+        cudas.within(python.span(each), named=True) for each in guarded
+    )
 
 
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
@@ -452,6 +468,8 @@ def _reached(file: File, guarded: list[ast.stmt]) -> Literal["cuda", "known", "u
             if not isinstance(root, ast.Name):
                 continue
             name = last if root.id in ("self", "cls") and last else root.id
+            if name in imported and imported[name].startswith("torch.utils.cpp_extension"):
+                return "cuda"
             if name in imported:
                 unknown = unknown or not _is_known(file, imported[name])
             elif name in defined and name not in seen:

@@ -28,7 +28,7 @@ from tdev_core.codemod.engine.survey import GUARDED
 from tdev_core.codemod.engine.vocabulary import NOTE
 
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
-_NVIDIA = r"\bnvidia-smi\b|\bnvcc\b"
+_NVIDIA = r"\bnvidia-smi\b|\bnvcc\b|(?i:nvlink)"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
 _PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
 _CUDA_ONLY = re.compile(
@@ -126,6 +126,24 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
+
+
+_CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
+
+
+def is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer goes to a class that is called after CUDA: ``CuEquivarianceConfig(fusion=…)``."""
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Call):
+            return (
+                parent.func is not below
+                and _CUDAS_CLASS.match(file.tree.text(parent.func)) is not None
+            )
+        if not isinstance(parent, (cst.Arg, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp)):
+            return False
+        below = parent
+    return False
 
 
 _OF_CUDNN = re.compile(

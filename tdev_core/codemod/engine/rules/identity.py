@@ -8,7 +8,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.import_places import IMPORT
-from tdev_core.codemod.engine.rules.references import from_tdev
+from tdev_core.codemod.engine.rules.kept_questions import from_tdev
 
 # The types that tdev_core.mirror.standins stands in for.
 _STANDINS = frozenset(f"torch.{name}" for name in ("device", "Generator", "Stream", "Event"))

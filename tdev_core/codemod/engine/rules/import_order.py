@@ -39,6 +39,19 @@ def place(file: File, offset: int, module: str) -> int:
     return offset
 
 
+def among(file: File, offset: int, module: str) -> int:
+    """Return where ``import module`` belongs in the sorted run of imports that begins at ``offset``, its end included."""
+    run = [node for node in _run(file, offset) if file.tree.line_start(node.lineno) >= offset]
+    order = _order(run)
+    if order is None:
+        return offset
+    for node in run:
+        if order(_key(node)) > order((False, module)):
+            return file.tree.line_start(node.lineno)
+    last = run[-1].end_lineno or run[-1].lineno
+    return file.tree.line_start(last) + len(file.tree.line_text(last))
+
+
 def settle(file: File) -> None:
     """Do what is noted: in its line where the run of imports is sorted then, else in its place among the others."""
     moves = {file.tree.position(move.statement[0])[0]: move for move in file.import_moves}
@@ -135,12 +148,35 @@ def _run(file: File, offset: int) -> list[_Import]:
         imports = isinstance(node, (ast.Import, ast.ImportFrom))
         if node is None or not imports or node.lineno != last + 1:
             if any(each.lineno == row for each in run):
-                return run
+                return _sorted_around(run, row)
             run = []
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             run.append(node)
         last = 0 if node is None else node.end_lineno or node.lineno
     return []
+
+
+_MANY = 4
+"""Imports in order that are no accident."""
+
+
+def _sorted_around(run: list[_Import], row: int) -> list[_Import]:
+    """Return the run, or the part of it around a row that is sorted: imports of the package itself may follow."""
+    if _order(run) is not None:
+        return run
+    at = next(i for i, node in enumerate(run) if node.lineno == row)
+    longest = run
+    for order in (_apart, _among):
+        keys = [order(_key(node)) for node in run]
+        low = high = at
+        while low and keys[low - 1] <= keys[low]:
+            low -= 1
+        while high + 1 < len(run) and keys[high] <= keys[high + 1]:
+            high += 1
+        part = run[low : high + 1]
+        if len(part) >= _MANY and (longest is run or len(part) > len(longest)):
+            longest = part
+    return longest
 
 
 def put(file: File, at: int, text: str, rule: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -10,7 +11,7 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import place, put
+from tdev_core.codemod.engine.rules.import_order import among, place, put
 from tdev_core.codemod.engine.rules.moves import MOVES
 
 STDLIB = sys.stdlib_module_names
@@ -103,7 +104,10 @@ def insert_in_function(file: File, function: cst.FunctionDef) -> None:
     indent = file.tree.source[at:start]
     if isinstance(first, cst.FunctionDef) and not decorators:
         indent = indent[: len(indent) - len(indent.lstrip())]
-    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{file.tree.newline}")
+    # One empty line keeps imports apart from what follows them, as formatters have it.
+    follows = file.tree.source[at:].lstrip().startswith(("import ", "from "))
+    newline = file.tree.newline * (1 if follows else 2)
+    file.replace(IMPORT, at, at, f"{indent}import {import_text(file)}{newline}")
 
 
 def insert_at_top(file: File, comment: str = "") -> None:
@@ -120,7 +124,9 @@ def insert_at_top(file: File, comment: str = "") -> None:
         if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
-            file.replace(IMPORT, at, at, text + file.tree.newline)
+            own = _is_own(file, small) and _blank_before(file, at)
+            at = at if own else among(file, at, "tdev")
+            file.replace(IMPORT, at, at, text + file.tree.newline * (2 if own else 1))
             return
         last = statement
     newline = file.tree.newline
@@ -138,6 +144,18 @@ def insert_at_top(file: File, comment: str = "") -> None:
     at = file.tree.line_start(line) + len(file.tree.line_text(line))
     gap = newline if _top_module(last) == "" or is_docstring(last) else ""
     file.replace(IMPORT, at, at, gap + text + newline)
+
+
+def _is_own(file: File, node: cst.Import | cst.ImportFrom) -> bool:
+    """Tell whether an import is of the package that the file lies in: those stand in a block of their own, the last."""
+    top = _top_module(node)
+    return top == "." or top in PurePath(file.filename).parts[:-1]
+
+
+def _blank_before(file: File, at: int) -> bool:
+    """Tell whether the line before an offset is empty, or there is none."""
+    lines = file.tree.source[:at].splitlines()
+    return not lines or not lines[-1].strip()
 
 
 def _top_module(node: cst.CSTNode) -> str:

@@ -26,7 +26,6 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert_in_function,
     unique,
 )
-from tdev_core.codemod.engine.rules.kernels import plain_extensions
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
@@ -45,10 +44,12 @@ def collect_imports(file: File) -> None:
                 continue
             if file.for_checkers_only(bindings) and len(_targets(bindings)) > 1:
                 continue  # of an older release; its sibling says nothing of CUDA, and stays
+            if file.of_a_vendor(bindings.scope.bindings[bindings.name]):
+                continue
             file.repointed.append(bindings)
         elif target in file.names.routed and target not in file.names.device_params:
-            if target.startswith("torch.utils.cpp_extension.") and plain_extensions(file):
-                continue
+            if target.startswith("torch.utils.cpp_extension."):
+                continue  # where it is called: an extension may be of C++ alone, or stand where only CUDA comes
             file.repointed.append(bindings)
 
 
@@ -151,6 +152,9 @@ def _explicit(file: File) -> None:
     for binding in anchors.values():
         alias = binding.node
         assert isinstance(alias, cst.ImportAlias)
+        if isinstance(binding.scope.node, cst.FunctionDef) and _comes_too_late(file, binding):
+            insert_in_function(file, binding.scope.node)
+            continue
         if _only_tdev(file, binding):
             start, _ = file.tree.span(alias.name)
             if dotted(alias.name) == "torch":
@@ -163,6 +167,18 @@ def _explicit(file: File) -> None:
                     continue
         insert(file, file.tree.statement(binding.node), binding.statement, "")
     _without_torch_cuda(file)
+
+
+def _comes_too_late(file: File, binding: Binding) -> bool:
+    """Tell whether a function asks something of tdev where its own import of torch is not carried out yet."""
+    statement = file.tree.statement(binding.node)
+    block = file.tree.parents[statement]
+    low = file.tree.span(statement)[0]
+    high = file.tree.span(block)[1]
+    return any(
+        file.scopes.of(node) is binding.scope and not low <= file.tree.span(node)[0] < high
+        for node in file.predicates
+    )
 
 
 def _without_torch_cuda(file: File) -> None:

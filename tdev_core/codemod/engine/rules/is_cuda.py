@@ -7,15 +7,11 @@ import libcst as cst
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import (
-    ARMS,
-    decides_beside_other_arms,
-    measured_for_others,
-    said_of_others,
-)
+from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import short
+from tdev_core.codemod.engine.rules.speaks_of_others import measured_for_others, said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
     PINS,
@@ -51,6 +47,10 @@ def is_cuda_attributes(file: File) -> None:
             continue
         if decides_beside_other_arms(file, node):
             file.find(ARMS, node, "this test chooses between backends; left as it is")
+            file.questions.append(Question(node, True, node.value, ARMS))
+            continue
+        if beside_what_stays(file, node):
+            file.find(ARMS, node, "stands beside a question that is left as it is")
             file.questions.append(Question(node, True, node.value, ARMS))
             continue
         if said_of_others(file, node) or measured_for_others(file, node):

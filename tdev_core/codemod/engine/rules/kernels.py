@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 import libcst as cst
 
@@ -219,6 +220,37 @@ _CUDA_SOURCES = re.compile(r"\.cuh?[\"']|\bcuda_sources\b|\bwith_cuda\b|\bCUDA\w
 def plain_extensions(file: File) -> bool:
     """Tell whether the extensions that a file builds are of C++ alone, which torch builds on any machine."""
     return _PLAIN_SOURCES.search(file.code) is not None and _CUDA_SOURCES.search(file.code) is None
+
+
+_SOURCE = re.compile(r"[\w./-]*\.(?:cu|cpp|cc|cxx)(?=[\"'])")
+
+
+def is_built_by_torch(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an extension is built of CUDA's sources and of what binds them: there is no C++ without them.
+
+    ``load("act", sources=["act.cpp", "act_kernel.cu"])``; a file for the CPU says so in its name. Or of C++ alone,
+    which torch builds on any machine.
+    """
+    call = file.tree.parents[node]
+    if not isinstance(call, cst.Call) or call.func is not node:
+        return False
+    stems = [PurePath(path) for path in _SOURCE.findall(file.tree.text(call))]
+    kernels = [path.stem for path in stems if path.suffix == ".cu"]
+    others = [path.stem for path in stems if path.suffix != ".cu"]
+    if stems and not kernels and not _CUDA_SOURCES.search(file.tree.text(call)):
+        return True
+    return bool(kernels) and all(
+        "cpu" not in stem and any(_of_one(stem, kernel) for kernel in kernels) for stem in others
+    )
+
+
+_ROLE = re.compile(r"(?:_(?:ext|ops?|cuda|kernels?|bindings?|cu))+\Z")
+
+
+def _of_one(stem: str, kernel: str) -> bool:
+    """Tell whether two sources are of one operator: ``act.cpp`` and ``act_kernel.cu``."""
+    one, other = _ROLE.sub("", stem), _ROLE.sub("", kernel)
+    return one in other or other in one
 
 
 def _has_cuda_sources(file: File, call: cst.Call) -> bool:

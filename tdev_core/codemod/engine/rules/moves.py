@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
 
 import libcst as cst
@@ -50,7 +51,7 @@ def moves(file: File) -> None:
     if _package_brings_tdev(file):
         return
     for node in file.tree.of(cst.Call):
-        if needs_shim(file, node) and not file.kept(node):
+        if needs_shim(file, node) and not file.kept(node) and not _is_marked_for_cuda(file, node):
             file.shims.append(node)
 
 
@@ -64,6 +65,18 @@ def _package_brings_tdev(file: File) -> bool:
         return False
     raw = file.tree.source.encode()
     return not mentions(file.code) and not is_for_tests(path) and not is_script(path, raw)
+
+
+_MARK = re.compile(r"(?:pytest\.)?mark\.\w*cuda\w*\Z")
+
+
+def _is_marked_for_cuda(file: File, node: cst.Call) -> bool:
+    """Tell whether a test has a mark of its own that says CUDA, which runs it there alone: ``@pytest.mark.requires_cuda``."""
+    return any(
+        isinstance(parent, (cst.FunctionDef, cst.ClassDef))
+        and any(_MARK.match(file.tree.text(d.decorator)) for d in parent.decorators)
+        for parent in file.tree.ancestors(node)
+    )
 
 
 def needs_shim(file: File, node: cst.Call) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import dotted
-from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.import_order import planned
 from tdev_core.ecosystem.package_table import stand_ins
 
 STAND_IN = rule(
@@ -24,7 +26,7 @@ STAND_IN = rule(
 
     An import that the program can do without stays as it is, in a `try` or under an `if`: there the program takes its own
     way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
-    are reported by the rule `cuda-only-import`.
+    are reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
 
     With `--target accelerator` torch's own function is written, where the calls of a file show that it means the same; the
     import goes with the last use of it, and every use of a package in a file changes, or none.
@@ -104,16 +106,35 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
     else:
         name = dotted(node.names[0].name) or ""
         whole = len(node.names) == 1 and (node.names[0].asname is not None or "." not in name)
-    if name.partition(".")[0] not in stand_ins() or not whole:
+    if (
+        name.partition(".")[0] not in stand_ins()
+        or not whole
+        or _asks_for_what_it_lacks(node, name)
+    ):
         return False
     return not any(
         isinstance(p, (cst.Try, cst.TryStar, cst.If, cst.With)) for p in file.tree.ancestors(node)
     )
 
 
+_NAMED = re.compile(r"`([\w.]+)`")
+
+
+def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> bool:
+    """Tell whether an import names what the table says that the stand-in lacks: no machine would have it from there."""
+    top, _, inside = module.partition(".")
+    lacks = set(_NAMED.findall(stand_ins()[top].lacks))
+    names = [inside, inside.partition(".")[0]]
+    if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
+        names += [dotted(alias.name) or "" for alias in node.names]
+    return not lacks.isdisjoint(names)
+
+
 def _point(file: File, node: cst.CSTNode, place: cst.CSTNode, text: str) -> None:
     _say(file, node, text.removeprefix("tdev.standins."))
-    file.replace_node(STAND_IN, place, text)
+    start, end = file.tree.span(place)
+    plain = isinstance(node, cst.Import)
+    planned(file, file.tree.span(node), Change(start, end, text, STAND_IN.id), text, plain)
 
 
 def _say(file: File, node: cst.CSTNode, module: str) -> None:

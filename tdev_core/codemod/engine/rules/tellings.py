@@ -8,6 +8,7 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
 
 _MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
@@ -36,6 +37,137 @@ def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
         return False  # it tells something of the device, which another one has too
     said = [node.value for node in inside if isinstance(node, ast.Constant)]
     return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
+
+
+_IN_A_MESSAGE = re.compile(rf"\A{_MESSAGE}\Z")
+_BUILD = re.compile(r"\btorch\.version\.(?:cuda|hip)\b|\bcudnn\.version\(\)")
+
+
+def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer is put into words as CUDA's: ``f"cuda.available={torch.cuda.is_available()}"``.
+
+    Beside the version of CUDA in a table, too. Nothing is decided by it, and of another device it would be untrue.
+    """
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        match parent:
+            case cst.FormattedStringExpression(equal=equal):
+                return equal is not None or _named_before(file, parent)
+            case cst.DictElement(key=key):
+                table = file.tree.parents[parent]
+                named = _KEY.search(string_value(key) or "") is not None
+                return key is not below and (named or _tells_the_build(file, table))
+            case cst.Element():
+                if said_before(file, parent):
+                    return True
+            case cst.Assign(targets=[cst.AssignTarget(target=cst.Name(value=name))]):
+                return _is_only_told(file, node, name)
+            case cst.Arg():
+                call = file.tree.parents[parent]
+                if not isinstance(call, cst.Call):
+                    return False
+                if _told_by_a_call(file, call, parent):
+                    return True
+                if not (isinstance(call.func, cst.Name) and call.func.value in ("str", "int")):
+                    return False
+            case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Modulo()):
+                if left is not below and _TELLS_OF_CUDA.search(_last_words(file, left)):
+                    return True
+            case cst.IfExp(test=test, body=cst.SimpleString(), orelse=cst.SimpleString()):
+                if test is not below:
+                    return False
+            case cst.Call() | cst.Tuple() | cst.Attribute():
+                pass
+            case _:
+                return False
+        below = parent
+    return False
+
+
+_KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|\?)|avail.*cuda", re.IGNORECASE)
+
+
+def said_before(file: File, part: cst.Element) -> bool:
+    """Tell whether a row of several says CUDA before one of them: ``("CUDA available?", …)``."""
+    several = file.tree.parents[part]
+    parts = list(getattr(several, "elements", ()))
+    at = parts.index(part) if part in parts else 0
+    return at > 0 and _TELLS_OF_CUDA.search(_last_words(file, parts[at - 1].value)) is not None
+
+
+def _is_only_told(file: File, node: cst.CSTNode, name: str) -> bool:
+    """Tell whether ``cuda_available`` is written into messages and tables, and decides nothing."""
+    tree = file.python
+    at = tree.at(file.tree.span(node)) if tree is not None and _KEY.search(name) else None
+    if tree is None or at is None:
+        return False
+    homes = (
+        p for p in tree.ancestors(at) if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))
+    )
+    home = next(homes, None)
+    uses = [
+        each
+        for each in ast.walk(home or tree.module)
+        if isinstance(each, ast.Name) and each.id == name and isinstance(each.ctx, ast.Load)
+    ]
+    return home is not None and bool(uses) and all(_is_written(tree, each) for each in uses)
+
+
+def _is_written(tree: PythonTree, use: ast.Name) -> bool:
+    for parent in tree.ancestors(use):
+        match parent:
+            case ast.FormattedValue() | ast.Dict():
+                return True
+            case ast.Call(func=func):
+                return _IN_A_MESSAGE.match(ast.unparse(func) + "(") is not None
+            case _:
+                return False
+    return False
+
+
+_DEVICE = re.compile(r"""[a-zA-Z]*["']+cuda:\{?\s*""")
+
+
+def _named_before(file: File, part: cst.FormattedStringExpression) -> bool:
+    """Tell whether the words before a part of an f-string, up to the part before, say CUDA.
+
+    The name of a device is no word: ``f"cuda:{rank % torch.cuda.device_count()}"``.
+    """
+    whole = file.tree.parents[part]
+    text = file.tree.source[file.tree.span(whole)[0] : file.tree.span(part)[0]]
+    if _DEVICE.fullmatch(text) is not None:
+        return False
+    return _TELLS_OF_CUDA.search(text.rpartition("}")[2]) is not None
+
+
+def _told_by_a_call(file: File, call: cst.Call, given: cst.Arg) -> bool:
+    """Tell whether a call says CUDA and then its argument: ``print("CUDA:", x)``, ``"CUDA: {}".format(x)``."""
+    name = file.tree.text(call.func)
+    if isinstance(call.func, cst.Attribute) and call.func.attr.value == "format":
+        return _TELLS_OF_CUDA.search(_last_words(file, call.func.value)) is not None
+    if _IN_A_MESSAGE.match(name + "(") is None:
+        return False
+    before = call.args[: call.args.index(given)]
+    return bool(before) and _TELLS_OF_CUDA.search(_last_words(file, before[-1].value)) is not None
+
+
+def _last_words(file: File, node: cst.BaseExpression) -> str:
+    """Return what the last string of an expression says; nothing where it ends otherwise."""
+    match node:
+        case cst.SimpleString():
+            return string_value(node) or ""
+        case cst.ConcatenatedString(right=right) | cst.BinaryOperation(right=right):
+            return _last_words(file, right)
+        case cst.FormattedString():
+            return file.tree.text(node).rpartition("}")[2]
+        case _:
+            return ""
+
+
+def _tells_the_build(file: File, table: cst.CSTNode) -> bool:
+    """Tell whether a table has the version of CUDA for a value."""
+    values = [e.value for e in getattr(table, "elements", ()) if isinstance(e, cst.DictElement)]
+    return any(_BUILD.fullmatch(file.tree.text(value)) for value in values)
 
 
 PINS = "decides about page-locked memory, which torch has for CUDA; left as it is"

@@ -16,7 +16,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with, used_as_tensor
 
 _DEEP = 10
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -71,7 +71,7 @@ def is_tensor(file: File, node: cst.BaseExpression) -> bool:
 
 
 def callers_give_own_device(file: File, node: cst.Name) -> bool:
-    """Tell whether a private function is told a device by its own file alone, and each time that of a tensor.
+    """Tell whether a private or nested function is told a device by its own file alone, and each time that of a tensor.
 
     ``self._mask(n, x.device)``, where ``node`` is the parameter of ``def _mask(self, n, device)``.
     """
@@ -79,18 +79,24 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
     if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
         return False
     home = bindings[0].scope.node
-    if not isinstance(home, cst.FunctionDef) or not re.match(r"_[^_]", home.name.value):
+    if not isinstance(home, cst.FunctionDef):
+        return False
+    nested = any(isinstance(p, cst.FunctionDef) for p in file.tree.ancestors(home))
+    if not nested and not re.match(r"_[^_]", home.name.value):
         return False
     names = [p.name.value for p in home.params.params]
+    by_keyword = [p.name.value for p in home.params.kwonly_params]
     tree = file.python
-    if tree is None or node.value not in names or bindings[0].node.default is not None:
+    if tree is None or node.value not in names + by_keyword or bindings[0].node.default is not None:
         return False
-    at = names.index(node.value) - (names[0] in ("self", "cls"))
+    at = None
+    if node.value in names:
+        at = names.index(node.value) - (names[0] in ("self", "cls"))
     return all(_own_devices(file, tree, home.name.value, node.value, at))
 
 
 def _own_devices(
-    file: File, tree: PythonTree, function: str, parameter: str, at: int
+    file: File, tree: PythonTree, function: str, parameter: str, at: int | None
 ) -> Iterator[bool]:
     """Yield of each use of a function whether it is a call that gives it a tensor's device."""
     tensors = _Tensors(tree, file.tree.source)
@@ -106,12 +112,12 @@ def _own_devices(
         given = None
         if call is not None and not any(isinstance(a, ast.Starred) for a in call.args):
             given = next((k.value for k in call.keywords if k.arg == parameter), None)
-            given = call.args[at] if given is None and at < len(call.args) else given
-        if not isinstance(given, ast.Attribute) or given.attr != "device":
+            if given is None and at is not None and at < len(call.args):
+                given = call.args[at]
+        if given is None or not tensors.is_own_device(given):
             yield False
             return
-        owner = ast.unparse(given.value).rpartition(".")[2]
-        yield TENSOR_WORD.search(owner) is not None or tensors.one(given.value, _DEEP)
+        yield True
     yield used
 
 
@@ -195,8 +201,10 @@ class _Tensors:
         if not isinstance(node.func, ast.Attribute):
             return False
         method = node.func.attr
-        if method in _TENSORS_OWN:
+        if method in _TENSORS_OWN or method == "view" and _sizes(node.args):
             return True
+        if method.startswith("forward"):
+            return True  # of what is asked for its device: a tuple or a dictionary has none
         mine = method in _MORE_METHODS or method.endswith("_") and not method.startswith("_")
         if method in ("max", "min", "median") and not node.args and not node.keywords:
             mine = True
@@ -223,7 +231,8 @@ class _Tensors:
             case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
                 return self.one(item, deep - 1)
             case ast.Name():
-                return self._bound(node, deep, items=True)
+                # A tensor is a row of tensors, a list of them has none of their methods.
+                return self._bound(node, deep, items=True) or self._asked_as_tensor(node)
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr):
                 return self._of_class(node, attr, deep, items=True)
             case ast.Call(func=ast.Name(id="list" | "tuple" | "reversed" | "sorted"), args=[inner]):
@@ -231,7 +240,7 @@ class _Tensors:
             case ast.Call(func=ast.Name() as function):
                 return self._promised(function, items=True)
             case _:
-                return self._several(node, deep - 1)
+                return self._several(node, deep - 1) or self.one(node, deep - 1)
 
     def _promised(self, function: ast.Name, *, items: bool) -> bool:
         """Tell whether a function of the file, bound once at its margin, is annotated as giving a tensor, or several."""
@@ -255,6 +264,25 @@ class _Tensors:
         here = [part for part in _within(home) if self._binding(part, name, 0, False)]
         return here if here or isinstance(home, ast.Module) else self._bindings(home, name)
 
+    def is_own_device(self, node: ast.expr) -> bool:
+        """Tell whether an expression is the device of a tensor, or a variable that holds nothing else."""
+        match node:
+            case ast.Attribute(attr="device", value=value):
+                owner = ast.unparse(value).rpartition(".")[2]
+                if TENSOR_WORD.search(owner) or self.one(value, _DEEP):
+                    return True
+                return isinstance(value, ast.Name) and self._asked_as_tensor(value)
+            case ast.Name(id=name):
+                given = [
+                    part.value if isinstance(part, ast.Assign) else None
+                    for part in self._bindings(node, name)
+                ]
+                return bool(given) and all(
+                    isinstance(each, ast.Attribute) and self.is_own_device(each) for each in given
+                )
+            case _:
+                return False
+
     # -- what gives a name its meaning ----------------------------------------------------
 
     def _called_tensor(self, node: ast.Name) -> bool:
@@ -268,6 +296,11 @@ class _Tensors:
         if re.search(rf"(?<!not ){asked}", text) is not None:
             return True
         return home is not None and computed_with(text, node.id)
+
+    def _asked_as_tensor(self, node: ast.Name) -> bool:
+        """Tell whether a function asks of a name what only a tensor answers: its own, or of ``item_seq`` any of the file."""
+        home = self._home(node) if "_" not in node.id else None
+        return used_as_tensor(self._source if home is None else self._tree.source(home), node.id)
 
     def _home(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | None:
         for parent in self._tree.ancestors(node):
@@ -427,9 +460,13 @@ class _Tensors:
                 case ast.AnnAssign(target=target, annotation=said):
                     if _is_own(target, attr) or isinstance(target, ast.Name) and target.id == attr:
                         answers.append(self._annotated(said, items))
-                case ast.Call(func=ast.Attribute(attr="register_buffer"), args=[first, *_]):
-                    if isinstance(first, ast.Constant) and first.value == attr:
-                        answers.append(not items)
+                case ast.Call(func=ast.Attribute(attr="register_buffer" | "register_parameter")):
+                    named = [k.value for k in part.keywords if k.arg == "name"]
+                    match [*part.args, *named]:
+                        case [ast.Constant(value=value), *_] if value == attr:
+                            answers.append(not items)
+                        case _:
+                            pass
                 case _:
                     pass
         return bool(answers) and all(answers)
@@ -499,6 +536,12 @@ def _names_of(target: ast.expr) -> set[str]:
     """Return the names that a target binds; of ``found[i], rest`` the second alone."""
     names = (part for part in ast.walk(target) if isinstance(part, ast.Name))
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
+
+
+def _sizes(args: list[ast.expr]) -> bool:
+    """Tell whether arguments are sizes, as ``x.view(-1, 3)`` is given: an array's ``view`` takes a type alone."""
+    plain = [arg.operand if isinstance(arg, ast.UnaryOp) else arg for arg in args]
+    return any(isinstance(arg, ast.Constant) and isinstance(arg.value, int) for arg in plain)
 
 
 def _is_own(target: ast.expr, attr: str) -> bool:

@@ -24,7 +24,7 @@ _TOOLS = "nvidia|pynccl|tensorrt|trt"
 _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
 )
-_FOLDER = re.compile(rf"_?(?:{_OTHERS}|tensorrt|trt)\Z", re.IGNORECASE)
+_FOLDER = re.compile(rf"_?(?:{_OTHERS}|ascend|camb|maca|tensorrt|trt)\Z", re.IGNORECASE)
 _SEVERAL = re.compile(r"(?:backend|platform|accelerator|device|kernel)s?\Z")
 _OF_CUDA = re.compile(r"test_cuda(?:_\w+)?\Z|cuda_tests?\Z")
 # Packages of kernels for CUDA, imported where the file is.
@@ -70,6 +70,13 @@ _IMPORTS = re.compile(
     re.MULTILINE,
 )
 _NAME = re.compile(r"\w+")
+
+
+# A report for the people who are asked about a fault: torch's own script, and what was made after it.
+_COLLECTS = re.compile(
+    r"(?:collect|print|show)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
+)
+_OF_THE_BUILD = re.compile(r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b")
 
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
@@ -125,6 +132,10 @@ def stays_whole(file: File) -> bool:
         if file.in_code(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
+            return True
+        if _COLLECTS.match(stem) and _OF_THE_BUILD.search(file.code) is not None:
+            said = f"{path.name} tells what this machine has, CUDA among it"
+            file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
             return True
         if (package := _said_to_need_cuda(file)) is not None:
             said = f"{package}, which this file is about, needs CUDA by its words"

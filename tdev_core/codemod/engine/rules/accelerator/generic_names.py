@@ -21,12 +21,8 @@ from tdev_core.codemod.engine.rules.accelerator.reported import OWN_BACKEND, ncc
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arguments import Call
 from tdev_core.codemod.engine.rules.arms import ARMS
-from tdev_core.codemod.engine.rules.references import (
-    AVAILABILITY,
-    call_of,
-    chooses_between_backends,
-    every_reference,
-)
+from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY, chooses_between_backends
+from tdev_core.codemod.engine.rules.torch_names import call_of, every_reference
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 # What takes a stream of CUDA's own class, or its handle.

@@ -44,8 +44,13 @@ def lay_out(file: File) -> None:
 
 
 def fit_lines(file: File) -> None:
-    """Break the lines that a question in tdev's words made longer than the project's are."""
-    if not any(predicate in c.text for c in file.changes.values() for predicate in _PREDICATES):
+    """Break the lines that tdev's words made longer than the project's are: ``th.`` and its like are shorter."""
+    if not any(
+        any(predicate in c.text for predicate in _PREDICATES)
+        or c.text == file.tdev
+        and len(c.text) > c.end - c.start
+        for c in file.changes.values()
+    ):
         return
     layout = _Layout(file, file.options.line_length or usual_length(file.tree.source))
     layout.wrap(comments=True)

@@ -13,9 +13,10 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.reported import DEVICE, VALUE_POSITIONS, report
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
 from tdev_core.codemod.engine.rules.arms import enclosing_function
+from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
-from tdev_core.codemod.engine.rules.references import AVAILABILITY, is_partial
+from tdev_core.codemod.engine.rules.torch_names import is_partial
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 

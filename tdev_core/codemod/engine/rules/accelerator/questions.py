@@ -11,8 +11,8 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
+from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY
 from tdev_core.codemod.engine.rules.operands import asks_for_device
-from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 

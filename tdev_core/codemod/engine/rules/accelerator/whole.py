@@ -32,8 +32,8 @@ from tdev_core.codemod.engine.rules.accelerator.literals import current_accelera
 from tdev_core.codemod.engine.rules.accelerator.mixed import mixed_devices
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY
 from tdev_core.codemod.engine.rules.guards import availability_guards
-from tdev_core.codemod.engine.rules.references import AVAILABILITY
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.staying import BUILT_ON, DOUBLE, GROUP, KERNELS, OTHERS
 from tdev_core.codemod.engine.survey import is_for_tests, is_script

@@ -19,6 +19,7 @@ _TOKEN = re.compile(
 _HEAD = re.compile(
     r"(?:return|yield|if|elif|while|assert)\s+|\w[\w.\[\], ]*?(?::\s*[^=]+?)?\s*=\s*(?!=)"
 )
+_KEYWORD = re.compile(r"\w+=(?!=)")
 _ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
 
@@ -102,6 +103,13 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
     words = {word for _, word in flat}
     if inside:
         yield from _delimited(text, flat, words)
+        given = _KEYWORD.match(text)
+        chooses = {"if", "else"} <= words and not words & {"lambda", "for"}
+        # Rather than in the brackets of one of its arms, or of its test.
+        if given is not None and chooses and re.search(r"\([^)]", text) is not None:
+            tail = "," if text.endswith(",") else ""
+            body = text[given.end() : len(text) - len(tail)]
+            yield [(0, text[: given.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]
     elif (head := _HEAD.match(text)) is not None:
         tail = ":" if text.endswith(":") else ""
         body = text[head.end() : len(text) - len(tail)]

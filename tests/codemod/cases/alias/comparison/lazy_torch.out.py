@@ -4,6 +4,7 @@ import os
 def is_gpu(device):
     """Whether it is one."""
     import tdev
+
     return tdev.is_accelerator(device.type)
 
 

@@ -1,0 +1,90 @@
+"""Finds the questions whether there is CUDA that choose beside other accelerators, or that are the question itself."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms, enclosing_function
+from tdev_core.codemod.engine.rules.device_arms import gives_devices
+from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
+from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.survey import uses
+
+AVAILABILITY = ("torch.cuda.is_available", "torch.cuda.device_count")
+ASKED = (*AVAILABILITY, "torch.backends.cuda.is_built")
+
+
+def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CSTNode, str]:
+    """Return the questions whether there is CUDA that stay, because they choose beside other accelerators.
+
+    With one of them, all that its function asks. In a program that was started to run, none: what it asks
+    is answered for the device that it runs on, by whichever name and import it asks.
+    """
+    if file.options.program:
+        return {}
+    asked = [f for f in found if f.name in ASKED]
+    beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
+    if file.options.style != "accelerator":
+        beside = [f for f in beside if not gives_devices(file, f.node)]
+    stay: dict[cst.CSTNode, str] = {
+        f.node: f"{f.name} chooses between backends; {LEFT}" for f in beside
+    }
+    homes = {enclosing_function(file, f.node) for f in beside} - {None}
+    for f in asked:
+        if enclosing_function(file, f.node) in homes:
+            why = f"{f.name} stands in a function that chooses between backends; {LEFT}"
+            stay.setdefault(f.node, why)
+        elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
+            stay[f.node] = f"{answers}; {LEFT}"
+    return stay
+
+
+_SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)
+_REQUIRES = re.compile(r"_?(?:requires?|needs?|skip_(?:if|unless)_no)_\w*(?:cuda|gpu)s?\w*\Z")
+_FOR_CUDA = re.compile(r"\b(?:requires?|needs?|without|no)\b[^\n]*\b(?:CUDA|NVIDIA)\b")
+_THE_QUESTION = re.compile(r"_?(?:is_|has_)?(?:torch_)?(?:cuda|gpu)_(?:is_)?available\Z")
+
+
+def _is_the_question(file: File, node: cst.CSTNode) -> str | None:
+    """Return why a function or constant that answers whether there is CUDA keeps meaning CUDA, if it does.
+
+    ``def is_cuda_available()``: a caller with an arm for another accelerator would never reach that, and
+    what nothing in the tree calls is a package's public answer.
+    """
+    home = enclosing_function(file, node)
+    name = ""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.Return) and home is not None:
+            name = home.name.value
+        elif isinstance(parent, cst.Assign) and home is None:
+            target = parent.targets[0].target
+            name = target.value if isinstance(target, cst.Name) else ""
+        elif isinstance(parent, cst.ClassDef) and name:
+            if re.search(r"CUDA|Cuda", parent.name.value):
+                return f"{parent.name.value}.{name} answers for CUDA among other backends"
+    if home is not None and _THE_QUESTION.match(home.name.value):
+        name = home.name.value  # whatever it does with the answer before it gives it
+    if home is not None and _REQUIRES.match(home.name.value):
+        if _FOR_CUDA.search(file.tree.text(home)):
+            return f"{home.name.value} asks for CUDA for tests"
+    if not _SAYS_CUDA.search(name):
+        return None
+    if KERNEL_NAME.search(name):
+        return f"{name} answers for CUDA's kernels"
+    tree = file.options.tree
+    beside = tree.beside if tree is not None else uses(file.tree.source.encode())[1]
+    if name in beside:
+        return f"{name} is asked beside other accelerators"
+    if tree is not None and name not in tree.called and (home is not None or name.isupper()):
+        return f"{name} is asked by nothing in the tree: it is this package's answer to others"
+    if tree is not None and file.options.style == "accelerator" and "cuda" in name.lower():
+        # Its callers move to CUDA, or speak of it, in other files.
+        if not name.startswith("_") and (home is not None or name.isupper()):
+            return f"{name} is asked by a name that says CUDA"
+    if tree is not None:
+        file.find(ARMS, node, f"{name} asks for CUDA; its callers get the answer for what is used")
+    return None

@@ -1,0 +1,117 @@
+"""Leaves the arms that only CUDA reaches, or only another vendor's accelerator, by the tests around them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    NAMES,
+    chain_names_other,
+    names_other,
+    rest_is_others,
+    top_choice,
+)
+from tdev_core.codemod.engine.rules.device_arms import gives_devices
+from tdev_core.codemod.engine.rules.speaks_of_others import said_of_others
+
+_ASKS_FOR_CUDA = re.compile(
+    r"\bcuda\.is_available\(|\bis_(?:torch_)?cuda_available\(|\bcuda_is_available\(|\.is_cuda\b"
+    r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
+)
+_DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
+# Only NVIDIA's or only ROCm's build gets past these.
+_OF_THE_BUILD = re.compile(
+    r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
+    r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
+)
+# Accelerators whose own versions of torch a program is written for in such an arm.
+_OF_A_VENDOR = re.compile(rf"==\s*[\"'](?:{NAMES})[\"']")
+
+
+def cudas_arms(file: File) -> None:
+    """Find the arms that only CUDA reaches, because their chain has arms for other accelerators too.
+
+    And those that only another vendor's accelerator reaches.
+    """
+    for choice in file.tree.of(cst.If, cst.IfExp):
+        test = file.tree.text(choice.test)
+        if _OF_A_VENDOR.search(test) and not _DENIES.search(test):
+            file.untouched.append(file.tree.span(choice.body))
+        if _OF_THE_BUILD.search(test) and _ASKS_FOR_CUDA.search(_OF_THE_BUILD.sub("", test)):
+            if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
+                file.untouched.append(file.tree.span(choice.body))
+                continue
+        if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
+            continue
+        if isinstance(choice, cst.If):
+            beside = chain_names_other(file, choice) or rest_is_others(file, choice)
+        else:
+            beside = names_other(file, top_choice(file, choice), choice.test)
+        if beside and gives_devices(file, choice.test):
+            continue
+        if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
+            file.untouched.append(file.tree.span(choice.body))
+
+
+CALLS_CUDA = re.compile(r"\bcuda\.\w|[\"']cuda\b|\.cuda\(")
+
+
+def arms_that_stay(file: File) -> None:
+    """Say of an arm that was left for its test that it was, where nothing else is said of the two."""
+    told = sorted(start for _, start, _ in file.findings)
+    for low, high in file.parallel:
+        if not any(low <= at < high for at in told):
+            said = "this is CUDA's arm beside those of other accelerators; left as it is"
+            file.find_at(ARMS, low, said)
+            told.append(low)
+    for choice in file.tree.of(cst.If, cst.IfExp) if file.untouched else ():
+        arm = file.tree.span(choice.body)
+        if arm not in file.untouched or not CALLS_CUDA.search(file.tree.text(choice.body)):
+            continue
+        begin = file.tree.span(choice.test)[0]
+        low, high = min(begin, arm[0]), max(file.tree.span(choice.test)[1], arm[1])
+        if not any(low <= at < high for at in told):
+            file.find(
+                ARMS,
+                choice.test,
+                "opens an arm that one kind of device alone reaches; left as it is",
+            )
+
+
+_TRIES_CUDA = re.compile(r"[\"']cuda\b|\bcuda\.is_available\(")
+
+
+def tried_beside_others(file: File) -> None:
+    """Leave a ``try`` for CUDA whose neighbour tries another accelerator: the first that works is used, and told."""
+    for tried in file.tree.of(cst.Try):
+        parent = file.tree.parents[tried]
+        block = getattr(parent, "body", ())
+        at = list(block).index(tried) if tried in block else 0
+        near = [*block[max(0, at - 1) : at], *block[at + 1 : at + 2]]
+        found = _TRIES_CUDA.search(file.tree.text(tried.body))
+        if found is None or names_other(file, tried.body):
+            continue
+        if any(isinstance(n, cst.Try) and names_other(file, n.body) for n in near):
+            file.untouched.append(file.tree.span(tried.body))
+            file.tried.append(file.tree.span(tried.body))
+
+
+def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
+    """Leave the arm that a kept question opens: where it is answered with yes, there is CUDA."""
+    below = question
+    for parent in file.tree.ancestors(question):
+        if isinstance(parent, (cst.If, cst.IfExp)):
+            if below is parent.test:
+                file.untouched.append(file.tree.span(parent.body))
+            return
+        needed = isinstance(parent, cst.BooleanOperation) and isinstance(parent.operator, cst.And)
+        called = isinstance(parent, cst.Call) and parent.func is below
+        if not needed and not called:
+            return
+        if isinstance(parent, cst.BooleanOperation) and below is parent.left:
+            file.untouched.append(file.tree.span(parent.right))
+        below = parent

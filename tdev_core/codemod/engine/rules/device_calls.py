@@ -1,0 +1,107 @@
+"""Judges calls of torch that are given a device, ``torch.device`` among them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.nodes import string_value
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arguments import Call, device_argument
+from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.kept_questions import LEFT
+from tdev_core.codemod.engine.rules.reasons import reason
+from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
+from tdev_core.codemod.engine.rules.torch_names import routed_prefix
+
+
+def device_call(file: File, found: Reference, call: Call | None) -> None:
+    name = found.name
+    always = routed_prefix(name, file.names.routed) == name
+    if call is None:
+        if always or (name == "torch.device" and _handed_on(file, found.node)):
+            file.use(REFERENCE, found)
+        return
+    argument = device_argument(file, call, name)
+    if name == "torch.device" and _asks_for_another(file, found.node):
+        return
+    if name.endswith(".fork_rng") and _of_no_device(call):
+        return
+    if _one_of_several(file, found.node, call):
+        message = f"{name} is asked for each of several accelerators"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
+        return
+    if name == "torch.device" and _beside_its_module(file, found, call):
+        message = f"{name} stands beside a module of torch's that is looked up by the device's name"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
+        return
+    if argument == "may be cuda" or (argument == "absent" and always):
+        file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+def _of_no_device(call: Call) -> bool:
+    """Tell whether ``fork_rng(devices=[])`` forks the CPU's generator alone."""
+    devices = call.argument("devices", 0)
+    return isinstance(devices, (cst.List, cst.Tuple)) and not devices.elements
+
+
+def _one_of_several(file: File, node: cst.CSTNode, call: Call) -> bool:
+    """Tell whether a call is given one after the other of a list of accelerators: ``for kind in ("cpu", "cuda", "xpu")``."""
+    statement = file.tree.text(file.tree.statement(node))
+    for name in {arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)}:
+        several = rf"\bfor[ \t]+{name}[ \t]+in[ \t]*[(\[{{]([^)\]}}]*)"
+        listed = re.search(several, statement)
+        if listed is not None and re.search(r"[\"'](?:mps|xpu|npu|hpu)[\"']", listed[1]):
+            return True
+    return False
+
+
+def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether the function of a device looks up torch's module for it: ``getattr(torch, kind).set_device(…)``."""
+    home = enclosing_function(file, found.node)
+    if home is None or not call.args:
+        return False
+    kind = re.escape(file.tree.text(call.args[0].value))
+    looked_up = rf"\bgetattr\(\s*{re.escape(file.tree.text(found.root))}\s*,\s*{kind}\s*[,)]"
+    return re.search(looked_up, file.tree.text(home)) is not None
+
+
+_ANOTHER = re.compile(r"(?!cuda)\w+\Z")
+
+
+def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a device is made to be asked whether it is another accelerator's: ``torch.device(d).type == "xla"``.
+
+    Or whether it is CUDA's, where that stays as it is.
+    """
+    attribute = file.tree.parents[file.tree.parents[node]]
+    asked = file.tree.parents.get(attribute)
+    if not isinstance(attribute, cst.Attribute) or attribute.attr.value != "type":
+        return False
+    if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
+        return False
+    word = string_value(asked.comparisons[0].comparator) or ""
+    return _ANOTHER.match(word) is not None or word == "cuda" and guards_cuda_only(file, asked)
+
+
+_CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})
+
+
+def _handed_on(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether ``torch.device`` itself is given to something that will call it."""
+    parent = file.tree.parents[node]
+    if not isinstance(parent, cst.Arg):
+        return False
+    call = file.tree.parents[parent]
+    if not isinstance(call, cst.Call):
+        return False
+    func = call.func
+    last = func.attr if isinstance(func, cst.Attribute) else func
+    if isinstance(last, cst.Name) and last.value in _CHECKS:
+        return False
+    if isinstance(last, cst.Name) and last.value == "map":
+        return True
+    return parent.keyword is not None and parent.keyword.value in ("type", "converter", "factory")

@@ -1,0 +1,46 @@
+"""Reports names whose text stays, and what becomes of their answers once the imports are known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tdev_core.codemod.engine.analysis.resolve import Reference
+from tdev_core.codemod.engine.api import Rule, Severity
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.kernels import KERNEL
+
+LEFT = "left as it is"
+ANSWERED = "from tdev it answers for the device in use"
+
+
+def kept_question(
+    file: File,
+    found: Reference,
+    rule: Rule,
+    message: str,
+    severity: Severity,
+    answered: str = ANSWERED,
+) -> None:
+    """Report a name whose text stays; :func:`kept_questions` says what becomes of its answer."""
+    if (key := file.find(rule, found.node, message, severity)) is not None:
+        file.asked[key] = found, answered
+
+
+def kept_questions(file: File) -> None:
+    """Say of each kept question whether its answer stays too, now that it is known where its name comes from."""
+    for key, (found, answered) in file.asked.items():
+        finding = file.findings[key]
+        if from_tdev(file, found):
+            message = finding.message.replace(LEFT, answered)
+            level = "warning" if finding.rule == KERNEL.id else finding.severity
+            file.findings[key] = replace(finding, message=message, severity=level)
+
+
+def from_tdev(file: File, found: Reference) -> bool:
+    """Tell whether a reference is tdev's once the imports are changed."""
+    if found.package == "tdev":
+        return True
+    moved = list(file.repointed)
+    if file.options.style == "alias":
+        moved += file.wanted
+    return any(binding in moved for binding in found.bindings)

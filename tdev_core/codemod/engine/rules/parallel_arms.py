@@ -1,0 +1,126 @@
+"""Leaves arms and functions that do for CUDA what others beside them do for another accelerator, whatever they test."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import ARMS, NAMES
+from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
+
+_OF_TORCH = re.compile(rf"\btorch\.(cuda|{NAMES}|sdaa)\.(\w+)")
+
+
+def parallel_arms(file: File) -> None:
+    """Leave the arm that asks of ``torch.cuda`` what the arms beside it ask of ``torch.xpu`` and its like, whatever they test."""
+    source = file.tree.source
+    asked: dict[str, set[str]] = {}
+    for found in _OF_TORCH.finditer(source):
+        asked.setdefault(found[2], set()).add(found[1])
+    if not any("cuda" in whose and len(whose) > 1 for whose in asked.values()):
+        return
+    tree = file.python
+    if tree is None:
+        return
+    for node in ast.walk(tree.module):
+        for block in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if isinstance(block, list):
+                _leave_parallel(file, tree, block)
+
+
+def _leave_parallel(file: File, tree: PythonTree, block: list[ast.stmt]) -> None:
+    for one, other in zip(block, block[1:], strict=False):
+        # `torch.cuda.empty_cache()`, and then the same if there is MPS
+        said = _OF_TORCH.match(tree.text([one]).strip()) if isinstance(one, ast.Expr) else None
+        if said is None or said[1] != "cuda" or not isinstance(other, ast.If):
+            continue
+        beside = {(owner, name) for owner, name in _OF_TORCH.findall(tree.text(other.body))}
+        if any(owner != "cuda" and name == said[2] for owner, name in beside):
+            file.untouched.append(tree.span(one))
+            file.parallel.append(tree.span(one))
+    near: list[list[ast.stmt]] = []
+    for statement in [*block, None]:
+        if isinstance(statement, ast.If):
+            near += _arms(statement)
+            continue
+        whose = [set(_OF_TORCH.findall(tree.text(arm))) for arm in near]
+        for at, arm in enumerate(near):
+            used = {name for owner, name in whose[at] if owner == "cuda"}
+            beside = {
+                name
+                for i, of_arm in enumerate(whose)
+                if i != at
+                for owner, name in of_arm
+                if owner != "cuda"
+            }
+            if used and used & beside and all(owner == "cuda" for owner, _ in whose[at]):
+                span = tree.span(arm[0])[0], tree.span(arm[-1])[1]
+                if span not in file.untouched:
+                    file.untouched.append(span)
+                    file.parallel.append(span)
+        near = []
+
+
+def _arms(choice: ast.If) -> list[list[ast.stmt]]:
+    """Return the arms of a chain."""
+    arms = [choice.body]
+    match choice.orelse:
+        case [ast.If(col_offset=column) as link] if column == choice.col_offset:
+            return arms + _arms(link)  # an `elif`
+        case _:
+            pass
+    return [*arms, choice.orelse] if choice.orelse else arms
+
+
+_OF_OTHERS = re.compile(rf"(?:\w+_)?(?:{NAMES})(?:_\w+)?\Z")
+
+
+def functions_of_others(file: File) -> None:
+    """Leave the function of another accelerator (``def musa(self)``), and CUDA's that does the same as such a one.
+
+    Of methods that are called for the device alone, ``def cuda(self)`` is everybody's: tdev calls it for its own.
+    """
+    named: dict[tuple[cst.CSTNode, str], cst.FunctionDef] = {}
+    for home in file.tree.of(cst.FunctionDef):
+        named[file.tree.parents[home], home.name.value] = home
+    for (around, name), home in named.items():
+        text = file.tree.text(home)
+        if _OF_OTHERS.match(name) and "cuda" not in name and not CALLS_CUDA.search(text):
+            file.untouched.append(file.tree.span(home))
+        if "cuda" not in name or name == "cuda":
+            continue
+        asked = {what for owner, what in _OF_TORCH.findall(text) if owner == "cuda"}
+        for other in NAMES.split("|"):
+            twin = named.get((around, name.replace("cuda", other)))
+            beside = _OF_TORCH.findall(file.tree.text(twin)) if twin is not None else []
+            if twin is not None and asked & {what for owner, what in beside if owner == other}:
+                file.untouched.append(file.tree.span(home))
+                said = (
+                    f"{name} does for CUDA what {twin.name.value} does for {other}; left as it is"
+                )
+                file.find(ARMS, home.name, said)
+                break
+
+
+_FOR_A_KIND = re.compile(
+    rf"\b(\w+)\((?:[^()]|\([^()]*\))*?\bdevice_type[ \t]*=[ \t]*[\"'](cuda|{NAMES})[\"']"
+)
+
+
+def done_for_others(file: File) -> None:
+    """Leave a function that calls the same with ``device_type="cuda"`` and again for another accelerator."""
+    if "device_type" not in file.tree.source:
+        return
+    for home in file.tree.of(cst.FunctionDef):
+        kinds: dict[str, set[str]] = {}
+        for called, kind in _FOR_A_KIND.findall(file.tree.text(home)):
+            kinds.setdefault(called, set()).add(kind)
+        for called, given in kinds.items():
+            if "cuda" in given and len(given) > 1:
+                file.untouched.append(file.tree.span(home))
+                said = f"{called} is called for other accelerators as well; {home.name.value} is left as it is"
+                file.find(ARMS, home.name, said)

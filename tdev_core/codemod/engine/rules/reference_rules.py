@@ -1,0 +1,82 @@
+"""The rules about names of torch: what they say of themselves."""
+
+from __future__ import annotations
+
+from tdev_core.codemod.engine.rules._make import rule
+
+REFERENCE = rule(
+    "cuda-reference",
+    "References to `torch.cuda` and other device-dependent names",
+    None,
+    """
+    A name whose behaviour depends on the device is taken from tdev instead of torch:
+    everything public in `torch.cuda`, and functions such as
+    `torch.distributed.init_process_group` or `torch.load` that act on CUDA without saying so.
+
+    Only the first name of the reference changes (`torch.cuda.synchronize` becomes
+    `tdev.cuda.synchronize`), wherever it stands: called, passed as a value, in a decorator, an
+    annotation, a default, an `except` clause. The arguments stay as they are, because tdev's
+    function has the same signature. Names that start with an underscore are not mirrored and
+    are reported.
+
+    Some places keep torch's name: what clears a function's cache (`torch.cuda.device_count.cache_clear()`), CUDA's row of a table that has a row for another accelerator
+    (`{"cuda": torch.cuda.synchronize, "mps": torch.mps.synchronize}`), and a function, CUDA's aside, that is
+    a key of a table, of a set or of a test (`{torch.load: wrapped}`), where torch's own is compared with it.
+    So does a question whose answer is only put into words as CUDA's: `f"cuda.available={torch.cuda.is_available()}"`,
+    `("CUDA available?", torch.cuda.is_available())`, or beside `torch.version.cuda` in a table.
+
+    Where the name does not speak of CUDA (`torch.load`, `torch.jit.script`, `new_group`), the report says in
+    a line why it is tdev's.
+
+    Import forms: `import torch`, `import torch as th`, `import torch.cuda` (the reference
+    changes); `import torch.cuda as tc`, `from torch import cuda`, `from torch.cuda import
+    Stream as S`, `from torch.cuda.amp import *`, `import torch.distributed as dist` (the import
+    changes, see the rule `import`); each of them also inside a function, a condition,
+    `try`/`except ImportError` and `if TYPE_CHECKING`. A name that the file binds to something
+    else (`torch = FakeTorch()`) is not torch and is left alone.
+
+    In the alias style the reference stays and only the import changes.
+    """,
+)
+ARGUMENT = rule(
+    "device-argument",
+    "Torch functions that are given a device",
+    None,
+    """
+    `torch.zeros(3, device="cuda")` asks for CUDA whatever there is, and tdev never patches
+    torch's own functions, so the call goes through tdev's: `tdev.zeros(3, device="cuda")`.
+    The device is translated when the call is made. The literal therefore stays what it is, a
+    `str`, and so does every variable, parameter default, dataclass field and argparse default
+    that holds it: nothing is decided at import, f-strings print what they printed, and a
+    function that expects a string still gets one.
+
+    A call is left alone when its device cannot be CUDA as far as the file tells: no device,
+    `None`, `"cpu"`, `"meta"`, the `.device` of a tensor or a module (told by what the function asks of it,
+    `x.shape`, or by its name, `model`, `hidden_states`), the object's own `self.device` or
+    `_execution_device`, a name annotated `torch.device`, or the result of
+    `torch.device(...)`, which is a real device once that call is tdev's. A device that comes in from elsewhere (an unannotated parameter, `args.device`, the
+    `.device` of any other object) may be the string `"cuda"` and counts as one. `functools.partial(torch.zeros, device=...)` counts as
+    the call it will be.
+
+    The same holds in a file that never mentions CUDA: `torch.zeros(n, device=device)` there is as
+    right or wrong as what its callers hand over, and what a person typed (a command line, a YAML
+    file) is seen by no tool. Each file is decided by its own text, so that rewriting one file, as
+    pre-commit does, gives what rewriting the whole tree gives.
+
+    `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
+    the default of a parameter or of a class attribute: it was made when the module is imported, and
+    it may go to code that this file does not see.
+
+    Methods and constructors, `.to("cuda")`, `.cuda()`, `x.new_zeros(device="cuda")`,
+    `nn.Linear(4, 4, device="cuda")`, are not touched by the tdev styles: see `tdev-import`.
+    """,
+)
+PRIVATE = rule(
+    "private-name",
+    "Private names of `torch.cuda`",
+    "warning",
+    """
+    `torch.cuda._lazy_init` and other names that start with an underscore (also
+    `torch._C._cuda_*`) belong to torch and are not mirrored. Left alone and reported.
+    """,
+)

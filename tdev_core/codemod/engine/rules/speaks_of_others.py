@@ -1,0 +1,89 @@
+"""Tells what a function says of other accelerators in its comments and tests: somebody has thought of them."""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import NAMES, enclosing_function
+from tdev_core.codemod.engine.vocabulary import NOTE
+
+# The program's own classes for other accelerators, by which a function chooses.
+_OTHER_CLASSES = re.compile(
+    r"\b(?:MPS|XPU|XLA|TPU|HPU|NPU|ROCm|Rocm|Npu|Xpu|Hpu)(?:Accelerator|Platform|Backend)\b"
+)
+
+
+def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
+    """Tell whether the function compares the same device with another accelerator's name as well.
+
+    The text is searched, not the tree: such a comparison need not name CUDA.
+    """
+    base = file.tree.text(operand)
+    base = re.sub(r"\A(?:str|repr)\((.*)\)\Z", r"\1", base, flags=re.DOTALL)
+    base = base.removesuffix(".type")
+    home = enclosing_function(file, operand)
+    if home is None or len(base) > 80:
+        return False
+    asked = (
+        rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:\s*[!=]=\s*[\"']({NAMES})\b"
+        rf"|\.startswith\(\s*[\"']({NAMES})\b"
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b"
+        # a list that stays has decided already which there are
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?=[^])}}]*[\"']cuda[\"'])[^])}}]*[\"']cpu[\"'])"
+    )
+    text = file.tree.text(home)
+    return re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None
+
+
+_MEASURED = re.compile(r"\b(?:measured|benchmarked|faster|slower|beats)\b", re.IGNORECASE)
+_TEXT = re.compile(r"(?:\"{3}.*?\"{3}|'{3}.*?'{3})|(?:^[ \t]*#[^\n]*\n)+", re.DOTALL | re.MULTILINE)
+_OTHER_NAMES = re.compile(
+    r"\b(?:MPS|XPU|NPU|HPU|MLU|TPU|Apple|Gaudi|Ascend|cupy|CuPy|cucim|cuCIM)\b"
+)
+
+
+def measured_for_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a text of the function says what was measured on another accelerator, or against CUDA's packages.
+
+    A choice between engines by speed is none to be made for a device that nobody tried.
+    """
+    home = enclosing_function(file, node)
+    return home is not None and any(
+        _MEASURED.search(found.group()) and _OTHER_NAMES.search(found.group())
+        for found in _TEXT.finditer(file.tree.text(home))
+    )
+
+
+def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode) -> bool:
+    """Tell whether a test belongs to a chain that ends with the type of whatever device was named.
+
+    ``elif "cuda" in device: kind = "cuda"``, and then ``else: kind = device.split(":")[0]``.
+    """
+    choice = file.tree.parents[node]
+    if not isinstance(choice, cst.If) or choice.test is not node:
+        return False
+    name = re.escape(file.tree.text(operand))
+    last: cst.CSTNode | None = choice.orelse
+    while isinstance(last, cst.If):
+        last = last.orelse
+    taken = re.compile(rf"(?P<kind>[\w.]+)[ \t]*=[ \t]*{name}\.(?:split|partition)\([\"']:")
+    if not isinstance(last, cst.Else) or (found := taken.search(file.tree.text(last))) is None:
+        return False
+    given = rf"(?<![\w.]){re.escape(found['kind'])}[ \t]*=[ \t]*[\"']cuda[\"']"
+    return re.search(given, file.tree.text(choice.body)) is not None
+
+
+_SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu|other accelerators?)\b", re.IGNORECASE)
+
+
+def said_of_others(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the comment above a statement speaks of another accelerator: somebody has thought of it."""
+    line = file.tree.position(file.tree.span(file.tree.statement(node))[0])[0] - 1
+    while line >= 1 and (text := file.tree.line_text(line).strip()).startswith("#"):
+        if _SAYS_OTHER.match(NOTE.sub("#", text)):
+            return True
+        line -= 1
+    return False

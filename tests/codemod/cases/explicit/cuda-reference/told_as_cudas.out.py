@@ -1,0 +1,36 @@
+import logging
+
+import tdev
+import torch
+
+
+def report():
+    tdev.cuda.synchronize()
+    message = f"pytorch={torch.__version__}, cuda.available={torch.cuda.is_available()}, "
+    print("CUDA devices:", torch.cuda.device_count())
+    print("devices:", tdev.cuda.device_count())
+    logging.info("CUDA: %s", "yes" if torch.cuda.is_available() else "no")
+    message += "cuda: {}".format(torch.cuda.is_available())
+    message += "CUDA available: " + str(torch.cuda.is_available())
+    message += "CUDA: %s, %d" % (torch.cuda.is_available(), torch.cuda.device_count())
+    return message + f"{torch.cuda.is_available()=} devices: {tdev.cuda.device_count()}"
+
+
+def info():
+    return {
+        "GPU": [tdev.cuda.get_device_name(i) for i in range(tdev.cuda.device_count())],
+        "available": torch.cuda.is_available(),
+        "version": torch.version.cuda,
+    }
+
+
+def chosen(path):
+    return open(f"cuda/{path}" if tdev.cuda.is_available() else path)
+
+
+def refused(device):
+    raise ValueError(
+        f"Invalid CUDA device {device}."
+        f"\ntorch.cuda.is_available(): {torch.cuda.is_available()}"
+        f"\nnumber of devices: {tdev.cuda.device_count()}"
+    )

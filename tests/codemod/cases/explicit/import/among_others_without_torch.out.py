@@ -1,0 +1,18 @@
+from enum import Enum
+
+import cv2
+import tdev
+from loguru import logger
+from zlib_ng import crc32
+
+from .base import Plugin
+
+
+class Name(Enum):
+    full = "full"
+
+
+def upsampler(name, device, no_half):
+    logger.info(name)
+    half = True if tdev.is_accelerator(str(device)) and not no_half else False
+    return Plugin(cv2, crc32, half=half)

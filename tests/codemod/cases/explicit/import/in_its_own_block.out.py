@@ -1,0 +1,21 @@
+import contextlib
+
+import transformers.utils.generic as g
+
+if not hasattr(g, "compute_default_rope"):
+    import torch
+
+    g.rope = lambda x: torch.ones(x)
+if not hasattr(g, "maybe_autocast"):
+    import tdev
+    import torch
+
+    @contextlib.contextmanager
+    def maybe_autocast(enabled=True):
+        if enabled and tdev.cuda.is_available():
+            with tdev.autocast("cuda"):
+                yield
+        else:
+            yield
+
+    g.maybe_autocast = maybe_autocast

@@ -1,0 +1,9 @@
+import torch
+from flash_attn import flash_attn_func
+from packaging import version
+from torch import distributed as dist
+from torch import nn
+
+
+def attend(q, k):
+    return flash_attn_func(q, k), version, dist, nn, torch
