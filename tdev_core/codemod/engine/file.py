@@ -378,7 +378,7 @@ class File:
 
     def of_a_vendor(self, bindings: tuple[Binding, ...] | list[Binding]) -> bool:
         """Tell whether one of a name's imports is of a module that a vendor adds to torch: ``torch.npu.amp``."""
-        inside = [b.target.split(".") for b in bindings if (b.target or "").startswith("torch.")]
+        inside = [parts for b in bindings if (parts := (b.target or "").split("."))[0] == "torch"]
         return any(
             len(parts) > 2 and ".".join(parts[:2]) not in self.names.modules for parts in inside
         )

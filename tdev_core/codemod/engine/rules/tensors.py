@@ -463,7 +463,7 @@ class _Tensors:
                 case ast.Call(func=ast.Attribute(attr="register_buffer" | "register_parameter")):
                     named = [k.value for k in part.keywords if k.arg == "name"]
                     match [*part.args, *named]:
-                        case [ast.Constant(value=value), *_] if value == attr:
+                        case [ast.Constant(value=name), *_] if name == attr:
                             answers.append(not items)
                         case _:
                             pass
