@@ -43,6 +43,7 @@ DIFFERS = {
         (
             "explicit/other-arms/boolean",
             "explicit/other-arms/chain",
+            "explicit/other-arms/constants_of_several",
             "explicit/other-arms/else_if",
             "explicit/other-arms/nested_ternary",
         ),

@@ -97,13 +97,13 @@ def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
     )
 
 
-_DEVICE_OF_OTHERS = re.compile(rf"\bdevice\(\s*[\"'](?:{NAMES})\b")
+_OF_OTHERS = re.compile(rf"\bdevice\(\s*[\"'](?:{NAMES})\b|\btorch\.(?:{NAMES})\.\w+\(")
 
 
 def rest_is_others(file: File, choice: cst.If) -> bool:
-    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device."""
+    """Tell whether the ``else`` of a test for CUDA gives another accelerator's device, or calls ``torch.xpu``."""
     rest = choice.orelse
-    return isinstance(rest, cst.Else) and _DEVICE_OF_OTHERS.search(file.tree.text(rest)) is not None
+    return isinstance(rest, cst.Else) and _OF_OTHERS.search(file.tree.text(rest)) is not None
 
 
 def is_the_rest(file: File, node: cst.CSTNode) -> bool:

@@ -100,6 +100,34 @@ def tried_beside_others(file: File) -> None:
             file.tried.append(file.tree.span(tried.body))
 
 
+_A_CONSTANT = re.compile(
+    rf"(\w+)[ \t]*=[ \t]*torch\.device\([\"'](cuda|cpu|{NAMES})[\"']\)\s*(?:#.*)?"
+)
+
+
+def named_beside_others(file: File) -> None:
+    """Leave ``CUDA_DEVICE = torch.device("cuda")`` in a row with such a constant of another accelerator."""
+    if "torch.device(" not in file.tree.source:
+        return
+    for line in file.tree.of(cst.SimpleStatementLine):
+        found = _A_CONSTANT.fullmatch(file.tree.text(line).strip())
+        if found is None or found[2] != "cuda" or "cuda" not in found[1].lower():
+            continue
+        block = list(getattr(file.tree.parents[line], "body", ()))
+        kinds = [_A_CONSTANT.fullmatch(file.tree.text(n).strip()) for n in block]
+        low = high = block.index(line) if line in block else 0
+        while low > 0 and kinds[low - 1] is not None:
+            low -= 1
+        while high + 1 < len(block) and kinds[high + 1] is not None:
+            high += 1
+        if any(
+            kind is not None and kind[2] not in ("cuda", "cpu") for kind in kinds[low : high + 1]
+        ):
+            file.untouched.append(file.tree.span(line))
+            said = f"{found[1]} is CUDA's device beside those of other accelerators; left as it is"
+            file.find(ARMS, line, said)
+
+
 def only_cudas_arm(file: File, question: cst.CSTNode) -> None:
     """Leave the arm that a kept question opens: where it is answered with yes, there is CUDA."""
     below = question

@@ -17,7 +17,7 @@ import libcst as cst
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR
 from tdev_core.codemod.engine.rules.accelerator.whole import leave
-from tdev_core.codemod.engine.rules.accelerator.wrapping import wrapped
+from tdev_core.codemod.engine.rules.accelerator.wrapping import broken_before_an_operand, wrapped
 
 _CURRENT = re.compile(r"(?<![\w.])\w+\.accelerator\.current_accelerator\(\)")
 _NAMES = ("device", "accelerator", "current_device")
@@ -352,6 +352,10 @@ class _Layout:
                 if len(line) > self._allowed(span):
                     above, line = _comment_apart(line) if comments else ([], line)
                     better = wrapped(line, self.limit, self._goes_on(inside))
+                    if better is None and comments:
+                        after = text.partition(line)[2] + self.file.tree.source[span[1] :]
+                        after = after.lstrip("\r\n").partition("\n")[0]
+                        better = broken_before_an_operand(line, after, self.limit)
                     if better is None:
                         break
                     broken += [*above, *better]

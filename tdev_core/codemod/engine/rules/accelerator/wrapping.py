@@ -161,3 +161,22 @@ def _pieces(text: str, cuts: list[int]) -> list[str]:
     bounds = [0, *cuts, len(text)]
     pieces = [text[a:b].strip() for a, b in zip(bounds, bounds[1:], strict=False)]
     return [piece for piece in pieces if piece]
+
+
+_OPERATOR = re.compile(r" (?=(?:and|or) )")
+_OPENED = re.compile(r"([ \t]*)(?:and|or) ")
+
+
+def broken_before_an_operand(line: str, after: str, limit: int) -> list[str] | None:
+    """Break a line of a condition where the next line, ``after``, is broken: in front of ``and``, as deep."""
+    deep = _OPENED.match(after)
+    if deep is None or "'" in line or '"' in line or "#" in line:
+        return None
+    depths = [0]
+    for sign in line:
+        depths.append(depths[-1] + (sign in "([{") - (sign in ")]}"))
+    for found in reversed(list(_OPERATOR.finditer(line))):
+        head, rest = line[: found.start()], deep[1] + line[found.end() :]
+        if depths[found.start()] == depths[-1] and 0 < len(head) <= limit and len(rest) <= limit:
+            return [head, rest] if depths[-1] == 1 else None
+    return None

@@ -1,0 +1,10 @@
+import tdev
+import torch
+
+
+def segment(src: torch.Tensor, ptr: torch.Tensor, reduce):
+    if (ptr.dim() == 1 and reduce is not None and not reduce.done
+            and tdev.is_accelerator(src)
+            and reduce == 'mean'):
+        return torch.segment_reduce(src, reduce, offsets=ptr)
+    return None
