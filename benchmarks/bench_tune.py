@@ -138,6 +138,8 @@ def _ways(name: str) -> tuple[Any, dict[str, tuple[str, ...]]]:
 
 def compare(name: str) -> dict[str, Any]:
     """Search, then race every combination against the program's own way."""
+    import torch
+
     from tdev_core.measure.tuning.racing import races
     from tdev_core.measure.tuning.searching import search
 
@@ -148,6 +150,8 @@ def compare(name: str) -> dict[str, Any]:
     begun = time.process_time()
 
     def race(first: Any, other: Any) -> Any:
+        if "compile" in other:
+            torch.compiler.reset()  # which compiles no more than eight versions of a function
         two = {"first": partial(ways.steps, first), "other": partial(ways.steps, other)}
         return races(two, [("first", "other")]).race("first", "other")
 

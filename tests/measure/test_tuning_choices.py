@@ -249,3 +249,45 @@ def test_a_step_that_fails_is_a_failure_and_is_over() -> None:
     assert ways.anew({}, 3)[-1] == math.inf
     ways.close()
     assert state() == before
+
+
+def test_a_program_that_is_made_again_and_again_runs_compiled_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """After eight versions of a function torch compiles it no more, and says nothing: compiling would seem to help nobody."""
+    ran: list[int] = []
+
+    def backend(graph: torch.fx.GraphModule, inputs: Any) -> Any:
+        def run(*args: Any) -> Any:
+            ran.append(len(made))
+            return graph(*args)
+
+        return run
+
+    made: list[nn.Module] = []
+
+    class Scaled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+            self.inner, self.scale = nn.Linear(3, 3), len(made)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.inner(x) * self.scale
+
+    class Small(Program):
+        def __init__(self) -> None:
+            self.model: Any = Scaled()
+            self.optimizer = torch.optim.AdamW(self.model.parameters(), 1e-3)
+
+        def __call__(self) -> float:
+            loss = self.model(torch.ones(2, 3)).square().mean()
+            loss.backward()
+            return float(loss.detach())
+
+    monkeypatch.setattr(choices, "default_backend", lambda name: backend)
+    for _ in range(12):
+        ways = lanes.function(Small, "wall", {})
+        ways.steps({"compile": "inductor"}, 2)
+        ways.close()
+    assert set(ran) == set(range(1, len(made) + 1)) and len(made) == 12

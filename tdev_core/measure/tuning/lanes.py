@@ -18,6 +18,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from tdev_core.measure.endings import reason
 from tdev_core.measure.tuning import choices
 from tdev_core.measure.tuning.fingerprint import Bits, Fingerprint
@@ -373,3 +375,6 @@ class _Function(Session):
 
     def close(self) -> None:
         self._subject.leave()
+        if self._subject.compiled:
+            # The next program has the same functions, of which torch compiles eight versions and no more (recompile_limit).
+            torch.compiler.reset()
