@@ -64,7 +64,11 @@ def move(to: Callable[..., Any], tensor: torch.Tensor, there: torch.device) -> A
     if (known is not None and known() is tensor) or (tensor.requires_grad and tensor.is_leaf):
         return mark(to(tensor, there))
     # By their places, to(device, dtype, non_blocking, copy): torch takes 190 ns longer to read a name.
-    return mark(to(tensor, there, None, False, True))
+    result = to(tensor, there, None, False, True)
+    if result.__class__ is not _Tensor or len(marks) >= _sweep_at[0]:
+        return mark(result)
+    marks[id(result)] = _reference(result)  # as mark() does, without a call more
+    return result
 
 
 def _sweep() -> None:
