@@ -44,7 +44,7 @@ def measure() -> list[Row]:
 def _cases() -> dict[str, tuple[Function, Function, list[torch.Tensor]]]:
     """Return each function, its plain definition, and what both are given."""
     from tdev_core.packages import causal_conv1d
-    from tdev_core.packages.apex import normalization
+    from tdev_core.packages.apex.normalization import fused_layer_norm as apex_norms
     from tdev_core.packages.flash_attn import flash_attn_func, flash_attn_varlen_func
     from tdev_core.packages.flash_attn.layers.rotary import apply_rotary_emb
     from tdev_core.packages.flash_attn.losses.cross_entropy import CrossEntropyLoss
@@ -110,7 +110,7 @@ def _cases() -> dict[str, tuple[Function, Function, list[torch.Tensor]]]:
             lambda q, k, v: xformers.memory_efficient_attention(q, k, v, xformers.LowerTriangularMask()), attention, heads
         ),
         "fused_layer_norm_affine": (
-            lambda x, w, b: normalization.fused_layer_norm_affine(x, w, b, _WIDTH, 1e-5),
+            lambda x, w, b: apex_norms.fused_layer_norm_affine(x, w, b, _WIDTH, 1e-5),
             lambda x, w, b: F.layer_norm(x, (_WIDTH,), w, b, 1e-5),
             [hidden, torch.ones(_WIDTH), torch.zeros(_WIDTH)],
         ),

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 from tdev_core.packages.lacking import refuse
 from tdev_core.packages.shapes import fitting
 
-__all__ = ["DropoutAddNorm", "norm_of_sum"]
+__all__ = ["DropoutAddNorm", "norm_of_sum", "refuse_second"]
 
 
 def norm_of_sum(
@@ -31,9 +31,11 @@ def norm_of_sum(
     layerscale: torch.Tensor | None = None,
     prenorm: bool = False,
     residual_in_fp32: bool = False,
+    zero_centered: bool = False,
+    dtype: torch.dtype | None = None,
     rms: bool = False,
 ) -> Any:
-    """Return the norm of ``dropout(x * scales) + residual``, in x's dtype; with ``prenorm`` the sum as well.
+    """Return the norm of ``dropout(x * scales) + residual``; with ``prenorm`` the sum as well.
 
     Args:
         x: shape (…, C).
@@ -42,6 +44,8 @@ def norm_of_sum(
         rowscale: what each row is multiplied by, shape (…,).
         layerscale: what each channel is multiplied by, shape (C,).
         residual_in_fp32: whether the sum is float32 where there is no residual, whose dtype it has otherwise.
+        zero_centered: whether the norm is multiplied by ``1 + weight``.
+        dtype: the norm's; x's where it is None.
         rms: whether it is an RMS norm.
     """
     fitting(
@@ -58,24 +62,40 @@ def norm_of_sum(
     if residual is not None:
         total = total + residual.to(total.dtype)
     scale, shift = (None if t is None else t.to(total.dtype) for t in (weight, bias))
-    sizes = x.shape[-1:]
+    if zero_centered and scale is not None:
+        scale = 1 + scale
+    sizes, returned = x.shape[-1:], dtype or x.dtype
     if rms:
         out = F.rms_norm(total, sizes, scale, eps)
         out = out if shift is None else out + shift
     else:
         out = F.layer_norm(total, sizes, scale, shift, eps)
     if not prenorm:
-        return out.to(x.dtype)
+        return out.to(returned)
     kept = x.dtype if residual is None else residual.dtype
     if residual is None and residual_in_fp32:
         kept = torch.promote_types(x.dtype, torch.float32)
-    return out.to(x.dtype), total.to(kept)
+    return out.to(returned), total.to(kept)
+
+
+def refuse_second(name: str, *second: object) -> None:
+    """Refuse a second input, weight or bias, and the mask of what was dropped, for the function ``name``.
+
+    Raises:
+        UnsupportedError: one of ``second`` is given.
+    """
+    if any(one is not None and one is not False for one in second):
+        refuse(
+            name,
+            "has no second input or weight (x1, weight1, bias1), and returns no mask (return_dropout_mask)",
+        )
 
 
 class DropoutAddNorm(torch.nn.Module):
     """The norm of a sum with its weight, and a bias where it is a layer norm; nothing is dropped in evaluation."""
 
     rms: ClassVar[bool]
+    bias: torch.nn.Parameter | None
 
     def __init__(
         self,
@@ -90,11 +110,17 @@ class DropoutAddNorm(torch.nn.Module):
         super().__init__()
         self.prenorm, self.p, self.epsilon = prenorm, p, eps
         self.residual_in_fp32 = residual_in_fp32
-        self.weight = torch.nn.Parameter(torch.ones(hidden_size, device=device, dtype=dtype))
-        if self.rms:
-            self.register_parameter("bias", None)
-        else:
-            self.bias = torch.nn.Parameter(torch.zeros(hidden_size, device=device, dtype=dtype))
+        self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", None if self.rms else torch.nn.Parameter(torch.empty_like(self.weight))
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1, and the bias to 0."""
+        torch.nn.init.ones_(self.weight)
+        if self.bias is not None:
+            torch.nn.init.zeros_(self.bias)
 
     def forward(self, x0: torch.Tensor, residual: torch.Tensor | None = None) -> Any:
         """Return the norm of the sum, and the sum with ``prenorm``."""

@@ -1,4 +1,7 @@
-"""Check the shapes of a call against the documented ones before anything is computed: torch would broadcast what a kernel refuses."""
+"""Check shapes, dtypes and devices of a call against the documented ones before anything is computed.
+
+torch would broadcast what a kernel refuses, and some of its functions take tensors of two devices, one of which has no numbers.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,10 @@ def fitting(
             numbers and ``any`` for any; otherwise they are real floats. None has no shape.
 
     Raises:
-        error: an argument has another shape or dtype.
+        error: an argument has another shape or dtype, or is on another device than the first.
     """
     sizes: dict[str, int] = {}
+    device: torch.device | None = None
     leading: tuple[int, ...] | None = None
     for name, (tensor, documented) in tensors.items():
         if tensor is None:
@@ -57,6 +61,9 @@ def fitting(
         if not right:
             wanted = "whole numbers are" if kind == "int" else "a floating dtype is"
             raise error(f"{asked}: {name} is {tensor.dtype}; {wanted} needed")
+        device = tensor.device if device is None else device
+        if tensor.device != device:
+            raise error(f"{asked}: {name} is on {tensor.device}; {device} is needed, as before it")
     return sizes
 
 

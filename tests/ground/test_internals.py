@@ -199,7 +199,7 @@ LISTED: dict[str, tuple[str, str]] = {
         "the base class of batch norms, which torch documents for subclasses; a module's own tables; a name of apex's",
         "._BatchNorm ._amp_stash ._buffers",
     ),
-    "packages/apex/parallel.py": ("base classes that torch documents for subclasses", "._BatchNorm ._InstanceNorm"),
+    "packages/apex/parallel/__init__.py": ("base classes that torch documents for subclasses", "._BatchNorm ._InstanceNorm"),
     "packages/interpreter/bfloat16.py": (
         "Triton's interpreter, no part of torch: how it names roundings and atomics, and reaches memory", "._interpreter ._ir"
     ),

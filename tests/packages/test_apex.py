@@ -10,6 +10,7 @@ import torch
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.packages.apex import normalization, optimizers
+from tdev_core.packages.apex.normalization import fused_layer_norm as functions
 
 
 def parameters(dtype: torch.dtype = torch.float64) -> list[torch.Tensor]:
@@ -98,21 +99,48 @@ def test_norms_are_their_definitions() -> None:
     torch.testing.assert_close(root(x), x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt())
     assert set(layer.state_dict()) == {"weight", "bias"} and set(root.state_dict()) == {"weight"}
     weight, bias = parameters()[0][0].detach(), parameters()[0][1].detach()
-    plain = normalization.fused_layer_norm(x, 4)
+    plain = functions.fused_layer_norm(x, 4)
     torch.testing.assert_close(
-        normalization.fused_layer_norm_affine(x, weight, bias, (4,)), plain * weight + bias
+        functions.fused_layer_norm_affine(x, weight, bias, (4,)), plain * weight + bias
     )
-    plain = normalization.fused_rms_norm(x, (4,))
-    torch.testing.assert_close(normalization.fused_rms_norm_affine(x, weight, 4), plain * weight)
+    plain = functions.fused_rms_norm(x, (4,))
+    torch.testing.assert_close(functions.fused_rms_norm_affine(x, weight, 4), plain * weight)
     assert torch.autograd.gradcheck(layer, (x,)) and torch.autograd.gradcheck(root, (x,))
 
 
-@pytest.mark.parametrize(
-    "kind", [normalization.MixedFusedLayerNorm, normalization.MixedFusedRMSNorm]
-)
-def test_mixed_norms_have_the_weights_dtype(kind: Any) -> None:
-    x = parameters(torch.bfloat16)[0]
-    assert kind(4)(x).dtype == torch.float32
+def test_mixed_norms_have_the_weights_dtype() -> None:
+    x, weight, bias = parameters(torch.bfloat16)[0], parameters()[0][0], parameters()[1][:4]
+    for kind in (normalization.MixedFusedLayerNorm, normalization.MixedFusedRMSNorm):
+        assert kind(4, elementwise_affine=True)(x).dtype == torch.float32
+        torch.testing.assert_close(
+            kind(4).double()(x), kind.__base__(4).double()(x.double()), rtol=0, atol=0
+        )
+        with pytest.raises(RuntimeError, match="elementwise_affine=False has none; use FusedL?R?"):
+            kind(4, elementwise_affine=False)
+        with pytest.raises(UnsupportedError, match=f"{kind.__name__} has no parameter bias"):
+            kind(4, bias=False)
+    wide = x.double()
+    mixed = functions.mixed_dtype_fused_layer_norm_affine(x, weight, bias, 4)
+    torch.testing.assert_close(mixed, functions.fused_layer_norm_affine(wide, weight, bias, 4))
+    mixed = functions.mixed_dtype_fused_rms_norm_affine(x, weight, 4)
+    torch.testing.assert_close(mixed, functions.fused_rms_norm_affine(wide, weight, 4))
+
+
+def test_gradients_of_norms() -> None:
+    x, (weight, bias) = parameters()[0], torch.randn(2, 4, dtype=torch.float64).unbind()
+    weight, bias = (p.clone().requires_grad_() for p in (weight, bias))
+
+    def every(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> list[torch.Tensor]:
+        return [
+            functions.fused_layer_norm(x, 4),
+            functions.fused_layer_norm_affine(x, weight, bias, 4),
+            functions.mixed_dtype_fused_layer_norm_affine(x, weight, bias, 4),
+            functions.fused_rms_norm(x, 4),
+            functions.fused_rms_norm_affine(x, weight, 4),
+            functions.mixed_dtype_fused_rms_norm_affine(x, weight, 4),
+        ]
+
+    assert torch.autograd.gradcheck(every, (x, weight, bias), fast_mode=True)
 
 
 def test_what_is_lacking_is_told() -> None:
@@ -122,6 +150,8 @@ def test_what_is_lacking_is_told() -> None:
     weight(torch.tensor([1])).sum().backward()
     with pytest.raises(RuntimeError, match="apex.optimizers.FusedAdam takes dense real gradients"):
         optimizers.FusedAdam(weight.parameters()).step()
+    with pytest.raises(RuntimeError, match="takes no grads, output_params, scale or grad_norms"):
+        optimizers.FusedAdam(parameters()).step(scale=2.0)
     with pytest.raises(RuntimeError, match="AMSGrad"):
         optimizers.FusedLAMB(parameters(), amsgrad=True)
     with pytest.raises(UnsupportedError, match="apex.optimizers.FusedSGD is not in the stand-in"):

@@ -11,6 +11,7 @@ import torch
 
 from tdev_core.errors import UnsupportedError
 from tdev_core.packages.apex import parallel
+from tdev_core.packages.apex.parallel.LARC import LARC
 from tests import forkserver
 
 RANK = """\
@@ -116,7 +117,7 @@ def test_larc(clip: bool) -> None:
     torch.manual_seed(0)
     value = torch.randn(3, 4, dtype=torch.float64)
     weight = value.clone().requires_grad_()
-    optimizer: Any = parallel.LARC(
+    optimizer: Any = LARC(
         torch.optim.SGD([weight], lr=0.1, weight_decay=0.01), trust_coefficient=0.05, clip=clip
     )
     for _ in range(3):
@@ -134,7 +135,7 @@ def test_larc(clip: bool) -> None:
 def test_larc_steps_nowhere_at_a_rate_of_zero() -> None:
     """As a schedule that warms up begins."""
     weight = torch.nn.Parameter(torch.ones(3))
-    optimizer: Any = parallel.LARC(torch.optim.SGD([weight], lr=0.0))
+    optimizer: Any = LARC(torch.optim.SGD([weight], lr=0.0))
     (weight**2).sum().backward()
     optimizer.step()
     assert torch.equal(weight.detach(), torch.ones(3))

@@ -113,8 +113,8 @@ FUNCTIONS = [
     Function("xformers.ops", "memory_efficient_attention", {"query": "B M H K", "key": "B N H K", "value": "B N H V", "attn_bias": "B H M N"}, attention, {}),
     Function("xformers.ops", "swiglu", {"x": "… B I", "w1": "H I", "b1": "H", "w2": "H I", "b2": "H", "w3": "O H", "b3": "O"}, gated, {}),
     Function("xformers.ops", "scaled_index_add", {"input": "B M D", "index": "int N", "source": "N M D", "scaling": "D"}, more, {}, lambda n: n["N"] <= n["B"]),
-    Function("apex.normalization", "fused_layer_norm_affine", {"input": "… 6", "weight": "6", "bias": "6"}, lambda input, weight, bias: F.layer_norm(input, (6,), weight, bias, 1e-6), {"normalized_shape": 6}),
-    Function("apex.normalization", "fused_rms_norm_affine", {"input": "… 6", "weight": "6"}, lambda input, weight: F.rms_norm(input, (6,), weight, 1e-6), {"normalized_shape": 6}),
+    Function("apex.normalization.fused_layer_norm", "fused_layer_norm_affine", {"input": "… 6", "weight": "6", "bias": "6"}, lambda input, weight, bias: F.layer_norm(input, (6,), weight, bias, 1e-6), {"normalized_shape": 6}),
+    Function("apex.normalization.fused_layer_norm", "fused_rms_norm_affine", {"input": "… 6", "weight": "6"}, lambda input, weight: F.rms_norm(input, (6,), weight, 1e-6), {"normalized_shape": 6}),
 ]  # fmt: skip
 
 

@@ -47,7 +47,14 @@ def test_norms_of_a_sum(rms: bool) -> None:
         )
         total = x * rows[..., None] + residual
         torch.testing.assert_close(found, (defined(total, weight, bias, rms, 1e-4), total))
+    found = getattr(by_triton, name)(x, weight, bias, eps=1e-4, zero_centered_weight=True)
+    torch.testing.assert_close(found, defined(x, 1 + weight, bias, rms, 1e-4))
     inputs = [t.requires_grad_() for t in (x, residual, weight, bias)]
+    for home in (by_triton, of_mamba):
+        assert torch.autograd.gradcheck(
+            lambda x, r, w, b, home=home: getattr(home, name)(x, w, b, r, prenorm=True), inputs,
+            fast_mode=True,
+        )  # fmt: skip
     assert torch.autograd.gradcheck(
         lambda x, r, w, b: function(x, r, w, b, 0.0, 1e-5, prenorm=True), inputs, fast_mode=True
     )
@@ -57,8 +64,11 @@ def test_norms_of_a_sum(rms: bool) -> None:
     torch.testing.assert_close(plain, defined(x, weight, None if rms else bias, rms, 1e-5))
     with pytest.raises(UnsupportedError, match="return_dropout_mask"):
         function(x, residual, weight, bias, 0.1, 1e-5, return_dropout_mask=True)
-    with pytest.raises(UnsupportedError, match="has no second input"):
-        by_triton.layer_norm_fn(x, weight, bias, x1=x)
+    for home in (by_triton, of_mamba):
+        with pytest.raises(UnsupportedError, match="has no second input"):
+            home.layer_norm_fn(x, weight, bias, x1=x)
+    with pytest.raises(UnsupportedError, match="writes to no tensors of the caller's"):
+        by_triton.rms_norm_fn(x, weight, bias, out=x)
 
 
 def test_dtypes_of_a_norm() -> None:
@@ -73,6 +83,7 @@ def test_dtypes_of_a_norm() -> None:
         options: dict[str, Any] = {"prenorm": True, **kwargs}
         out, total = by_triton.rms_norm_fn(x, weight, None, **options)
         assert (out.dtype, total.dtype) == (torch.bfloat16, kept)
+    assert by_triton.layer_norm_fn(x, weight, None, out_dtype=torch.float32).dtype == torch.float32
     torch.testing.assert_close(
         rms_norm.rms_norm(x, weight, 1e-5),
         defined(x.double(), weight.double(), None, True, 1e-5).bfloat16(),
@@ -91,6 +102,9 @@ def test_modules_of_norms() -> None:
     for norm in (rms_norm.RMSNorm(5), by_triton.RMSNorm(5), of_mamba.RMSNorm(5)):
         assert list(norm.state_dict()) == ["weight"]
         torch.testing.assert_close(norm(x), defined(x, torch.ones(5), None, True, 1e-5))
+    centered = by_triton.RMSNorm(5, 1e-5, 0.0, True)
+    assert not centered.weight.any()
+    torch.testing.assert_close(centered(x), defined(x, torch.ones(5), None, True, 1e-5))
     dropped = rms_norm.DropoutAddRMSNorm(5, True, p=0.5)
     torch.manual_seed(0)
     assert (dropped(torch.ones(100, 5))[1] == 0).float().mean() == pytest.approx(0.5, abs=0.1)
@@ -113,6 +127,11 @@ def test_cross_entropy(reduction: str) -> None:
     torch.testing.assert_close(loss(logits, classes), meant)
     both = CrossEntropyLoss(reduction="sum", return_z_loss=True, **options)(logits, classes)
     torch.testing.assert_close(both, (each.sum(), extra.sum()))
+    own = logits.clone().requires_grad_()
+    _, part = CrossEntropyLoss(return_z_loss=True, **options)(own, classes)
+    assert (
+        not part.requires_grad
+    )  # it is for logging: added to the loss again, it changes no gradient
     assert loss(logits.bfloat16(), classes).dtype == torch.float32
     assert torch.autograd.gradcheck(
         lambda x: loss(x, classes), (logits.requires_grad_(),), fast_mode=True
@@ -145,14 +164,25 @@ def test_rotary_module(interleaved: bool) -> None:
 
     meant = torch.stack((turned(qkv[:, :, 0], 3), turned(qkv[:, :, 1], 3), qkv[:, :, 2]), 2)
     close: dict[str, Any] = {"atol": 1e-5, "rtol": 1e-5}
-    torch.testing.assert_close(module(qkv, seqlen_offset=3), meant, **close)
-    q, kv = module(qkv[:, :, 0], qkv[:, :, 1:])
+    given = qkv.clone()
+    assert module(given, seqlen_offset=3) is given  # it turns them in place
+    torch.testing.assert_close(given, meant, **close)
+    given = qkv.clone()
+    q, kv = module(given[:, :, 0], given[:, :, 1:])
     torch.testing.assert_close(q, turned(qkv[:, :, 0], 0), **close)
     torch.testing.assert_close(kv[:, :, 0], turned(qkv[:, :, 1], 0), **close)
+    assert torch.equal(kv[:, :, 1], qkv[:, :, 2]) and torch.equal(given[:, :, 0], q)
     grouped = made(2, 5, 4 + 2 * 2, 6)
-    found = module(grouped, num_heads_q=4)
+    found = module(grouped.clone(), num_heads_q=4)
     torch.testing.assert_close(found[:, :, :6], turned(grouped[:, :, :6], 0), **close)
     assert torch.equal(found[:, :, 6:], grouped[:, :, 6:])
+    inputs = [t.requires_grad_() for t in (qkv, grouped)]
+
+    def all_forms(qkv: torch.Tensor, grouped: torch.Tensor) -> Any:
+        pair = module(qkv[:, :, 0].clone(), qkv[:, :, 1:].clone())
+        return module(qkv.clone()), *pair, module(grouped.clone(), num_heads_q=4)
+
+    assert torch.autograd.gradcheck(all_forms, inputs, fast_mode=True)
     with pytest.raises(RuntimeError, match="num_heads_q is needed"):
         module(grouped)
     with pytest.raises(UnsupportedError, match="xPos"):

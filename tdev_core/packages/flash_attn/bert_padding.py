@@ -14,7 +14,16 @@ __getattr__ = attributes_of(__name__)
 
 
 def index_first_axis(input: torch.Tensor, indices: torch.Tensor) -> torch.Tensor:
-    """Return the rows ``indices`` of ``input``, in their order."""
+    """Return the rows ``indices`` of ``input`` (rows, …, C), in their order."""
+    if input.dim() < 2:
+        raise RuntimeError(
+            f"flash_attn.bert_padding.index_first_axis: input has shape {tuple(input.shape)}; two dimensions at least are needed"
+        )
+    fitting(
+        "flash_attn.bert_padding.index_first_axis",
+        input=(input, _rows("rows", input)),
+        indices=(indices, "int total"),
+    )
     return input[indices]
 
 
@@ -23,7 +32,7 @@ def index_put_first_axis(
 ) -> torch.Tensor:
     """Return ``first_axis_dim`` rows: ``values`` at ``indices``, and 0 elsewhere."""
     fitting(
-        "flash_attn.bert_padding",
+        "flash_attn.bert_padding.index_put_first_axis",
         values=(values, _rows("total", values)),
         indices=(indices, "int total"),
     )

@@ -107,7 +107,7 @@ class RotaryEmbedding(torch.nn.Module):
         base: the longest wave's length, by 2π.
         interleaved: whether channels 2i and 2i + 1 are a pair, and not i and i + dim / 2.
         scale_base: must be None: xPos is not answered.
-        pos_idx_in_fp32: kept for its name: positions are float32.
+        device: where the waves' frequencies are.
 
     Raises:
         UnsupportedError: ``scale_base``.
@@ -121,7 +121,6 @@ class RotaryEmbedding(torch.nn.Module):
         base: float = 10000.0,
         interleaved: bool = False,
         scale_base: float | None = None,
-        pos_idx_in_fp32: bool = True,
         device: torch.device | str | None = None,
     ) -> None:
         super().__init__()
@@ -140,34 +139,46 @@ class RotaryEmbedding(torch.nn.Module):
         max_seqlen: int | None = None,
         num_heads_q: int | None = None,
     ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
-        """Return queries and keys rotated; the kernel writes over them, which is not relied on.
+        """Rotate queries and keys in place; returns ``qkv``, or both tensors with ``kv``.
 
         Args:
             qkv: shape (B, S, 3, H, D); or (B, S, Hq + 2 Hk, D) with ``num_heads_q``; or queries (B, S, H, D) with ``kv``.
             kv: shape (B, S, 2, Hk, D).
             seqlen_offset: the position of a sequence's first row: one number, or one for each.
             max_seqlen: how many positions there are at least.
+
+        Raises:
+            RuntimeError: shapes, dtypes or devices that do not fit, or a leaf that requires a gradient.
         """
+        packed = kv is None and qkv.dim() != 4
+        fitting(
+            "flash_attn.layers.rotary.RotaryEmbedding", qkv=(qkv, "B S 3 H D" if packed else "B S H D"),
+            kv=(kv, "B S 2 heads D"),
+        )  # fmt: skip
         first = (
             int(seqlen_offset.max()) if isinstance(seqlen_offset, torch.Tensor) else seqlen_offset
         )
         cos, sin = self._waves(max(qkv.size(1) + first, max_seqlen or 0), qkv)
 
-        def rotated(x: torch.Tensor) -> torch.Tensor:
-            return apply_rotary_emb(x, cos, sin, self.interleaved, seqlen_offsets=seqlen_offset)
+        def rotate(heads: torch.Tensor) -> None:
+            turned = apply_rotary_emb(
+                heads.flatten(2, -2), cos, sin, self.interleaved, seqlen_offsets=seqlen_offset
+            )
+            heads.copy_(turned.view(heads.shape))
 
         if kv is not None:
-            keys = torch.stack((rotated(kv[:, :, 0]), kv[:, :, 1]), dim=2)
-            return rotated(qkv), keys
-        if qkv.dim() == 4:
-            if num_heads_q is None or (qkv.size(2) - num_heads_q) % 2:
-                _fail(
-                    f"qkv has shape {tuple(qkv.shape)}; num_heads_q is needed, and as many keys as values"
-                )
-            heads = num_heads_q + (qkv.size(2) - num_heads_q) // 2
-            return torch.cat((rotated(qkv[:, :, :heads]), qkv[:, :, heads:]), dim=2)
-        queries, keys = rotated(qkv[:, :, 0]), rotated(qkv[:, :, 1])
-        return torch.stack((queries, keys, qkv[:, :, 2]), dim=2)
+            rotate(qkv)
+            rotate(kv[:, :, 0])
+            return qkv, kv
+        if packed:
+            rotate(qkv[:, :, :2])
+            return qkv
+        if num_heads_q is None or (qkv.size(2) - num_heads_q) % 2:
+            _fail(
+                f"qkv has shape {tuple(qkv.shape)}; num_heads_q is needed, and as many keys as values"
+            )
+        rotate(qkv[:, :, : num_heads_q + (qkv.size(2) - num_heads_q) // 2])
+        return qkv
 
     def _waves(self, positions: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return cosines and sines of as many positions at least, shape (positions, dim / 2) each."""

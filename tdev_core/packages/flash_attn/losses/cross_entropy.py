@@ -55,7 +55,11 @@ class CrossEntropyLoss(torch.nn.Module):
     def forward(
         self, input: torch.Tensor, target: torch.Tensor, precomputed_lse: torch.Tensor | None = None
     ) -> Any:
-        """Return the loss; with ``return_z_loss`` also the part of it that ``lse_square_scale`` makes."""
+        """Return the loss; with ``return_z_loss`` also the part of it that ``lse_square_scale`` makes, without a gradient.
+
+        Args:
+            precomputed_lse: ``logsumexp(input)``, shape (N,), which spares a kernel a pass; here it is computed all the same.
+        """
         fitting(
             "flash_attn.losses.cross_entropy.CrossEntropyLoss", input=(input, "N C"), target=(target, "int N"),
             precomputed_lse=(precomputed_lse, "N"),
@@ -76,4 +80,4 @@ class CrossEntropyLoss(torch.nn.Module):
             extra = extra.sum()
         if self.reduction == "mean":
             extra = extra / counted.sum()
-        return (loss + extra, extra) if self.return_z_loss else loss + extra
+        return (loss + extra, extra.detach()) if self.return_z_loss else loss + extra

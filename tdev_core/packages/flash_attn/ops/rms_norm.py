@@ -41,8 +41,13 @@ class RMSNorm(torch.nn.Module):
     ) -> None:
         super().__init__()
         self.epsilon = eps
-        self.weight = torch.nn.Parameter(torch.ones(hidden_size, device=device, dtype=dtype))
+        self.weight = torch.nn.Parameter(torch.empty(hidden_size, device=device, dtype=dtype))
         self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Set the weight to 1."""
+        torch.nn.init.ones_(self.weight)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Normalize ``x`` (…, hidden_size), in its dtype."""

@@ -10,6 +10,7 @@ from torch import nn
 
 from tdev_core.packages.lacking import attributes_of, refuse
 from tdev_core.packages.mamba_ssm.ops.selective_scan_interface import mamba_inner_fn
+from tdev_core.packages.shapes import fitting
 
 __all__ = ["Mamba"]
 
@@ -91,12 +92,11 @@ class Mamba(nn.Module):
         vars(self.dt_proj.bias)["_no_reinit"] = True
         self.out_proj = nn.Linear(inner, d_model, bias=bias, **made)
 
-    def forward(
-        self, hidden_states: torch.Tensor, inference_params: Any = None, **kwargs: Any
-    ) -> torch.Tensor:
+    def forward(self, hidden_states: torch.Tensor, inference_params: Any = None) -> torch.Tensor:
         """Return the block's output for ``hidden_states`` (batch, length, d_model)."""
-        if inference_params is not None or kwargs:
+        if inference_params is not None:
             refuse("mamba_ssm.Mamba", "has no state kept between calls (inference_params)")
+        fitting("mamba_ssm.Mamba", hidden_states=(hidden_states, f"batch length {self.d_model}"))
         return mamba_inner_fn(
             self.in_proj(hidden_states).transpose(1, 2), self.conv1d.weight, self.conv1d.bias,
             self.x_proj.weight, self.dt_proj.weight, self.out_proj.weight, self.out_proj.bias,

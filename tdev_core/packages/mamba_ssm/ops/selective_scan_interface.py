@@ -31,9 +31,10 @@ def selective_scan_fn(
     delta_bias: torch.Tensor | None = None,
     delta_softplus: bool = False,
     return_last_state: bool = False,
-    cu_seqlens: torch.Tensor | None = None,
 ) -> Any:
     """Return the scan's output, shape (batch, dim, length) and of u's dtype, and the last state where it is asked for.
+
+    The last state has no gradient, as its documentation says; that of :func:`selective_scan_ref` has one.
 
     Args:
         u: shape (batch, dim, length).
@@ -45,20 +46,53 @@ def selective_scan_fn(
         delta_bias: shape (dim,), added to ``delta``.
         delta_softplus: whether ``delta`` becomes softplus(delta).
         return_last_state: whether the state after the last step is returned, too, shape (batch, dim, N).
-        cu_seqlens: where packed sequences begin and end; the state begins anew at each.
 
     Raises:
         RuntimeError: shapes that do not fit.
         UnsupportedError: a complex A.
     """
+    found = _scanned("selective_scan_fn", u, delta, A, B, C, D, z, delta_bias, delta_softplus)
+    return (found[0], found[1].detach()) if return_last_state else found[0]
+
+
+def selective_scan_ref(
+    u: torch.Tensor,
+    delta: torch.Tensor,
+    A: torch.Tensor,
+    B: torch.Tensor,
+    C: torch.Tensor,
+    D: torch.Tensor | None = None,
+    z: torch.Tensor | None = None,
+    delta_bias: torch.Tensor | None = None,
+    delta_softplus: bool = False,
+    return_last_state: bool = False,
+) -> Any:
+    """:func:`selective_scan_fn` with the gradient of the last state."""
+    found = _scanned("selective_scan_ref", u, delta, A, B, C, D, z, delta_bias, delta_softplus)
+    return found if return_last_state else found[0]
+
+
+def _scanned(
+    function: str,
+    u: torch.Tensor,
+    delta: torch.Tensor,
+    A: torch.Tensor,
+    B: torch.Tensor,
+    C: torch.Tensor,
+    D: torch.Tensor | None,
+    z: torch.Tensor | None,
+    delta_bias: torch.Tensor | None,
+    delta_softplus: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the output and the last state; see :func:`selective_scan_fn`."""
     if A.is_complex():
-        refuse("mamba_ssm.ops.selective_scan_interface.selective_scan_fn", "has no complex A")
+        refuse(f"mamba_ssm.ops.selective_scan_interface.{function}", "has no complex A")
     matrices = {2: "dim N", 3: "batch N length"}
-    name = "mamba_ssm.selective_scan_fn"
+    name = f"mamba_ssm.{function}"
     sizes_of = fitting(
         name, u=(u, "batch dim length"), delta=(delta, "batch dim length"), A=(A, "dim N"),
         B=(B, matrices.get(B.dim(), "batch groups N length")), C=(C, matrices.get(C.dim(), "batch channels N length")),
-        D=(D, "dim"), z=(z, "batch dim length"), delta_bias=(delta_bias, "dim"), cu_seqlens=(cu_seqlens, "int sequences"),
+        D=(D, "dim"), z=(z, "batch dim length"), delta_bias=(delta_bias, "dim"),
     )  # fmt: skip
     for groups in ("groups", "channels"):
         if groups in sizes_of and sizes_of["dim"] % max(sizes_of[groups], 1):
@@ -74,12 +108,10 @@ def selective_scan_fn(
     ins, outs = (_along(t.to(precision), u) for t in (B, C))  # (batch or 1, dim, N, length or 1)
     kept = torch.exp(sizes.unsqueeze(2) * rates.unsqueeze(-1))  # (batch, dim, N, length)
     added = (sizes * steps).unsqueeze(2) * ins
-    starts = set() if cu_seqlens is None else set(cu_seqlens.tolist())
     state = steps.new_zeros((u.size(0), *A.shape))
     states = []
     for step in range(u.size(-1)):
-        before = torch.zeros_like(state) if step in starts else state
-        state = kept[..., step] * before + added[..., step]
+        state = kept[..., step] * state + added[..., step]
         states.append(state)
     every = torch.stack(states, dim=-1) if states else added
     out = (every * outs).sum(2)
@@ -87,11 +119,7 @@ def selective_scan_fn(
         out = out + steps * D.to(precision).unsqueeze(-1)
     if z is not None:
         out = out * F.silu(z.to(precision))
-    out = out.to(u.dtype)
-    return (out, state) if return_last_state else out
-
-
-selective_scan_ref = selective_scan_fn
+    return out.to(u.dtype), state
 
 
 def mamba_inner_fn(
@@ -110,8 +138,11 @@ def mamba_inner_fn(
     B_proj_bias: torch.Tensor | None = None,
     C_proj_bias: torch.Tensor | None = None,
     delta_softplus: bool = True,
-    cu_seqlens: torch.Tensor | None = None,
-    seq_idx: torch.Tensor | None = None,
+    checkpoint_lvl: int = 1,
+    b_rms_weight: torch.Tensor | None = None,
+    c_rms_weight: torch.Tensor | None = None,
+    dt_rms_weight: torch.Tensor | None = None,
+    b_c_dt_rms_eps: float = 1e-6,
 ) -> torch.Tensor:
     """Return a Mamba block's output (batch, length, channels) for the input and gate ``xz``, shape (batch, 2 dim, length).
 
@@ -121,11 +152,33 @@ def mamba_inner_fn(
         delta_proj_weight: shape (dim, rank).
         out_proj_weight: shape (channels, dim).
         B, C: as in :func:`selective_scan_fn`, where the input does not make them.
+        checkpoint_lvl: 0 or 1, what a kernel keeps for the backward pass; the values are the same.
+        b_rms_weight, c_rms_weight: shape (N,); with one, B or C is normalized before the scan.
+        dt_rms_weight: shape (dim,); with it, delta is normalized before the scan.
+        b_c_dt_rms_eps: what these norms add to the mean of the squares.
+
+    Raises:
+        RuntimeError: shapes, dtypes or devices that do not fit.
+        ValueError: another ``checkpoint_lvl``.
     """
+    if checkpoint_lvl not in (0, 1):
+        raise ValueError(
+            f"mamba_ssm.mamba_inner_fn: checkpoint_lvl is {checkpoint_lvl}; 0 and 1 are known"
+        )
+    sizes = fitting(
+        "mamba_ssm.mamba_inner_fn", xz=(xz, "batch both length"), conv1d_weight=(conv1d_weight, "dim 1 width"),
+        conv1d_bias=(conv1d_bias, "dim"), x_proj_weight=(x_proj_weight, "made dim"),
+        delta_proj_weight=(delta_proj_weight, "dim rank"), out_proj_weight=(out_proj_weight, "channels dim"),
+        out_proj_bias=(out_proj_bias, "channels"), A=(A if not A.is_complex() else None, "dim N"),
+        B_proj_bias=(B_proj_bias, "N"), C_proj_bias=(C_proj_bias, "N"), b_rms_weight=(b_rms_weight, "N"),
+        c_rms_weight=(c_rms_weight, "N"), dt_rms_weight=(dt_rms_weight, "dim"),
+    )  # fmt: skip
+    if sizes["both"] != 2 * sizes["dim"]:
+        raise RuntimeError(
+            f"mamba_ssm.mamba_inner_fn: xz has shape {tuple(xz.shape)}; twice as many channels as dim = {sizes['dim']} are needed"
+        )
     x, z = xz.chunk(2, dim=1)
-    convolved = causal_conv1d_fn(
-        x, conv1d_weight.squeeze(1), conv1d_bias, seq_idx, activation="silu"
-    )
+    convolved = causal_conv1d_fn(x, conv1d_weight.squeeze(1), conv1d_bias, activation="silu")
     assert isinstance(convolved, torch.Tensor)
     rank, states = delta_proj_weight.size(1), A.size(1)
     made = F.linear(convolved.transpose(1, 2), x_proj_weight)  # (batch, length, rank + 2 N)
@@ -134,13 +187,45 @@ def mamba_inner_fn(
         B = _with(made[..., rank : rank + states], B_proj_bias)
     if C is None:
         C = _with(made[..., -states:], C_proj_bias)
-    out = selective_scan_fn(
-        convolved, delta, A, B, C, D, z, delta_bias, delta_softplus, cu_seqlens=cu_seqlens
+    B, C, delta = (
+        _normalized(made, weight, b_c_dt_rms_eps)
+        for made, weight in ((B, b_rms_weight), (C, c_rms_weight), (delta, dt_rms_weight))
     )
+    out = selective_scan_fn(convolved, delta, A, B, C, D, z, delta_bias, delta_softplus)
     return F.linear(out.transpose(1, 2), out_proj_weight, out_proj_bias)
 
 
-mamba_inner_ref = mamba_inner_fn
+def mamba_inner_ref(
+    xz: torch.Tensor,
+    conv1d_weight: torch.Tensor,
+    conv1d_bias: torch.Tensor | None,
+    x_proj_weight: torch.Tensor,
+    delta_proj_weight: torch.Tensor,
+    out_proj_weight: torch.Tensor,
+    out_proj_bias: torch.Tensor | None,
+    A: torch.Tensor,
+    B: torch.Tensor | None = None,
+    C: torch.Tensor | None = None,
+    D: torch.Tensor | None = None,
+    delta_bias: torch.Tensor | None = None,
+    B_proj_bias: torch.Tensor | None = None,
+    C_proj_bias: torch.Tensor | None = None,
+    delta_softplus: bool = True,
+) -> torch.Tensor:
+    """:func:`mamba_inner_fn` without the norms."""
+    return mamba_inner_fn(
+        xz, conv1d_weight, conv1d_bias, x_proj_weight, delta_proj_weight, out_proj_weight, out_proj_bias,
+        A, B, C, D, delta_bias, B_proj_bias, C_proj_bias, delta_softplus,
+    )  # fmt: skip
+
+
+def _normalized(x: torch.Tensor, weight: torch.Tensor | None, eps: float) -> torch.Tensor:
+    """Return the RMS norm of ``x`` (batch, channels, length) over its channels, where there is a weight."""
+    if weight is None:
+        return x
+    wide = x.transpose(-1, -2).to(torch.promote_types(x.dtype, torch.float32))
+    out = F.rms_norm(wide, weight.shape, weight.to(wide.dtype), eps)
+    return out.to(x.dtype).transpose(-1, -2)
 
 
 def _with(made: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
