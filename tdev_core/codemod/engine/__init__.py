@@ -22,7 +22,7 @@ from tdev_core.codemod.engine.api import (
 from tdev_core.codemod.engine.driver import rewrite
 from tdev_core.codemod.engine.importing import Importing, may_need
 from tdev_core.codemod.engine.links import Links
-from tdev_core.codemod.engine.staying import may_change
+from tdev_core.codemod.engine.staying import imports_torch
 from tdev_core.codemod.engine.survey import Survey, dotted_name
 from tdev_core.codemod.engine.uses import Use, uses
 from tdev_core.codemod.engine.vocabulary import CUT, may_concern
@@ -47,7 +47,7 @@ __all__ = [
     "SyntaxError_",
     "Use",
     "dotted_name",
-    "may_change",
+    "imports_torch",
     "may_concern",
     "may_need",
     "rewrite",

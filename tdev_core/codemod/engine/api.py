@@ -70,8 +70,12 @@ class ProgramTree:
     """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
-    held: Mapping[str, str] = field(default_factory=dict)
-    """Files, as they are shown, that cannot part from others which go on naming CUDA, and why in words."""
+    held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The functions and classes of files, as they are shown, that cannot part from others which take tensors to CUDA,
+    and why in words."""
+    held_open: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Those that cannot part from others which go on naming CUDA where they ask for it, and why; the empty name stands
+    for all of a file."""
     of_torch_cuda: frozenset[str] = frozenset()
     """Packages of the tree with a module, and not only a test or a script, that calls ``torch.cuda`` or imports tdev."""
     needs_cuda: Mapping[str, str] = field(default_factory=dict)

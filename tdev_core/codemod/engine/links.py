@@ -1,7 +1,7 @@
-"""Follows what the modules of a tree use of each other, for ``--target accelerator``: no two of them may part.
+"""Follows what the modules of a tree use of each other, for ``--target accelerator``: a device flow does not part.
 
-A file that would change stays where it uses a function or class that goes on naming CUDA, or computes in double
-precision, however many modules lie between; and where a file that goes on naming CUDA uses what it holds. Modules
+A function or class that would change stays where it uses one that goes on naming CUDA, or computes in double
+precision, however many modules lie between; and where one that goes on naming CUDA uses it. Modules
 are parsed only where that leads to them. A module is found by the end of its dotted name, since a folder of
 examples is imported from wherever it is run.
 """
@@ -16,9 +16,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import PurePath
 
-from tdev_core.codemod.engine.staying import DOUBLE, may_change, names_cuda
+from tdev_core.codemod.engine.staying import (
+    DOUBLE,
+    imports_torch,
+    may_change,
+    names_cuda,
+    takes_to_cuda,
+)
 from tdev_core.codemod.engine.survey import is_for_tests
 
+OUTSIDE = "what stands outside functions"
+"""The statements of a module that are in none of its functions and classes, as one."""
 _DEEP = 6
 """Modules that hand a name on, one to the next: ``from .a import name`` in one ``__init__`` after another."""
 _MOST = 4000
@@ -47,9 +55,28 @@ class _Module:
         return self.raw.decode("utf-8", "replace").splitlines()
 
     @cached_property
-    def changes(self) -> bool:
-        """Whether the module may change: nothing in it would name CUDA then."""
-        return may_change(self.raw)
+    def has_torch(self) -> bool:
+        """Whether the module has a name for torch's accelerator."""
+        return imports_torch(self.raw)
+
+    def changes(self, unit: ast.stmt) -> bool:
+        """Tell whether a function or class may change: nothing in it would name CUDA then."""
+        return self.has_torch and may_change(self.text(unit))
+
+    @cached_property
+    def parts(self) -> dict[str, list[ast.stmt]]:
+        """The functions and classes at the margin by their names, and the statements outside of them as one."""
+        parts: dict[str, list[ast.stmt]] = {}
+        for node in self.body:
+            if not isinstance(node, (ast.Import, ast.ImportFrom)):
+                parts.setdefault(self.part_of(node), []).append(node)
+        return parts
+
+    def part_of(self, node: ast.stmt) -> str:
+        """Return the name of the part that a statement at the margin is of."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            return node.name
+        return OUTSIDE
 
     def text(self, unit: ast.stmt) -> str:
         """Return the lines of a function, a class or an assignment."""
@@ -61,8 +88,19 @@ class Links:
     """The modules of a tree by their dotted names, and how to read one; ``packages`` are those with modules inside."""
 
     def __init__(
-        self, paths: Mapping[str, PurePath], packages: frozenset[str], read: Callable[[str], bytes]
+        self,
+        paths: Mapping[str, PurePath],
+        packages: frozenset[str],
+        read: Callable[[str], bytes],
+        *,
+        opened: bool = True,
     ) -> None:
+        """Follow the flows that a question about CUDA opens; without ``opened`` those that need CUDA as they are.
+
+        The former are the CPU's where there is no CUDA, and end at all that stays as it is; of the latter nothing
+        ran there, and they end only where tensors are taken to CUDA.
+        """
+        self._opened = opened
         self._paths = paths
         self._packages = packages
         self._read = read
@@ -71,17 +109,34 @@ class Links:
         for name in paths:
             self._by_end.setdefault(name.rpartition(".")[2], []).append(name)
         self._said: dict[tuple[str, str], str] = {}
-        self._status: dict[str, str] = {}
+        self._status: dict[tuple[str, str], str] = {}
         self._left = _MOST
 
-    def why(self, name: str) -> str:
-        """Return why a module stays although it may change by itself; empty where nothing holds it."""
-        if name not in self._status:
-            self._status[name] = ""  # while it is asked: modules may use each other
-            module = self._module(name)
+    def why(self, name: str) -> dict[str, str]:
+        """Return the functions and classes of a module that stay although they may change by themselves, and why.
+
+        The statements outside of them stand under the name that is given to them together.
+        """
+        module = self._module(name)
+        if module is None:
+            return {}
+        held: dict[str, str] = {}
+        for unit, nodes in module.parts.items():
+            if any(names_cuda(module.text(node)) for node in nodes):
+                if why := self._why(module, unit):
+                    held[unit] = why
+        return held
+
+    def _why(self, module: _Module, unit: str) -> str:
+        """Return why a unit stays although it may change by itself; empty where nothing holds it."""
+        key = module.name, unit
+        if key not in self._status:
+            self._status[key] = ""  # while it is asked: they may use each other
             self._left = _MOST
-            self._status[name] = "" if module is None else self._held(module)
-        return self._status[name]
+            self._status[key] = self._uses(module, module.parts[unit]) or (
+                self._used(module, module.parts[unit]) if self._opened else ""
+            )
+        return self._status[key]
 
     def why_text(self, cells: list[str]) -> str:
         """Return why a notebook stays, by what its cells use."""
@@ -96,15 +151,21 @@ class Links:
 
     # -- what a module uses ---------------------------------------------------------------------
 
-    def _held(self, module: _Module) -> str:
-        return self._uses(module, module.body) or self._used(module)
-
     def _uses(self, module: _Module, body: list[ast.stmt]) -> str:
         """Return why statements cannot change: something that they use of another module stays."""
-        for dotted in _names(body):
-            for other, unit in self._resolve(module, dotted):
-                if other is not module and (why := self._reaches(other, unit)):
-                    return why
+        seen: set[str] = set()
+        todo = list(body)
+        while todo:
+            for dotted in _names([todo.pop()]):
+                for other, unit in self._resolve(module, dotted):
+                    if other is not module:
+                        if why := self._reaches(other, unit):
+                            return why
+                    elif unit not in seen:
+                        seen.add(unit)
+                        # What names CUDA itself is judged where its own text is.
+                        if not names_cuda(module.text(module.units[unit])):
+                            todo.append(module.units[unit])
         return ""
 
     def _reaches(self, module: _Module, unit: str) -> str:
@@ -120,12 +181,15 @@ class Links:
         node = module.units[unit]
         text = module.text(node)
         where = f"{unit} of {module.name}"
-        if names_cuda(text):
-            if not module.changes:
+        if not self._opened:
+            if takes_to_cuda(text):
+                return f"it uses {where}, which goes on taking tensors to CUDA"
+        elif names_cuda(text):
+            if not module.changes(node):
                 return f"it uses {where}, which goes on naming CUDA"
-            if self.why(module.name):
+            if self._why(module, module.part_of(node)):
                 return f"it uses {where}, which stays for what it uses itself"
-        if DOUBLE.search(text):
+        if self._opened and DOUBLE.search(text):
             return f"it uses {where}, which computes in double precision"
         for dotted in _names([node]):
             for other, used in self._resolve(module, dotted):
@@ -135,23 +199,28 @@ class Links:
 
     # -- who uses a module --------------------------------------------------------------------
 
-    def _used(self, module: _Module) -> str:
-        """Return why a module cannot change: another one that stays uses what it holds."""
-        for name in sorted(self._importers.get(module.name.rpartition(".")[2], ())):
+    def _used(self, module: _Module, nodes: list[ast.stmt]) -> str:
+        """Return why statements cannot change: something that stays in another module uses what they define."""
+        own = {name for name, unit in module.units.items() if unit in nodes}
+        words = {module.name.rpartition(".")[2], *own}
+        for name in sorted(set().union(*(self._importers.get(word, ()) for word in words))):
             if name == module.name or is_for_tests(self._paths[name]):
                 continue
             user = self._module(name)
-            if user is None:
-                continue
-            for dotted in _names(user.body):
-                if not any(other is module for other, _ in self._resolve(user, dotted)):
+            for part in user.parts.values() if user is not None else ():
+                assert user is not None
+                dotted = next((d for d in _names(part) if self._is(user, d, module, own)), "")
+                if not dotted:
                     continue
-                if names_cuda(user.raw.decode("utf-8", "replace")) and not user.changes:
+                if any(names_cuda(user.text(s)) and not user.changes(s) for s in part):
                     return f"{name} uses {dotted.partition('.')[0]} and goes on naming CUDA"
-                if not user.package and (why := self._uses(user, user.body)):
+                if why := self._uses(user, part):
                     return f"{name} uses it too, and {why.removeprefix('it ')}"
-                break
         return ""
+
+    def _is(self, user: _Module, dotted: str, module: _Module, own: set[str]) -> bool:
+        """Tell whether a name of another module means one of these."""
+        return any(o is module and unit in own for o, unit in self._resolve(user, dotted))
 
     @cached_property
     def _importers(self) -> dict[str, set[str]]:

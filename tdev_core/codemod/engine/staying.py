@@ -10,14 +10,20 @@ import re
 
 # What has a generic spelling in most places, or may stay beside it.
 _SPELT = re.compile(
-    rb"\btorch\.cuda\.(?:is_available|device_count|synchronize|empty_cache|current_device|OutOfMemoryError)\b"
-    rb"|\.cuda\(\)|\(\s*[\"']cuda(?::\d)?[\"']\s*\)|\bdevice\s*=\s*[\"']cuda[\"']"
+    rb"\btorch\.cuda\.(?:is_available|device_count|synchronize|empty_cache|current_device|set_device|OutOfMemoryError)\b"
+    rb"|\btorch\.cuda\.(?:reset_)?(?:peak_|max_)?memory_(?:allocated|reserved|stats|cached)\b|\btorch\.cuda\.amp\b"
+    rb"|\b(?:autocast|GradScaler)\(\s*(?:device_type\s*=\s*)?[\"']cuda[\"']"
+    rb"|\.cuda\((?:non_blocking=\w+)?\)|\(\s*[\"']cuda(?::\d)?[\"']\s*\)|\bdevice\s*=\s*[\"']cuda[\"']"
     rb"|[\"']cuda(?::\d)?[\"']\s+if\s|\belse\s+[\"']cuda(?::\d)?[\"']"
     # What does nothing elsewhere.
     rb"|\btorch\.cuda\.manual_seed(?:_all)?\b|\bcudnn\.\w+\s*=(?!=)|\btorch\.backends\.cuda\.matmul\.allow_"
 )
 _SAID = re.compile(rb"#[^\n]*|\"{3}.*?\"{3}|'{3}.*?'{3}", re.DOTALL)
-_NAMED = re.compile(rb"cuda|nccl|nvidia", re.IGNORECASE)
+# In code: not in a variable's name, nor in a message.
+_NAMED = re.compile(
+    rb"\btorch\.cuda\b|(?<![\w.])cuda\.[a-z]|\.cuda\(|\)\.cuda\b|[\"']cuda[\"':]|\bis_cuda\b|(?i:nccl|nvml|nvidia|cupy)"
+    rb"|(?<![\w.])(?:[\w.]+\.)?(?!(?:use|has|have|is|no)_)\w+_cuda\w*\(|\bdef[ \t]+\w*cuda\w*\(|\bclass[ \t]+\w*(?i:cuda)\w*"
+)
 BUILT_ON = (
     *(
         "aiter",
@@ -61,8 +67,9 @@ KERNELS = re.compile(
 _OF_TORCH = re.compile(
     rb"^[ \t]*(?:import|from)[ \t]+torch\b|^[ \t]*import\b.*,[ \t]*torch\b", re.MULTILINE
 )
-_HEAD = re.compile(rb"\A(?:[ \t]*(?:#[^\n]*)?\n)*")
-_GPU = re.compile(rb"\b(?!n_|num_)[a-z]\w*_gpus?\b|\bgpu_(?:is_)?availabl\w*\b")
+_GPU = re.compile(
+    rb"\b(?!n_|num_)[a-z]\w*_gpus?\b|\bgpu_(?:is_)?availabl\w*\b|\b(?:use|no|with)_cuda\b(?!\s*\()"
+)
 
 
 def staying(raw: bytes) -> tuple[set[bytes], set[bytes], set[bytes]]:
@@ -102,20 +109,44 @@ def staying(raw: bytes) -> tuple[set[bytes], set[bytes], set[bytes]]:
     return units, used & imported, switches
 
 
+# With the spelt names out: what a tensor is made or moved by, but for a keyword's value, which may be a default.
+_TAKES = re.compile(
+    rb"\.cuda\(|\btorch\.cuda\.(?:\w+Tensor|\w*Stream|CUDAGraph|graph)\b|\b(?:assert|raise)\b[^\n]*\bis_cuda\b"
+    rb"|(?<![=!\[ ] )(?<![\[=])[\"']cuda(?::\d)?[\"'](?![ \t]*[:\]])"
+    rb"|(?<![\w.])(?:[\w.]+\.)?(?!(?:use|has|have|is|no)_)\w+_cuda\w*\(|\bdef[ \t]+\w*cuda\w*\("
+)
+_AS_KEYWORD = re.compile(rb"\b\w+(?:[ \t]*:[ \t]*[\w.\[\]| ]+)?[ \t]*=[ \t]*[\"']cuda(?::\d)?[\"']")
+
+
+def takes_to_cuda(text: str) -> bool:
+    """Tell whether a function or class takes tensors to CUDA where nothing has a generic spelling."""
+    left = _SPELT.sub(b"", _SAID.sub(b"", text.encode("utf-8", "replace")))
+    return _TAKES.search(_AS_KEYWORD.sub(b"", left)) is not None
+
+
+_MESSAGE = re.compile(
+    rb"[\"'][^\"'\n]* [^\"'\n]*\b(?i:cuda|nvidia)\b|[\"'][^\"'\n]*\b(?i:cuda|nvidia)\b[^\"'\n]* "
+)
+
+
 def names_cuda(text: str) -> bool:
     """Tell whether the code of a text, and not only its prose, names CUDA."""
     return _NAMED.search(_SAID.sub(b"", text.encode("utf-8", "replace"))) is not None
 
 
-def may_change(raw: bytes) -> bool:
-    """Tell whether a file that names CUDA may be one that names it no more: all of it has a generic spelling."""
-    if _OF_TORCH.search(raw) is None:
-        return False  # it has no name for torch's accelerator
-    left = _SPELT.sub(b"", _HEAD.sub(b"", raw, count=1))
-    if _NAMED.search(left) is not None:
+def imports_torch(raw: bytes) -> bool:
+    """Tell whether a file has a name for torch's accelerator."""
+    return _OF_TORCH.search(raw) is not None
+
+
+def may_change(text: str) -> bool:
+    """Tell whether a function or class that names CUDA may be one that names it no more: all of it has a generic spelling."""
+    code = _SAID.sub(b"", text.encode("utf-8", "replace"))
+    left = _SPELT.sub(b"", code)
+    if _NAMED.search(left) is not None or _MESSAGE.search(left) is not None:
         return False
-    text = left.decode("utf-8", "replace")
-    return not any(sign.search(text) for sign in (DOUBLE, OTHERS, GROUP, KERNELS))
+    said = left.decode("utf-8", "replace")
+    return not any(sign.search(said) for sign in (OTHERS, GROUP, KERNELS))
 
 
 def built_on(raw: bytes) -> set[str]:

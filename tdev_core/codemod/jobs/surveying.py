@@ -21,7 +21,7 @@ from tdev_core.codemod.engine import (
     Style,
     Survey,
     dotted_name,
-    may_change,
+    imports_torch,
     may_need,
 )
 from tdev_core.codemod.files.discovery import Found
@@ -51,15 +51,18 @@ def survey(files: Sequence[Found], style: Style) -> ProgramTree:
         needs = needs or may_need(raw)
     tree = seen.tree()
     if style == "accelerator":
-        tree = replace(tree, held=_held(read, files))
+        held, opened = _held(read, files)
+        tree = replace(tree, held=held, held_open=opened)
     if needs:
         importing = Importing(tree.kernel_modules)
         return replace(tree, needs_cuda=_reaching(importing, read, files))
     return tree
 
 
-def _held(read: list[tuple[Path, str, Path | None]], files: Sequence[Found]) -> dict[str, str]:
-    """Return the given files that cannot change without others of their tree which stay, as they are shown."""
+def _held(
+    read: list[tuple[Path, str, Path | None]], files: Sequence[Found]
+) -> tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]]:
+    """Return what of the given files cannot change without others of their tree which stay: at all, and where it asks."""
     paths = {dotted_name(path, top, home): path for path, top, home in read}
     names = {path: name for name, path in paths.items()}
 
@@ -71,18 +74,19 @@ def _held(read: list[tuple[Path, str, Path | None]], files: Sequence[Found]) -> 
             return b""
 
     packages = frozenset(name for name, path in paths.items() if path.stem == "__init__")
-    links = Links(paths, packages, raw)
-    held: dict[str, str] = {}
+    closed = Links(paths, packages, raw, opened=False)
+    opened = Links(paths, packages, raw)
+    held: tuple[dict[str, dict[str, str]], dict[str, dict[str, str]]] = {}, {}
     for found in files:
-        why = ""
         if found.kind is Kind.PYTHON and found.path in names:
-            text = raw(names[found.path])
-            if b"cuda" in text and may_change(text):
-                why = links.why(names[found.path])
+            name = names[found.path]
+            if b"cuda" in raw(name) and imports_torch(raw(name)):
+                for one, links in zip(held, (closed, opened), strict=True):
+                    if why := links.why(name):
+                        one[found.shown] = why
         elif found.kind is Kind.NOTEBOOK and not (found.skip or found.error):
-            why = links.why_text(_cells(found.path))
-        if why:
-            held[found.shown] = why
+            if said := opened.why_text(_cells(found.path)):
+                held[1][found.shown] = {"": said}
     return held
 
 

@@ -16,8 +16,26 @@ from pkg.nets import Net
 
 
 def train(x):
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    net = Net().to(device)
+    return net(x.to(device))
+"""
+CLOSED = """\
+import torch
+
+from pkg.nets import Net
+
+
+def train(x):
     net = Net().cuda()
     return net(x.cuda())
+"""
+STEP = """\
+import torch
+
+
+def step(x):
+    return x.to("cuda" if torch.cuda.is_available() else "cpu")
 """
 PLAIN = "class Net:\n    pass\n"
 STAYS = "import torch\n\n\ndef capability():\n    return torch.cuda.get_device_capability()\n"
@@ -48,19 +66,19 @@ def _write(tree: Path, files: dict[str, str]) -> None:
         ("import torch\n\n\nclass Net:\n    w = torch.zeros(2).cuda()\n", ""),
         (
             "import torch\n\n\nclass Net:\n    w = torch.cuda.FloatTensor(2)\n",
-            "it uses Net of pkg.nets, which goes on naming CUDA",
+            "it uses Net of pkg.nets, which goes on taking tensors to CUDA",
         ),
-        # It has a spelling, and its module stays.
+        # It changes, and what stays beside it does not meet it.
         (
             "import torch\n\n\nclass Net:\n    w = torch.zeros(2).cuda()\n\n\nN = torch.version.cuda\n",
-            "it uses Net of pkg.nets, which goes on naming CUDA",
+            "",
         ),
         # What is named CUDA beside it is not used.
         (PLAIN + "\n\n" + STAYS, ""),
         # Two steps away, through a base class and a package.
         (
             "from pkg.base import Base\n\n\nclass Net(Base):\n    pass\n",
-            "it uses Base of pkg.base.core, which goes on naming CUDA",
+            "it uses Base of pkg.base.core, which goes on taking tensors to CUDA",
         ),
         (
             "import torch\n\n\nclass Net:\n    dtype = torch.double\n",
@@ -84,6 +102,28 @@ def test_a_file_stays_for_what_it_uses(
     assert _left(tmp_path, capsys, "train.py") == why
 
 
+@pytest.mark.parametrize(
+    "body, why",
+    [
+        (
+            "w = torch.cuda.FloatTensor(2)",
+            "it uses Net of pkg.nets, which goes on taking tensors to CUDA",
+        ),
+        ("w = torch.zeros(2).cuda()", ""),
+        ("names = torch.cuda.get_device_name", ""),
+        ("dtype = torch.double", ""),
+        ('def __init__(self, device="cuda"): ...', ""),
+    ],
+)
+def test_what_needs_cuda_stays_for_what_takes_tensors_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, why: str
+) -> None:
+    """Nothing of it ran on the CPU, which a question or a dtype elsewhere could tell from another accelerator."""
+    nets = f"import torch\n\n\nclass Net:\n    {body}\n"
+    _write(tmp_path, {"pkg/__init__.py": "", "pkg/nets.py": nets, "train.py": CLOSED})
+    assert _left(tmp_path, capsys, "train.py") == why
+
+
 def test_a_module_is_found_by_the_end_of_its_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -97,7 +137,7 @@ def test_a_module_is_found_by_the_end_of_its_name(
             "pkg/examples/use.py": TRAIN.replace("from pkg.nets", "from examples.glow"),
         },
     )
-    why = "it uses Net of pkg.examples.glow, which goes on naming CUDA"
+    why = "it uses Net of pkg.examples.glow, which goes on taking tensors to CUDA"
     assert _left(tmp_path, capsys, "use.py") == why
 
 
@@ -124,7 +164,7 @@ def test_a_file_stays_for_who_uses_it(
         {
             "pkg/__init__.py": "",
             "pkg/stays.py": STAYS,
-            "pkg/step.py": "import torch\n\n\ndef step(x):\n    return torch.zeros(2).cuda() + x\n",
+            "pkg/step.py": STEP,
             "user.py": user,
         },
     )

@@ -36,11 +36,15 @@ def lay_out(file: File) -> None:
         return
     limit = file.options.line_length or usual_length(file.tree.source)
     layout = _Layout(file, limit)
-    if too_long := layout.write():
+    while too_long := layout.write():
         line = file.tree.position(too_long[0].start)[0]
-        leave(file, f"line {line} would be longer than {limit} columns; break it by hand")
-    else:
-        file.changes = {(c.start, c.end): c for c in layout.changes}
+        why = f"line {line} would be longer than {limit} columns; break it by hand"
+        planned = len(file.changes)
+        leave(file, [too_long[0].start], why)
+        if len(file.changes) == planned:
+            file.changes.clear()
+        layout = _Layout(file, limit)
+    file.changes = {(c.start, c.end): c for c in layout.changes}
 
 
 def fit_lines(file: File) -> None:

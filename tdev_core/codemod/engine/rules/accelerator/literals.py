@@ -218,6 +218,8 @@ def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
         return "where there is no accelerator, None is no context: ask first"
     while isinstance(parent, cst.IfExp):
         parent = file.tree.parents[parent]
+    if isinstance(parent, cst.Return):
+        return "where there is no accelerator, None is no device to return: ask first"
     if isinstance(parent, cst.Assign):
         home = enclosing_function(file, parent)
         around = file.tree.source if home is None else file.tree.text(home)
@@ -231,12 +233,8 @@ def _no_cpu(file: File, call: cst.Call, name: str) -> str | None:
 
 
 def _is_of_another(target: cst.BaseExpression) -> bool:
-    """Tell whether this is an attribute of an object that others read: ``model.device``, not ``self.device``."""
-    return (
-        isinstance(target, cst.Attribute)
-        and isinstance(target.value, cst.Name)
-        and target.value.value not in ("self", "cls")
-    )
+    """Tell whether this is an attribute of an object, which others read: ``self.device``."""
+    return isinstance(target, cst.Attribute)
 
 
 _NONE_IS_NOT_CPU = {

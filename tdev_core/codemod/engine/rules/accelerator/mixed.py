@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 
 _BY_NUMBER = re.compile(
     r"\.to\(\s*(?:device\s*=\s*)?\d+\s*[,)]|(?<![\w.])device\s*=\s*\d+\b|\.cuda\(\s*(?:device\s*=\s*)?\w"
@@ -25,14 +26,21 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def mixed_devices(
-    file: File, changes: list[Change], rest: str, imported: Mapping[str, str], known: frozenset[str]
+    file: File,
+    unit: Unit,
+    rest: str,
+    imported: Mapping[str, str],
+    known: frozenset[str],
+    *,
+    opened: bool,
 ) -> str:
-    """Return why a file stays; empty where nothing tells.
+    """Return why a unit stays; empty where nothing tells.
 
     Args:
         rest: the text with nothing in it that changes, every character in its place.
         imported: what each name imports.
         known: the packages that take whatever device torch has, and the tree's own.
+        opened: whether a question about CUDA opens the flow, which without CUDA works on the CPU until now.
     """
     python = file.python
     if python is None:
@@ -41,14 +49,15 @@ def mixed_devices(
     def line(offset: int) -> int:
         return file.tree.position(offset)[0]
 
-    if found := _BY_NUMBER.search(rest):
-        return f"line {line(found.start())} takes a device by its number"
-    for found in _TO_NAME.finditer(rest):
-        if re.search(rf"(?<![\w.]){found[1]}\s*(?::\s*int\s*)?=\s*\d+\b", rest):
-            return f"line {line(found.start())} takes a device by its number ({found[1]})"
-    moves = [change for change in changes if change.text.startswith("to(")]
+    for low, high in unit.spans:
+        if found := _BY_NUMBER.search(rest, low, high):
+            return f"line {line(found.start())} takes a device by its number"
+        for found in _TO_NAME.finditer(rest, low, high):
+            if re.search(rf"(?<![\w.]){found[1]}\s*(?::\s*int\s*)?=\s*\d+\b", rest):
+                return f"line {line(found.start())} takes a device by its number ({found[1]})"
+    moves = [change for change in unit.changes if change.text.startswith("to(")]
     functions = [n for n in ast.walk(python.module) if isinstance(n, _Function)]
-    if early := _before_torch(file, changes, functions):
+    if early := _before_torch(file, unit.changes, functions):
         return f"line {line(early.start)} would ask torch before it is imported"
     lines = {line(change.start) for change in moves}
     for scope in _scopes(python.module, lines):
@@ -63,7 +72,7 @@ def mixed_devices(
                 return f"line {line(start + found.start())} works on {device}, which may be another device"
         if isinstance(scope, _Function) and _is_told(scope):
             return f"{scope.name} is told a device by its caller"
-    return _of_moved(python.module, lines, imported, known)
+    return _of_moved(python.module, lines, imported, known, opened)
 
 
 def _scopes(module: ast.Module, lines: set[int]) -> Iterator[ast.ClassDef | _Function]:
@@ -112,7 +121,11 @@ def _before_torch(
 
 
 def _of_moved(
-    module: ast.Module, lines: set[int], imported: Mapping[str, str], known: frozenset[str]
+    module: ast.Module,
+    lines: set[int],
+    imported: Mapping[str, str],
+    known: frozenset[str],
+    opened: bool,
 ) -> str:
     """Return why what is moved may not be at home on every device: its maker is another package, its dtype is not seen."""
     for node in ast.walk(module):
@@ -132,7 +145,7 @@ def _of_moved(
             made = func.value
         if typed or not isinstance(made, ast.Call):
             continue
-        if _unknown_dtype(made):
+        if opened and _unknown_dtype(made):
             return f"line {node.lineno} moves a dtype that is not seen here, which may be double"
         root = made.func
         while isinstance(root, ast.Attribute):

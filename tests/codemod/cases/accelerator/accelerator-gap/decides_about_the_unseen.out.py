@@ -1,0 +1,4 @@
+import torch
+
+workers = 4 if torch.cuda.is_available() else 0
+x = torch.ones(3).to(torch.accelerator.current_accelerator())

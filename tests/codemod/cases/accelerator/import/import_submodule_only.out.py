@@ -1,0 +1,3 @@
+import torch.cuda
+
+torch.accelerator.synchronize()
