@@ -63,9 +63,8 @@ class CrossEntropyLoss(torch.nn.Module):
         logits = input.to(torch.promote_types(input.dtype, torch.float32))
         if self.logit_scale != 1.0:
             logits = logits * self.logit_scale
-        # torch 2.11 takes labels of int64 alone.
         loss = F.cross_entropy(
-            logits, target.long(), ignore_index=self.ignore_index, reduction=self.reduction,
+            logits, target, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )  # fmt: skip
         if not self.lse_square_scale:
