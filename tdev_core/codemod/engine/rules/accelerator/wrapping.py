@@ -19,6 +19,7 @@ _TOKEN = re.compile(
 _HEAD = re.compile(
     r"(?:return|yield|if|elif|while|assert)\s+|\w[\w.\[\], ]*?(?::\s*[^=]+?)?\s*=\s*(?!=)"
 )
+_NAMED = re.compile(r"\w+=(?!=)")
 _ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
 
@@ -128,6 +129,14 @@ def _delimited(
     ends = text.endswith(",")
     if "lambda" in words:
         return
+    if (named := _NAMED.match(text)) is not None:
+        rest = text[named.end() :].removesuffix(",")
+        if {"if", "else"} <= words and [word for _, word in flat if word == ","] == [","] * ends:
+            yield [
+                (0, named.group() + "(", True),
+                (4, rest, True),
+                (0, ")" + "," * ends, True),
+            ]
     if "," in words and [word for _, word in flat if word == ","] != [","] * ends:
         for trailing in (",", ""):
             cuts = [at for at, word in flat if word == ","]
