@@ -41,7 +41,7 @@ _OPENS = re.compile(r"\.accelerator\.(?:is_available|device_count)\b")
 
 
 class Reasons:
-    """What stands beside the changes of a file, for each of its units."""
+    """Reads what stands beside the changes of a file, for each of its units."""
 
     def __init__(self, file: File, python: PythonTree) -> None:
         self._file = file
