@@ -49,7 +49,9 @@ def move(file: File, node: cst.Call) -> None:
     tree = file.options.tree
     if tree is not None and tree.by_cuda_alone and not is_tensor(file, func.value):
         own = min(tree.by_cuda_alone)
-        file.find(GAP, node, f"may be a {own} of this tree, which has .cuda() and no .to(): give it one")
+        file.find(
+            GAP, node, f"may be a {own} of this tree, which has .cuda() and no .to(): give it one"
+        )
         return
     current = current_accelerator(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]
