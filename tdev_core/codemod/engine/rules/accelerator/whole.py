@@ -60,7 +60,7 @@ def whole_or_not(file: File) -> None:
                 whys = dict.fromkeys(flow, reasons.asked_by_a_word(units))
         first = next((unit for unit in whys if whys[unit]), None)
         if first is not None:
-            met = f"{whys[first]}, and {first.name} meets it"
+            met = f"it meets {first.name}, which stays: {whys[first]}"
             _leave(file, flow, {unit: whys.get(unit) or met for unit in flow})
 
 
