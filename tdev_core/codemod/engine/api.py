@@ -70,6 +70,8 @@ class ProgramTree:
     """A module that goes on naming CUDA, whether it asks or not."""
     built_on: frozenset[str] = frozenset()
     """Packages that hold torch's tensors on CUDA and the CPU alone, and that a module of the tree cannot do without."""
+    by_cuda_alone: frozenset[str] = frozenset()
+    """Classes of the tree's own that have a method ``cuda`` and none ``to``."""
     held: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The functions and classes of files, as they are shown, that cannot part from others which take tensors to CUDA,
     and why in words."""

@@ -6,7 +6,9 @@ on naming CUDA where its text does once the names that have a generic spelling a
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 
 # What has a generic spelling in most places, or may stay beside it.
 _SPELT = re.compile(
@@ -147,6 +149,25 @@ def may_change(text: str) -> bool:
         return False
     said = left.decode("utf-8", "replace")
     return not any(sign.search(said) for sign in (OTHERS, GROUP, KERNELS))
+
+
+def moves_by_cuda_alone(raw: bytes) -> set[str]:
+    """Return the classes of a file that are no torch's and have a method ``cuda`` and none ``to``."""
+    if b"def cuda(" not in raw:
+        return set()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            module = ast.parse(raw)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            methods = {one.name for one in node.body if isinstance(one, ast.FunctionDef)}
+            if "cuda" in methods and methods.isdisjoint(("to", "__getattr__")):
+                found.add(node.name)
+    return found
 
 
 def built_on(raw: bytes) -> set[str]:

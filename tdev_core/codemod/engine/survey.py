@@ -11,7 +11,7 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
-from tdev_core.codemod.engine.staying import built_on, staying
+from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
 from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
@@ -126,6 +126,7 @@ class Survey:
         self._staying_uses: set[bytes] = set()
         self._switches: set[bytes] = set()
         self._built_on: set[str] = set()
+        self._by_cuda_alone: set[str] = set()
         self._chooses = ""
         self._remains = ""
         self._platforms: dict[tuple[PurePath, str], dict[str, str]] = {}
@@ -153,6 +154,7 @@ class Survey:
         if not is_for_tests(path):
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
+                self._by_cuda_alone |= moves_by_cuda_alone(raw)
             compiled = _makes_kernels(raw, signs)
             if compiled:
                 self._compiled.add(name := dotted_name(path, top, home))
@@ -236,6 +238,7 @@ class Survey:
             chooses=self._chooses,
             remains=self._remains,
             built_on=frozenset(self._built_on),
+            by_cuda_alone=frozenset(self._by_cuda_alone),
             switches=frozenset(name.decode() for name in self._switches),
             called=frozenset(self._called & self._defined),
             beside=frozenset(self._beside & self._defined),

@@ -221,3 +221,19 @@ def test_a_folder_that_is_called_after_what_its_files_are_about_stays(folder: st
 )
 def test_what_tells_of_a_machine_stays(name: str, tells: str, stays: bool) -> None:
     assert changed(name, tells) is not stays
+
+
+@pytest.mark.parametrize(
+    ("methods", "stays"),
+    [("def cuda(self): ...", True), ("def cuda(self): ...\n    def to(self, device): ...", False)],
+)
+def test_what_may_be_an_object_that_moves_by_cuda_alone_stays(methods: str, stays: bool) -> None:
+    """``.to(…)`` of such an object fails, on CUDA too; a tensor has both."""
+    seen = Survey()
+    text = f"import torch\n\n\nclass Batch:\n    {methods}\n"
+    seen.see(PurePath("/src/pkg/batch.py"), text.encode(), "pkg")
+    code = "import torch\n\n\ndef take(batch):\n    return batch.cuda()\n\n\ndef make():\n    return torch.ones(2).cuda()\n"
+    done = rewrite(code, NAMES, Options(style="accelerator", tree=seen.tree()))
+    assert ("batch.cuda()" in done.code) is stays
+    assert any("a Batch of this tree" in one.message for one in done.findings) is stays
+    assert "torch.ones(2).to(torch.accelerator.current_accelerator())" in done.code

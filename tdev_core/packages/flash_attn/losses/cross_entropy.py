@@ -67,8 +67,10 @@ class CrossEntropyLoss(torch.nn.Module):
         logits = input.to(torch.promote_types(input.dtype, torch.float32))
         if self.logit_scale != 1.0:
             logits = logits * self.logit_scale
+        # torch refuses labels of int32, which fit the stand-in all the same.
+        labels = target.long() if target.dtype is torch.int32 else target
         loss = F.cross_entropy(
-            logits, target, ignore_index=self.ignore_index, reduction=self.reduction,
+            logits, labels, ignore_index=self.ignore_index, reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )  # fmt: skip
         if not self.lse_square_scale:

@@ -52,7 +52,7 @@ def units_of(file: File, python: PythonTree) -> list[Unit]:
 
 
 class Links:
-    """Which units of a file reach which others by their names."""
+    """Links between the units of a file: who reaches whom by a name."""
 
     def __init__(self, units: list[Unit], counts: Callable[[ast.stmt], bool]) -> None:
         """Read the names; ``counts`` tells which statements outside of functions bind what matters."""

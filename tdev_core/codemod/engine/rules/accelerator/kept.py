@@ -27,6 +27,13 @@ _TELLS = re.compile(
     r"(?i)\b(?:requir|need|only|must|without|default|resolv|if|when|uses?)\w*\b[^.]{0,60}\b(?:cuda|nvidia)\b"
     r"|\b(?:cuda|nvidia)\b[^.]{0,60}\b(?:requir|need|only|must|default|avail)\w*\b"
 )
+_FOR_SPEED = re.compile(
+    r"(?i)amp\b|autocast|fp16|half|bf16|pin_?memory|non_blocking|fused|flash|^scaler"
+)
+# What chooses a device, or works on the CPU alone.
+_MAKES_ONE = re.compile(
+    r"cuda|[\"']cpu|\bdevice\b|\.cpu\(|numpy|\bnp\.|data_ptr|nccl|gpu|\braise\b", re.I
+)
 _SKIPS = re.compile(r"(?i)skip|requir|slow|mark|xfail")
 _OF_A_GPU = re.compile(r"(?i)cuda|gpu|nvidia|capab|hopper|ampere|device")
 _OF_CUDA = re.compile(r"(?i)cuda|nvidia|nccl|nvml|cudnn|cupy|tensorrt")
@@ -142,7 +149,8 @@ class Reading:
         demands = isinstance(node, ast.Assert) or any(
             isinstance(part, ast.Raise) for arm in elsewhere for part in ast.walk(arm)
         )
-        yield self._made(asked, f"asks {text}, which stays", hard=demands, word=_is_word(asked))
+        if demands or not self._is_harmless(node, asked, [*there, *elsewhere]):
+            yield self._made(asked, f"asks {text}, which stays", hard=demands, word=_is_word(asked))
         if any(map(self.changes, there)) or any(map(self._calls_what_changes, there)):
             yield self._made(asked, f"opens with {text}, which stays, what would change", hard=True)
         kind = OF_A_TENSOR if self._is_of_a_tensor(asked) else OF_CUDA
@@ -158,6 +166,13 @@ class Reading:
                     for arm in [arm for arms in self._arms(part, asked) for arm in arms]:
                         if isinstance(arm, (ast.stmt, ast.expr)):
                             yield self._python.span(arm)
+
+    def _is_harmless(self, node: ast.AST, asked: ast.expr, arms: list[ast.AST]) -> bool:
+        """Tell whether the answer of the CPU is a good one on any accelerator: no arm makes a device, or leaves one."""
+        if isinstance(asked, ast.Name) or _is_word(asked):
+            return False
+        said = " ".join(map(ast.unparse, arms))
+        return _MAKES_ONE.search(said) is None
 
     def _calls_what_changes(self, arm: ast.AST) -> bool:
         return any(
@@ -223,7 +238,9 @@ class Reading:
         if isinstance(node, (ast.Attribute, ast.Name)):
             name = self._name(node)
             if _ASKS.match(name) or isinstance(node, ast.Attribute) and node.attr == "is_cuda":
-                yield self._made(node, f"asks {self._python.source(node)}, which stays", hard=False)
+                if not self._is_for_speed(node):
+                    text = self._python.source(node)
+                    yield self._made(node, f"asks {text}, which stays", hard=False)
             elif name == "torch.cuda" and not self._is_part(node):
                 yield self._made(node, "takes torch.cuda itself", hard=hard)
             elif name.rpartition(".")[2] in _MAKES:
@@ -244,10 +261,23 @@ class Reading:
                 if asks or guard not in (OF_CUDA, OF_A_TENSOR):
                     yield self._made(node, f"calls {name}", hard=not asks)
         elif isinstance(node, ast.Compare) and self._asks(node):
-            text = self._python.source(node)
-            yield self._made(node, f"asks {text}, which stays", hard=False, word=_is_word(node))
+            if not self._is_for_speed(node):
+                text = self._python.source(node)
+                yield self._made(node, f"asks {text}, which stays", hard=False, word=_is_word(node))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield from self._string(node, node.value, hard)
+
+    def _is_for_speed(self, node: ast.expr) -> bool:
+        """Tell whether an answer is kept, or given, under a name for what makes CUDA faster: ``use_amp``, ``pin_memory``."""
+        for parent in self._python.ancestors(node):
+            if isinstance(parent, ast.keyword):
+                return _FOR_SPEED.search(parent.arg or "") is not None
+            if isinstance(parent, (ast.Assign, ast.AnnAssign)):
+                targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
+                return all(_FOR_SPEED.search(_last(target)) for target in targets)
+            if isinstance(parent, (ast.stmt, ast.Lambda)):
+                return False
+        return False
 
     def _is_part(self, node: ast.expr) -> bool:
         """Tell whether a name goes on: `torch.cuda` of `torch.cuda.amp`."""

@@ -16,6 +16,7 @@ from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.handed_on import own_method
+from tdev_core.codemod.engine.rules.tensors import is_tensor
 from tdev_core.codemod.engine.rules.torch_names import is_partial
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -44,6 +45,13 @@ def move(file: File, node: cst.Call) -> None:
         return
     if _moves_a_storage(file, func.value):
         file.find(GAP, node, "moves a storage, not a tensor: give map_location the device itself")
+        return
+    tree = file.options.tree
+    if tree is not None and tree.by_cuda_alone and not is_tensor(file, func.value):
+        own = min(tree.by_cuda_alone)
+        file.find(
+            GAP, node, f"may be a {own} of this tree, which has .cuda() and no .to(): give it one"
+        )
         return
     current = current_accelerator(file, node)
     positional = [a for a in node.args if a.keyword is None or a.keyword.value == "device"]

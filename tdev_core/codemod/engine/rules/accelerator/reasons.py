@@ -41,7 +41,7 @@ _OPENS = re.compile(r"\.accelerator\.(?:is_available|device_count)\b")
 
 
 class Reasons:
-    """What stands beside the changes of a file, for each of its units."""
+    """Reasons to stay, of each unit of a file: the words and names beside its changes."""
 
     def __init__(self, file: File, python: PythonTree) -> None:
         self._file = file

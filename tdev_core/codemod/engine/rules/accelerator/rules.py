@@ -12,10 +12,10 @@ ACCELERATOR = rule(
     Rewrites to `torch.accelerator` and other generic names, with no dependency on tdev. What it writes needs
     torch 2.6, and 2.9 for what is asked about memory.
 
-    **A file changes whole, or it stays as it is.** In a file that has changed nothing names CUDA any more, in code,
-    in a variable's or a parameter's name, in a message, a docstring or a comment; a file in which that cannot be
-    done is left, and reported by the rule `accelerator-gap` with the reason. Half of a file in generic names
-    would be no port.
+    **A device flow changes whole, or it stays as it is.** A flow is the functions and classes of a file that reach each
+    other by name, with what stands outside of them. Nothing in one that has changed uses what CUDA alone has, in code;
+    a comment, a docstring or a name may go on saying CUDA. A flow in which that cannot be done is left, and reported
+    by the rule `accelerator-gap` with the line that decides. The rest of the file changes.
 
     What has an exact generic spelling:
 
@@ -43,7 +43,7 @@ ACCELERATOR = rule(
     A function, or a script, that needs the accelerator more than once asks for it once (`device =
     torch.accelerator.current_accelerator()`), or takes the variable in which it is kept already. No line
     becomes longer than the project lets it be (black's, ruff's, flake8's or the editor's setting, else the
-    file's longest line): it is broken as a formatter would, or its file is left. Of two statements that
+    file's longest line): it is broken as a formatter would, or its flow is left. Of two statements that
     become the same, because two of CUDA's names have one equivalent, one stays.
 
     Import forms: references through `import torch`, `import torch as th`;
@@ -54,7 +54,7 @@ ACCELERATOR = rule(
 
 GAP = rule(
     "accelerator-gap",
-    "Files that go on naming CUDA (`--target accelerator`)",
+    "Device flows that go on naming CUDA (`--target accelerator`)",
     "warning",
     """
     Each thing that torch 2.13 has no generic spelling for is listed, with what to write: names without an
@@ -64,22 +64,23 @@ GAP = rule(
     (`torch.accelerator.current_accelerator()` is None where there is none, and has no type), names of
     tensor types, and `"nccl"`.
 
-    A file with one of them is left whole, and one finding for each of its functions and classes in which
-    something else would have changed says why. So is a file
+    A device flow with one of them is left whole, and one finding for each of its functions and classes in which
+    something else would have changed says why. So is a function or class
 
-    - that says CUDA, or NVIDIA, in a name, a message, a docstring or a comment: reworded, it changes. A licence
-      before the first statement may say it, and so may settings such as
-      `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere;
+    - that is called after CUDA, or whose test goes on asking for a GPU;
+    - that asks for any accelerator by then and says CUDA in a message, or in a docstring that tells a default or a
+      demand. Settings such as `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere, may stay;
+    - that holds a question for CUDA which stays, where that opens what would change;
     - that names another accelerator (`mps`, `xpu`, …): somebody has thought of more than one there;
-    - that is called after CUDA or another vendor, or lies in a folder of kernels;
-    - that imports a package that knows CUDA and the CPU alone, or gives its device to one that is neither torch's
+    - of a file that is called after CUDA or another vendor, or lies in a folder of kernels;
+    - that uses a package that knows CUDA and the CPU alone, or gives its device to one that is neither torch's
       nor of the tree;
-    - that belongs to a process group (`torch.distributed`, DDP, FSDP), whose backend decides about devices;
-    - that computes in double precision, which MPS has not;
-    - that asks `torch.cuda.is_available()` for what does not change with it (`workers = 4 if … else 0`);
-    - that uses a function or class of another file which goes on naming CUDA or computes in double precision, however
-      many files lie between; that a file uses which goes on naming CUDA, or meets such a one; or
-      that shares a switch such as `use_gpu` with it;
+    - that asks for CUDA, and belongs to a process group (`torch.distributed`, DDP, FSDP), whose backend decides about
+      devices, or computes in double precision, which MPS has not. Code that needs CUDA as it is, without a question,
+      ran nowhere else, and is not held by these;
+    - that uses a function or class of another file which goes on taking tensors to CUDA, however many files lie
+      between; and, where it asks for CUDA, one that names CUDA at all or computes in double precision, or is used by
+      such a one, or shares a switch such as `use_gpu` with it;
     - whose devices would be mixed: it takes a device by its number (`.to(0)`), or moves something where it has the
       device of something else, of `self` or of its caller; moves what another package makes, or a dtype that it
       does not show;

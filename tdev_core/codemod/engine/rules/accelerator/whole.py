@@ -30,6 +30,7 @@ from tdev_core.codemod.engine.rules.accelerator.literals import current_accelera
 from tdev_core.codemod.engine.rules.accelerator.questions import spelling
 from tdev_core.codemod.engine.rules.accelerator.reasons import Reasons
 from tdev_core.codemod.engine.rules.accelerator.rules import ACCELERATOR, GAP
+from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.backend_questions import AVAILABILITY
 from tdev_core.codemod.engine.rules.guards import availability_guards
 from tdev_core.codemod.engine.rules.strings import STRINGS
@@ -59,7 +60,7 @@ def whole_or_not(file: File) -> None:
                 whys = dict.fromkeys(flow, reasons.asked_by_a_word(units))
         first = next((unit for unit in whys if whys[unit]), None)
         if first is not None:
-            met = f"{whys[first]}, and {first.name} meets it"
+            met = f"it meets {first.name}, which stays: {whys[first]}"
             _leave(file, flow, {unit: whys.get(unit) or met for unit in flow})
 
 
@@ -133,16 +134,26 @@ _ASKS = re.compile(r"(?:is_available|device_count)\Z")
 
 
 def _keep_lonely_questions(file: File) -> None:
-    """Take back each question that decides about nothing which changes with it: it is about CUDA, and stays."""
+    """Take back each question that decides about nothing which changes with it: it is about CUDA, and stays.
+
+    One that chooses between plain values (``600 if torch.cuda.is_available() else 50``) goes with another question of
+    its function that does not stay.
+    """
     source = file.tree.source
     while True:
         asked = {span for span in file.changes if _ASKS.search(source[slice(*span)])}
-        lonely = {
-            span: (node, why)
+        found = {
+            span: (node, _stays_alone(file, node, asked))
             for node in (file.tree.of(cst.Attribute, cst.Name) if asked else ())
             if (span := file.tree.span(node)) in asked
             and file.resolver.torch_name(node) in AVAILABILITY
-            and (why := _stays_alone(file, node, span, asked))
+        }
+        kept = [enclosing_function(file, node) for node, why in found.values() if not why]
+        lonely = {
+            span: (node, why)
+            for span, (node, why) in found.items()
+            if why
+            and not (enclosing_function(file, node) in kept and _chooses_plain_values(file, node))
         }
         for span, (node, why) in lonely.items():
             del file.changes[span]
@@ -151,7 +162,7 @@ def _keep_lonely_questions(file: File) -> None:
             return
 
 
-def _stays_alone(file: File, node: cst.CSTNode, span: Span, asked: set[Span]) -> str:
+def _stays_alone(file: File, node: cst.CSTNode, asked: set[Span]) -> str:
     """Return why a question stays: what it guards is CUDA's, or nothing of it changes."""
     name = file.tree.text(node)
     if (guarded := availability_guards(file, node)) is not None:
@@ -164,6 +175,23 @@ def _stays_alone(file: File, node: cst.CSTNode, span: Span, asked: set[Span]) ->
         f"{name} decides about nothing that is seen to have a device; where any accelerator will do, "
         "ask torch.accelerator"
     )
+
+
+_PLAIN = re.compile(r"(?:[\s\w=+*/,.-]|#.*)*\Z")
+_OF_ONE = re.compile(
+    r"(?i)cuda|gpu|nccl|nvidia|amp|fp16|half|bf?16|float|pin|backend|rank|world|dist"
+)
+
+
+def _chooses_plain_values(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is the whole test of a choice between numbers and the like, of no kind of device."""
+    call = file.tree.parents[node]
+    choice = file.tree.parents[call]
+    if not isinstance(choice, (cst.If, cst.IfExp)) or choice.test is not call:
+        return False
+    arms = [choice.body, *([choice.orelse] if choice.orelse is not None else [])]
+    texts = [re.sub(r"\A(?:else)?\s*:", "", file.tree.text(arm).strip()) for arm in arms]
+    return all(_PLAIN.match(text) and not _OF_ONE.search(text) for text in texts)
 
 
 # -- comparisons with "cuda" --------------------------------------------------------------------

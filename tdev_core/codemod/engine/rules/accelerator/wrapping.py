@@ -106,7 +106,7 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         given = _KEYWORD.match(text)
         chooses = {"if", "else"} <= words and not words & {"lambda", "for"}
         # Rather than in the brackets of one of its arms, or of its test.
-        if given is not None and chooses and re.search(r"\([^)]", text) is not None:
+        if given is not None and chooses:
             tail = "," if text.endswith(",") else ""
             body = text[given.end() : len(text) - len(tail)]
             yield [(0, text[: given.end()] + "(", True), (4, body, True), (0, ")" + tail, True)]

@@ -8,7 +8,9 @@ def place(model, rank, second, third):
     )
     kept = torch.zeros(
         1,
-        device=f"{accelerator.type}:1" if torch.accelerator.is_available() else None
+        device=(
+            f"{accelerator.type}:1" if torch.accelerator.is_available() else None
+        ),
     )
     if (
         torch.accelerator.is_available()
