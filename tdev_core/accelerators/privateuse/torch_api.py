@@ -149,9 +149,12 @@ class _Hooks(_C._acc.PrivateUse1Hooks):  # type: ignore[misc]
         return True
 
 
+_DEVICE_TYPE: Any = _C._autograd.DeviceType.PrivateUse1
+
+
 class _Guard(_C._acc.DeviceGuard):  # type: ignore[misc]
     def type_(self) -> Any:
-        return _C._autograd.DeviceType.PrivateUse1
+        return _DEVICE_TYPE  # torch asks several times for each node of a backward pass
 
 
 _kept: list[object] = []
@@ -375,20 +378,20 @@ def tensor_over(
 
 _create: Any = getattr(_C._acc, "create_empty_tensor", None)
 _swap: Any = getattr(torch.UntypedStorage, "_swap_data_ptr_", None)
+makes_whole_tensors = _create is not None and _swap is not None
+"""Whether this torch (2.13 has) lets :func:`tensor_of_its_own` be made; elsewhere it takes :func:`tensor_over`."""
 
 
 def tensor_of_its_own(
     address: int, nbytes: int, device: torch.device, dtype: torch.dtype, size: Sequence[int]
-) -> torch.Tensor | None:
+) -> torch.Tensor:
     """Make a contiguous tensor that has ``nbytes`` bytes at ``address`` to itself: a quarter of what :func:`tensor_over` takes.
 
-    None where this torch has no such way (2.13 has), or not for this device: torch asks the guard in Python for no index.
+    On the first device alone, which is ``device``: torch asks the guard in Python for no index.
     """
-    if device.index or _create is None or _swap is None:
-        return None
     tensor: torch.Tensor = _create(size, dtype)
     if nbytes:
-        _swap(tensor.untyped_storage(), storage_over(address, nbytes, device))
+        _swap(tensor.untyped_storage(), _construct_storage(address, device, nbytes))
     return tensor
 
 
@@ -474,6 +477,11 @@ def without_keys(*keys: str) -> Any:
 def functorch_active() -> bool:
     """Tell whether this call happens inside ``torch.func`` (vmap, grad, jvp)."""
     return bool(_C._functorch.peek_interpreter_stack() is not None)
+
+
+def forward_ad_active() -> bool:
+    """Tell whether a level of forward-mode differentiation is open: any tensor may have a tangent."""
+    return getattr(torch.autograd.forward_ad, "_current_level", 0) >= 0
 
 
 def being_traced(values: Sequence[Any]) -> bool:

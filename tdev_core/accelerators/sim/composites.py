@@ -74,6 +74,13 @@ class _ToDevice(torch.autograd.Function):
         return back, None, *(None for _ in inputs)
 
 
+def _to_host(tensor: torch.Tensor) -> Any:
+    """Do :class:`_ToHost`, for autograd where it has to know."""
+    if tensor.requires_grad or torch_api.forward_ad_active():
+        return _ToHost.apply(tensor)  # type: ignore[no-untyped-call]
+    return aliasing.host_alias(tensor)
+
+
 def _lift(value: Any, index: int, inputs: list[torch.Tensor]) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
@@ -104,10 +111,7 @@ def _on_host(op: OpOverload) -> Callable[..., Any]:
         guarded = sim if guards_inputs else []
         with torch_api.no_torch_function():
             known = set(map(id, sim))
-            lowered = [
-                _ToHost.apply(x) if id(x) in known else x  # type: ignore[no-untyped-call]
-                for x in leaves
-            ]
+            lowered = [_to_host(x) if id(x) in known else x for x in leaves]
             on_cpu, on_cpu_named = tree_unflatten(lowered, spec)
             with rng.drawing(index) if draws else contextlib.nullcontext():
                 result = op(*on_cpu, **on_cpu_named)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,10 +20,11 @@ from torch._ops import OpOverload
 
 from tdev_core.accelerators import lagging, tracing
 from tdev_core.accelerators.privateuse import torch_api, waits, widen
-from tdev_core.accelerators.privateuse.device_check import any_device, cpu_scalars, mixed_devices
+from tdev_core.accelerators.privateuse.device_check import mixed_devices
 from tdev_core.accelerators.privateuse.schema import Facts, facts
 from tdev_core.accelerators.sim import determinism, faults, memory, pinned, refusals, rng
 from tdev_core.accelerators.sim.lowering import Call
+from tdev_core.accelerators.sim.rules import COPIES_TO, INDEXED, NUMBER, rules
 
 __all__ = ["VIEWS", "common_device", "kernel", "run", "view_kernel"]
 
@@ -46,13 +47,6 @@ forked = False
 """Whether this process was forked from one that had used the device; see ``tdev_core.accelerators.sim.sharing``."""
 
 
-@cache
-def _rules(op: OpOverload) -> tuple[Facts, bool, frozenset[str], bool, Any]:
-    known = facts(op)
-    may_wait = known.name in _MAY_WAIT
-    return known, cpu_scalars(known), any_device(known), may_wait, determinism.caller(known)
-
-
 def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     """Run ``op`` on the CPU's kernels for arguments and results on ``sim``.
 
@@ -69,23 +63,27 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
     if refusals.asked:
         refusals.check(op, args, kwargs)
     torch_api.run_backward_on_caller()
-    known, scalars, any_of, may_wait, alert = _rules(op)
-    if alert is not None:
-        determinism.check(alert, known, args, kwargs)
+    ruled = rules(op)
+    known = ruled.facts
+    if ruled.alert is not None:
+        determinism.check(ruled.alert, known, args, kwargs)
     with _no_torch_function():
-        call = Call(known, scalars, any_of)
+        call = Call(ruled)
         try:
             lowered = [
                 call.lower(value, name) for value, name in zip(args, known.arguments, strict=False)
             ]
-            named = {name: call.lower(value, name) for name, value in kwargs.items()}
-            call.check()
+            named = kwargs
+            if kwargs:
+                named = {name: call.lower(value, name) for name, value in kwargs.items()}
+            if call.foreign:
+                call.check()
         except RuntimeError:
             if known.name.startswith("aten::_foreach_"):
                 return _each(op, args, kwargs)
             raise
-        index = _place(known, call, lowered, named)
-        if may_wait and _waits(known.name, args, kwargs):
+        index = call.index if known.device is None else _place(known, call, lowered, named)
+        if ruled.may_wait and _waits(known.name, args, kwargs):
             waits.waited(known.name)
             if tracing.told:
                 tracing.tell("StreamSynchronization", lagging.current()[1])
@@ -96,23 +94,21 @@ def run(op: OpOverload, *args: Any, **kwargs: Any) -> Any:
                 result = _call(op, lowered, named, index)
         else:
             result = _call(op, lowered, named, index)
-        if may_wait:
-            _numbers.last = result.data_ptr() if known.name == _NUMBER else None
-            if known.name == _TO_COPY and index < 0 and kwargs.get("non_blocking"):
+        if ruled.may_wait:
+            _numbers.last = result.data_ptr() if known.name == NUMBER else None
+            if known.name == COPIES_TO and index < 0 and kwargs.get("non_blocking"):
                 pinned.mark(result)
         if known.written:
             call.write_back()
             if len(known.returns) == 1 and known.returns[0]:
                 return _argument(known, args, kwargs, known.returns[0])
+        if ruled.single:
+            return call.lift(result, index)
         return _results(known, call, args, kwargs, result, index)
 
 
-_INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
 _MASKS = (torch.bool, torch.uint8)
-_TO_COPY = "aten::_to_copy"
 _REPEAT = "aten::repeat_interleave.Tensor"  # of which the program may know how long the result is
-_NUMBER = "aten::scalar_tensor"  # What torch makes of a number that the program assigns.
-_MAY_WAIT = waits.OPERATORS | _INDEXED | {_TO_COPY, "aten::copy_", _NUMBER}
 _numbers = threading.local()
 
 
@@ -120,7 +116,7 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Tell whether CUDA would wait in a call of one of the operators that may."""
     if name in waits.OPERATORS:
         return name != _REPEAT or kwargs.get("output_size") is None
-    if name in _INDEXED:
+    if name in INDEXED:
         indices = [i for i in args[1] if i is not None]
         if name != "aten::index.Tensor" and _is_fill(indices, *args[2:], **kwargs):
             return False
@@ -130,7 +126,7 @@ def _waits(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
             return False
         # A number of the host's comes as it is: torch hands no tensor of it to a kernel in Python.
         return not isinstance(args[1], _Tensor) or args[0].device.type != args[1].device.type
-    if name == _NUMBER:
+    if name == NUMBER:
         return False
     to = kwargs.get("device")
     late = kwargs.get("non_blocking", False)
@@ -168,9 +164,9 @@ def _call(op: OpOverload, args: list[Any], kwargs: dict[str, Any], index: int) -
 
 def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
     """Return the index of the one sim device that the arguments are on; raises as :func:`run` does."""
-    known, scalars, any_of, _, _ = _rules(op)
-    call = Call(known, scalars, any_of)
-    for value, name in zip(args, known.arguments, strict=False):
+    ruled = rules(op)
+    call = Call(ruled)
+    for value, name in zip(args, ruled.facts.arguments, strict=False):
         call.lower(value, name)
     for name, value in kwargs.items():
         call.lower(value, name)
@@ -180,12 +176,12 @@ def common_device(op: OpOverload, args: tuple[Any, ...], kwargs: dict[str, Any])
 
 def _place(known: Facts, call: Call, lowered: list[Any], named: dict[str, Any]) -> int:
     """Return the device index that new results belong on (-1: they stay where they are)."""
-    index = call.index
-    if known.device is None:
+    index, place = call.index, known.device
+    if place is None:
         return index
     where = named.get("device")
-    if where is None and known.device < len(lowered):
-        where = lowered[known.device]
+    if where is None and place < len(lowered):
+        where = lowered[place]
     if where is None:
         return index
     if where.type == "sim":
@@ -194,7 +190,7 @@ def _place(known: Facts, call: Call, lowered: list[Any], named: dict[str, Any]) 
         if "device" in named:
             named["device"] = _CPU
         else:
-            lowered[known.device] = _CPU
+            lowered[place] = _CPU
         _refuse_early(known, lowered, named, index)
         return index
     return -1
@@ -225,11 +221,8 @@ def _results(
     result: Any,
     index: int,
 ) -> Any:
-    count = len(known.returns)
-    if count == 0:
+    if not known.returns:
         return None
-    if count == 1:
-        return call.lift(result, index)
     stay = _CPU_RESULTS.get(known.name, ())
     return tuple(
         (
@@ -267,10 +260,7 @@ def _two_devices(args: tuple[Any, ...]) -> tuple[object, object]:
 def kernel(op: OpOverload) -> Callable[..., Any]:
     """Make a kernel that calls :func:`run` for one operator, as ``torch.library`` wants to be given it."""
 
-    def boxed(*args: Any, **kwargs: Any) -> Any:
-        return run(op, *args, **kwargs)
-
-    return boxed
+    return partial(run, op)
 
 
 def view_kernel(op: OpOverload, key: str) -> Callable[..., Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -10,116 +9,162 @@ import torch
 from tdev_core.accelerators.privateuse import generator as generators
 from tdev_core.accelerators.privateuse import torch_api
 from tdev_core.accelerators.privateuse.device_check import mixed_devices
-from tdev_core.accelerators.privateuse.schema import Facts
 from tdev_core.accelerators.sim import memory, rng, sparse
-from tdev_core.accelerators.sim.aliasing import adopt_dense, adopt_tensor, dense_alias, host_alias
+from tdev_core.accelerators.sim.aliasing import (
+    adopt_dense,
+    adopt_tensor,
+    dense_alias,
+    forget_alias,
+    host_alias,
+    kept_alias,
+)
+from tdev_core.accelerators.sim.rules import Rules
 
 __all__ = ["Call", "give_back"]
 
 _CPU = torch.device("cpu")
 _Tensor = torch.Tensor
 _STRIDED = torch.strided
+_PLAIN = frozenset(
+    {
+        bool,
+        float,
+        int,
+        str,
+        type(None),
+        torch.device,
+        torch.dtype,
+        torch.layout,
+        torch.memory_format,
+    }
+)
+"""Types of what the CPU's operator takes as it is."""
 
 
 class Call:
     """One call's arguments on their way to the CPU, and what is needed to bring results back.
 
     ``aliases`` are pairs of a dense sim tensor and the CPU tensor over its memory, the components of
-    sparse arguments among them.
-    ``lowered`` has what became of each argument, by identity; ``homes`` the sim tensor of each alias and of each
-    alias's storage, once somebody has looked.
+    sparse arguments among them; ``reshaped`` those of arguments that the operator may give another shape.
+    ``lowered`` has what became of each argument, by identity; ``homes`` the sim tensor of each alias, and ``storages`` that
+    of each alias's storage, once somebody has looked.
     """
 
     __slots__ = (
         "aliases",
-        "any_of",
-        "facts",
         "foreign",
         "homes",
         "index",
         "lowered",
-        "scalars",
+        "reshaped",
+        "rules",
         "sparse_written",
+        "storages",
     )
 
-    def __init__(self, known: Facts, scalars: bool, any_of: frozenset[str]) -> None:
-        self.facts = known
-        self.scalars = scalars
-        self.any_of = any_of
+    def __init__(self, known: Rules) -> None:
+        self.rules = known
         self.index = -1
         self.aliases: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.reshaped: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.lowered: dict[int, torch.Tensor] = {}
-        self.sparse_written: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.homes: dict[int, torch.Tensor] = {}
         self.foreign: list[tuple[str, torch.Tensor]] = []
-        self.homes: dict[int, torch.Tensor] | None = None
+        self.sparse_written: list[tuple[torch.Tensor, torch.Tensor]] = []
+        self.storages: dict[int, torch.Tensor] | None = None
 
     def lower(self, value: Any, name: str) -> Any:
         """Return ``value`` for the CPU's operator; lists are walked."""
         if isinstance(value, _Tensor):
-            device = value.device
-            if device.type != "sim":
-                if name not in self.any_of:
-                    self.foreign.append((name, value))
-                return value
-            index = device.index
-            if self.index < 0:
-                self.index = index
-            elif index != self.index and (name not in self.any_of or name == "indices"):
-                raise mixed_devices(self.facts, (memory.device(self.index), device), name)
-            if self.facts.written and name == "self" and self.facts.name.startswith("aten::set_"):
-                return self._unread(value)
-            alias = self.lowered.get(id(value))
-            if (
-                alias is None
-            ):  # x.add_(x) has one argument twice; attention asks whether they are one
-                alias = self.lowered[id(value)] = self._alias(value)
-                if alias.layout is not torch.strided and name in self.facts.written:
-                    self.sparse_written.append((value, alias))
-            return alias
+            return self._tensor(value, name)
         kind = type(value)
+        if kind in _PLAIN:
+            return value
         if kind is list or kind is tuple:
-            return self._listed(value, name)
+            tensor = self._tensor
+            return [
+                tensor(item, name) if isinstance(item, _Tensor) else self.lower(item, name)
+                for item in value
+            ]
         if isinstance(value, torch.Generator):
             return self._generator(value)
         if kind is torch.UntypedStorage or kind is torch.TypedStorage:
             return self._storage(value)
         return value
 
-    def _listed(self, values: Sequence[Any], name: str) -> list[Any]:
-        """Lower a list; what is dense and on the device of those before it, as all of an optimizer's are, at once."""
-        lowered, known, aliases = [], self.lowered, self.aliases
-        for value in values:
-            if isinstance(value, _Tensor) and value.layout is _STRIDED and not value.is_nested:
-                device = value.device
-                if device.index == self.index and device.type == "sim":
-                    alias = known.get(id(value))
-                    if alias is None:
-                        alias = known[id(value)] = dense_alias(value)
-                        aliases.append((value, alias))
-                    lowered.append(alias)
-                    continue
-            lowered.append(self.lower(value, name))
-        return lowered
+    def _tensor(self, value: torch.Tensor, name: str) -> torch.Tensor:
+        known = self.rules
+        reshapes = name in known.reshaped
+        # x.add_(x) has one argument twice; attention asks whether they are one.
+        alias: torch.Tensor | None = self.lowered.get(id(value))
+        if alias is not None:
+            if reshapes:
+                forget_alias(value)
+                self.reshaped.append((value, alias))
+            return alias
+        if known.keeps and not reshapes:
+            kept = kept_alias(value)
+            if kept is not None:
+                again: torch.Tensor = kept[0]
+                index: int = kept[1]
+                if self.index < 0:
+                    self.index = index
+                # Two tensors that look alike are two to the CPU's operator as well.
+                if index == self.index and self.homes.setdefault(id(again), value) is value:
+                    self.lowered[id(value)] = again
+                    self.aliases.append((value, again))
+                    return again
+        return self._new(value, name, reshapes)
+
+    def _new(self, value: torch.Tensor, name: str, reshapes: bool) -> torch.Tensor:
+        """Lower a tensor of which no alias is kept; what is elsewhere is not lowered."""
+        known = self.rules
+        device = value.device
+        index = memory.index_of(device)
+        if index is None:
+            if name not in known.any_of:
+                self.foreign.append((name, value))
+            return value
+        if self.index < 0:
+            self.index = index
+        elif index != self.index and (name not in known.any_of or name == "indices"):
+            raise mixed_devices(known.facts, (memory.device(self.index), device), name)
+        before = len(self.aliases)
+        if value.layout is _STRIDED and not value.is_nested:
+            if reshapes and name == "self" and known.facts.name.startswith("aten::set_"):
+                alias = self._unread(value)
+            else:
+                kept_for = index if known.keeps and not reshapes else None
+                alias = self._known(value, dense_alias(value, kept_for))
+                self.lowered[id(value)] = alias
+        else:
+            alias = self.lowered[id(value)] = self._alias(value)
+            if alias.layout is not _STRIDED and name in known.facts.written:
+                self.sparse_written.append((value, alias))
+        if reshapes:
+            self.reshaped.extend(self.aliases[before:])
+        return alias
 
     def _alias(self, value: torch.Tensor) -> torch.Tensor:
-        if value.layout is torch.strided:
-            if not value.is_nested:
-                return self._dense(value)
+        """Make the alias of a tensor that is not dense."""
+        if value.layout is _STRIDED:
             return host_alias(value)
         alias = sparse.rebuilt(value, self._dense, _CPU)
-        if self.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
+        if self.rules.facts.name in sparse.READS_REQUIRES_GRAD and torch.is_grad_enabled():
             alias.requires_grad_()
         return alias
 
     def _unread(self, value: torch.Tensor) -> torch.Tensor:
         """Return an empty tensor, for one that is given other memory: its own may have been freed, as FSDP does."""
         alias: torch.Tensor = torch.empty(0, dtype=value.dtype)
-        self.aliases.append((value, alias))
-        return alias
+        return self._known(value, alias)
 
     def _dense(self, value: torch.Tensor) -> torch.Tensor:
-        alias = dense_alias(value)
+        return self._known(value, dense_alias(value))
+
+    def _known(self, value: torch.Tensor, alias: torch.Tensor) -> torch.Tensor:
         self.aliases.append((value, alias))
+        self.homes[id(alias)] = value
         return alias
 
     def _generator(self, value: torch.Generator) -> torch.Generator | None:
@@ -144,18 +189,16 @@ class Call:
         """Refuse to mix with tensors elsewhere, as CUDA does."""
         if self.index < 0:
             return
+        known = self.rules
         for name, value in self.foreign:
-            allowed = self.scalars and value.is_cpu and value.dim() == 0
-            if not allowed or name in self.facts.written:
+            allowed = known.scalars and value.is_cpu and value.dim() == 0
+            if not allowed or name in known.facts.written:
                 devices = (memory.device(self.index), value.device)
-                raise mixed_devices(self.facts, devices, name)
+                raise mixed_devices(known.facts, devices, name)
 
     def write_back(self) -> None:
-        """Give written sim tensors the shape that the CPU's kernel gave their aliases; lists in place keep theirs."""
-        base = self.facts.name.partition(".")[0]
-        if base.startswith("aten::_foreach_") and base.endswith("_"):
-            return
-        for tensor, alias in self.aliases:
+        """Give written sim tensors the shape that the CPU's kernel gave their aliases, where it may give another."""
+        for tensor, alias in self.reshaped:
             give_back(tensor, alias)
         for tensor, alias in self.sparse_written:
             sparse.assign(tensor, self._lift_sparse(alias, tensor.device.index))
@@ -165,34 +208,35 @@ class Call:
         if isinstance(value, _Tensor):
             if not value.is_cpu:
                 return value
-            homes = self._homes()
-            home = homes.get(id(value))
+            home = self.homes.get(id(value))
             if home is not None:
                 return home
             if index < 0:
                 return value
-            if sparse.has(value):
-                return self._lift_sparse(value, index)
-            if value.layout is _STRIDED and not value.is_nested:
-                home = homes.get(id(value.untyped_storage()))
-                if home is not None:
-                    return self._view(home, value)
+            if value.layout is not _STRIDED:
+                if sparse.has(value):
+                    return self._lift_sparse(value, index)
+            elif not value.is_nested:
+                host = value.untyped_storage()
+                if memory.may_be_known(host):
+                    home = self._storages().get(id(host))
+                    if home is not None:
+                        return self._view(home, value)
                 if not value.is_quantized:
-                    return adopt_dense(value, index)
+                    return adopt_dense(value, index, host, self.rules.keeps)
             return adopt_tensor(value, index)
         if type(value) in (list, tuple):
             return type(value)(self.lift(item, index) for item in value)
         return value
 
-    def _homes(self) -> dict[int, torch.Tensor]:
-        """Return the sim tensors by their aliases and these aliases' storages, which live as long as this call."""
-        if self.homes is None:
-            homes = self.homes = {}
+    def _storages(self) -> dict[int, torch.Tensor]:
+        """Return the sim tensors by the storages of their aliases, which live as long as this call."""
+        if self.storages is None:
+            storages = self.storages = {}
             for tensor, alias in self.aliases:
-                homes[id(alias)] = tensor
                 if alias.layout is _STRIDED:
-                    homes.setdefault(id(alias.untyped_storage()), tensor)
-        return self.homes
+                    storages.setdefault(id(alias.untyped_storage()), tensor)
+        return self.storages
 
     def _lift_sparse(self, value: torch.Tensor, index: int) -> torch.Tensor:
         where = memory.device(index)

@@ -39,6 +39,7 @@ __all__ = [
     "device_count",
     "follow",
     "host_of",
+    "index_of",
     "known_host",
     "name_devices",
     "observers",
@@ -68,7 +69,7 @@ class Pool:
     def __init__(self, index: int, total: int, backing: int) -> None:
         self.index = index
         self.total = total
-        self.backing = backing  # what the host can give of it; a profile tells of more
+        self._backing = backing
         self.bytes: Tally = Tally()
         self.blocks: Tally = Tally()
         self.used_here = False
@@ -99,16 +100,26 @@ class Pool:
     @fraction.setter
     def fraction(self, fraction: float) -> None:
         self._fraction = fraction
-        if self.native is not None:
-            self.native.limit = self.limit
+        self._set_limit()
 
     @property
-    def limit(self) -> int:
-        """Return the bytes that the process may hold: its fraction of the capacity, cut as torch cuts it.
+    def backing(self) -> int:
+        """Return the bytes that the host can give of the capacity; a profile tells of more."""
+        return self._backing
+
+    @backing.setter
+    def backing(self, backing: int) -> None:
+        self._backing = backing
+        self._set_limit()
+
+    def _set_limit(self) -> None:
+        """Say how many bytes the process may hold: its fraction of the capacity, cut as torch cuts it.
 
         Never all of a GPU's memory is a program's, whose own state lies there too: two halves of it do not fit.
         """
-        return min(int(self.total * self.fraction), self.backing, self.total - 1)
+        self.limit = min(int(self.total * self._fraction), self._backing, self.total - 1)
+        if self.native is not None:
+            self.native.limit = self.limit
 
     def check(self, more: int) -> None:
         """Refuse ``more`` bytes where they do not fit.
@@ -139,9 +150,10 @@ class Pool:
         """
         with self.lock:
             more = after - before
-            self.check(more)
-            if faults.asked and more > 0 and faults.allocates(self.bytes.now + more):
-                self.refuse(more)
+            if more > 0:
+                held = self.bytes.now + more
+                if held > self.limit or (faults.asked and faults.allocates(held)):
+                    self.refuse(more)
             self.used_here = True
             if before > 0:
                 self.bytes.down(before)
@@ -220,10 +232,13 @@ class Block:
 
 _native: Any = None
 """The library of the native kernels, where it is loaded."""
+_makes_whole = False
+"""Whether :func:`adopt_whole` can."""
 _pools: list[Pool] = []
 _settled = 0
 """How many of them the program sees; 0: none has been used yet."""
 _devices: list[torch.device] = []
+_indices: dict[torch.device, int] = {}
 _current = threading.local()
 
 
@@ -232,14 +247,17 @@ def configure(devices: int, total: int, backing: int | None = None, native: Any 
 
     ``native`` is the library of the native kernels, which counts what it makes itself.
     """
-    global _native, _settled
+    global _native, _settled, _makes_whole
     _native, _settled = native, 0
+    _makes_whole = native is None and torch_api.makes_whole_tensors
     _pools[:] = [Pool(index, total, backing or total) for index in range(devices)]
 
 
 def name_devices() -> None:
     """Make what :func:`device` returns; once torch knows the device type."""
     _devices[:] = [torch.device("sim", index) for index in range(len(_pools))]
+    _indices.clear()
+    _indices.update((device, index) for index, device in enumerate(_devices))
 
 
 def pool(index: int) -> Pool:
@@ -300,6 +318,10 @@ def device(index: int) -> torch.device:
     return _devices[index]
 
 
+index_of = _indices.get
+"""Return the index of a tensor's ``torch.device``; None where it is of another type."""
+
+
 # Attributes that mypy cannot know on torch's class.
 def known_host(storage: Any) -> torch.UntypedStorage | None:
     """Return the CPU storage that holds the bytes of the sim storage ``storage``; None where tdev has not made it."""
@@ -340,7 +362,7 @@ def adopt(host: Any, index: int) -> torch.UntypedStorage:
             pool(index).refuse(_nbytes(host))
         return adopted
     if block is None:
-        block = _count_new(host, index)
+        block = _count_new(host, pool(index))
     elif block.storage is not None:
         known = block.storage()
         if known is not None:
@@ -358,29 +380,39 @@ def adopt_whole(host: Any, index: int, tensor: torch.Tensor) -> torch.Tensor | N
     """
     nbytes = _nbytes(host)
     if (
-        _native is not None
+        index
+        or not _makes_whole
         or not tensor.is_contiguous()
         or nbytes != tensor.numel() * tensor.itemsize
         or getattr(host, "_tdev_block", None) is not None
     ):
         return None
-    result = torch_api.tensor_of_its_own(
-        host.data_ptr(), nbytes, _devices[index], tensor.dtype, tensor.size()
-    )
-    if result is None or result.stride() != tensor.stride():  # a length of 1 has any
+    address = host.data_ptr()
+    result = torch_api.tensor_of_its_own(address, nbytes, _devices[0], tensor.dtype, tensor.size())
+    if result.stride() != tensor.stride():  # a length of 1 has any
         return None
     if not _settled:
         _settle()
     storage: Any = result.untyped_storage()
-    block = _count_new(host, index)
+    block = _count_new(host, _pools[0])
     storage._tdev_host = host
     block.storage = weakref.ref(storage)
     return result
 
 
-def _count_new(host: Any, index: int) -> Block:
+def may_be_known(host: Any) -> bool:
+    """Tell whether ``host`` may be one that was adopted before: new memory has been counted by nobody."""
+    return _native is not None or getattr(host, "_tdev_block", None) is not None
+
+
+def counts_natively() -> bool:
+    """Tell whether the library of the native kernels is loaded, which counts memory itself."""
+    return _native is not None
+
+
+def _count_new(host: Any, of: Pool) -> Block:
     """Count memory that is new, and tell of it."""
-    block = _count(host, index)
+    block = _count(host, of)
     if tracing.told and block.nbytes:
         block.address = host.data_ptr()
         tracing.tell("MemoryAllocation", block.address)
@@ -394,8 +426,8 @@ def _counts_natively(host: Any) -> bool:
     return bool(_native.counted(host)) or not (listening.anybody() or host.is_shared())
 
 
-def _count(host: Any, index: int) -> Block:
-    block: Block = Block(pool(index), _nbytes(host))
+def _count(host: Any, of: Pool) -> Block:
+    block: Block = Block(of, _nbytes(host))
     host._tdev_block = block
     return block
 
@@ -426,11 +458,11 @@ def follow(storage: Any) -> bool:
         if block is not None:
             block.resize(after)
         else:  # the library's count went with the memory that it was around
-            _count(host, storage.device.index).storage = weakref.ref(storage)
+            _count(host, pool(storage.device.index)).storage = weakref.ref(storage)
     except torch.OutOfMemoryError:
         host.resize_(before)
         if block is None:
-            _count(host, storage.device.index).storage = weakref.ref(storage)
+            _count(host, pool(storage.device.index)).storage = weakref.ref(storage)
         _reseat(storage, host)
         raise
     _reseat(storage, host)
