@@ -76,6 +76,7 @@ def _arms(choice: ast.If) -> list[list[ast.stmt]]:
     return [*arms, choice.orelse] if choice.orelse else arms
 
 
+_AVAILABILITY = {"is_available", "device_count"}
 _OF_OTHERS = re.compile(rf"(?:\w+_)?(?:{NAMES})(?:_\w+)?\Z")
 
 
@@ -94,6 +95,8 @@ def functions_of_others(file: File) -> None:
         if "cuda" not in name or name == "cuda":
             continue
         asked = {what for owner, what in _OF_TORCH.findall(text) if owner == "cuda"}
+        if file.options.program:  # which asks for the device that it runs on, by whatever name
+            asked -= _AVAILABILITY
         for other in NAMES.split("|"):
             twin = named.get((around, name.replace("cuda", other)))
             beside = _OF_TORCH.findall(file.tree.text(twin)) if twin is not None else []
