@@ -29,9 +29,9 @@ class Rules:
     """One operator's rules.
 
     ``scalars``, ``any_of``: which tensors of another device it takes; ``may_wait``: whether CUDA would wait in some of its
-    calls; ``alert``: what is told where it is not deterministic; ``single``: whether it returns one thing; ``reshaped``: names of the arguments whose tensor, not
-    only their numbers, the call may change, or that the program's own kernel could keep; ``keeps``: whether the others'
-    aliases may be those of calls before.
+    calls; ``alert``: what is told where it is not deterministic; ``single``: whether it returns one thing; ``reshaped``: names
+    of the arguments whose tensor, not only their numbers, the call may change, or that the program's own kernel could keep;
+    ``keeps``: whether the others' aliases may be those of calls before.
     """
 
     facts: Facts
