@@ -1,4 +1,4 @@
-"""What ``sim`` knows of an operator before it is called, found out once: its schema, and what the device does about it."""
+"""Rules of an operator on ``sim``, found out once before it is called: its schema, and what the device does about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["COPIES_TO", "INDEXED", "NUMBER", "Rules", "rules"]
 INDEXED = frozenset({"aten::index.Tensor", "aten::index_put_", "aten::_index_put_impl_"})
 COPIES_TO = "aten::_to_copy"
 NUMBER = "aten::scalar_tensor"
-"""What torch makes of a number that the program assigns."""
+"""The operator that torch makes of a number which the program assigns."""
 _MAY_WAIT = waits.OPERATORS | INDEXED | {COPIES_TO, "aten::copy_", NUMBER}
 _FILL_IN_PLACE = frozenset({"copy_", "fill_", "masked_fill_", "zero_"})
 
