@@ -479,11 +479,6 @@ def functorch_active() -> bool:
     return bool(_C._functorch.peek_interpreter_stack() is not None)
 
 
-def forward_ad_active() -> bool:
-    """Tell whether a level of forward-mode differentiation is open: any tensor may have a tangent."""
-    return getattr(torch.autograd.forward_ad, "_current_level", 0) >= 0
-
-
 def being_traced(values: Sequence[Any]) -> bool:
     """Tell whether a dispatch mode or a tensor subclass is to see the operators that this call consists of."""
     return _C._len_torch_dispatch_stack() > 0 or any(

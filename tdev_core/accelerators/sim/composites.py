@@ -75,8 +75,8 @@ class _ToDevice(torch.autograd.Function):
 
 
 def _to_host(tensor: torch.Tensor) -> Any:
-    """Do :class:`_ToHost`, for autograd where it has to know."""
-    if tensor.requires_grad or torch_api.forward_ad_active():
+    """Do :class:`_ToHost` where a gradient comes back; a tangent is :class:`_ToDevice`'s to refuse, which is given all inputs."""
+    if tensor.requires_grad:
         return _ToHost.apply(tensor)  # type: ignore[no-untyped-call]
     return aliasing.host_alias(tensor)
 

@@ -273,3 +273,12 @@ def test_forward_derivatives_are_copied_with_their_tensor() -> None:
         for copied in copies:
             tangent = torch.autograd.forward_ad.unpack_dual(copied).tangent
             assert copied.tolist() == [1, 1] and tangent is not None and tangent.tolist() == [3, 3]
+
+
+def test_attention_does_not_lose_the_tangent_of_what_needs_no_gradient() -> None:
+    query, key, value = (torch.ones(1, 1, 3, 4, device="sim") for _ in range(3))
+    query.requires_grad_()
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(key, torch.ones_like(key))
+        with pytest.raises(NotImplementedError, match="jvp"):
+            torch.nn.functional.scaled_dot_product_attention(query, dual, value)
