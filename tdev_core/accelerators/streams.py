@@ -224,6 +224,10 @@ class Stream(_Base):
             facts = (other.stream_id, other.device_index, other.device_type)
         return bool(facts == self._facts)
 
+    def __ne__(self, other: object) -> bool:
+        # torch 2.13's own answers False to ``stream != None``, and takes whatever else it is given for a stream.
+        return not self == other
+
     def __hash__(self) -> int:
         return torch.Stream.__hash__(self)
 

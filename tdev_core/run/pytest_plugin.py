@@ -38,6 +38,9 @@ from tdev_core.run.roots import (
 )
 from tdev_core.run.state import State, hand_on, take_back
 
+_WHAT_INCLUDES = (
+    "tdev_roots includes a module, --tdev-torch-testing the harness of torch's own tests"
+)
 _FINDER = pytest.StashKey["PytestFinder"]()
 _STATE = pytest.StashKey[State]()
 _HARNESS = tuple(
@@ -129,10 +132,12 @@ def pytest_runtest_makereport(
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what would run the tests that were skipped for want of CUDA; in red where a device was there for them."""
     skipped = terminalreporter.stats.get("skipped", ())
-    said = telling.of_skipped(skipped)
+    said_of = (str(report.longrepr[-1]) for report in skipped if isinstance(report.longrepr, tuple))
+    reasons = [text.removeprefix("Skipped: ") for text in said_of]
+    said = telling.of_skipped(reasons)
     if said is not None:
         terminalreporter.write_line(f"tdev: {said}", yellow=True)
-    amiss = telling.of_skipped_in_vain(skipped)
+    amiss = telling.of_skipped_in_vain(reasons, _WHAT_INCLUDES)
     if amiss is not None:
         terminalreporter.write_line(f"tdev: {amiss}", red=True, bold=True)
 

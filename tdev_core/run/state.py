@@ -15,7 +15,7 @@ from typing import Any, cast
 from tdev_core import caches
 from tdev_core.ecosystem import libraries
 from tdev_core.packages.interpreter import choosing
-from tdev_core.run import compile_hooks, launching
+from tdev_core.run import compile_hooks, launching, unittests
 from tdev_core.run.cache import CodeCache
 from tdev_core.run.compiling import Compiler
 from tdev_core.run.importer import Finder, install
@@ -69,6 +69,7 @@ def set_up(state: State) -> Compiler:
     install(Finder(roots, compiler))
     compile_hooks.install(roots, compiler)
     launching.install(roots, state.runner())
+    unittests.watch()
     hand_on(state)
     choosing.begin(
         rewritten=True

@@ -7,7 +7,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from tdev_core.ecosystem.libraries import NEVER_REWRITTEN
 
@@ -61,9 +60,9 @@ def of_failure(error: BaseException, covers: Callable[[str], bool]) -> str | Non
     )
 
 
-def of_skipped(reports: Iterable[Any]) -> str | None:
-    """Return how many of the skipped tests wanted CUDA, and what would run them; None where none did."""
-    number = _for_cuda(reports).total()
+def of_skipped(reasons: Iterable[str]) -> str | None:
+    """Return how many of the tests skipped for ``reasons`` wanted CUDA, and what would run them; None where none did."""
+    number = _for_cuda(reasons).total()
     if not number or _on_accelerator() is not False:
         return None
     tests = "1 test was" if number == 1 else f"{number} tests were"
@@ -73,33 +72,34 @@ def of_skipped(reports: Iterable[Any]) -> str | None:
     )
 
 
-def of_skipped_in_vain(reports: Iterable[Any]) -> str | None:
+def of_skipped_in_vain(reasons: Iterable[str], including: str) -> str | None:
     """Return how many tests were skipped because of CUDA although tdev has a device for them, why, and what runs them.
 
     A run that is green because it ran nothing is the worst answer. None where all ran, or a real GPU may lack what they want.
+
+    Args:
+        reasons: why each skipped test was, in its own words.
+        including: what has a module rewritten that runs as it is.
     """
-    reasons = _for_cuda(reports)
-    if not reasons or not _on_accelerator():
+    found = _for_cuda(reasons)
+    if not found or not _on_accelerator():
         return None
     from tdev_core.backend import Backend, current
 
     if current() not in (Backend.SIM, Backend.MLX):
         return None
-    number = reasons.total()
+    number = found.total()
     tests = "1 test was" if number == 1 else f"{number} tests were"
-    shown = [f"{reason!r} ({n})" for reason, n in reasons.most_common(_SHOWN)]
-    shown += [f"and {len(reasons) - _SHOWN} reasons more"] if len(reasons) > _SHOWN else []
+    shown = [f"{reason!r} ({n})" for reason, n in found.most_common(_SHOWN)]
+    shown += [f"and {len(found) - _SHOWN} reasons more"] if len(found) > _SHOWN else []
     return (
         f"{tests} skipped because of CUDA although {current().value} was active: {', '.join(shown)}. What asks torch as it is "
-        "does not see the device: tdev_roots includes a module, --tdev-torch-testing the harness of torch's own tests, and "
-        "TDEV_SIM_DEVICES=2 makes two devices"
+        f"does not see the device: {including}, and TDEV_SIM_DEVICES=2 makes two devices"
     )
 
 
-def _for_cuda(reports: Iterable[Any]) -> Counter[str]:
-    """Count the reasons of skipped tests that name CUDA; a test of another device type's is none."""
-    said = (str(report.longrepr[-1]) for report in reports if isinstance(report.longrepr, tuple))
-    reasons = (text.removeprefix("Skipped: ") for text in said)
+def _for_cuda(reasons: Iterable[str]) -> Counter[str]:
+    """Count the reasons that name CUDA; that a test is another device type's is none."""
     return Counter(r for r in reasons if _WANTS_CUDA.search(r) and not _OF_ANOTHER_TYPE.search(r))
 
 

@@ -48,6 +48,15 @@ def test_users_subclass_it():
         assert streams.current_stream() is stream
 
 
+@pytest.mark.parametrize(
+    "other", [None, 42, "hello", 3.14, object()], ids=lambda x: type(x).__name__
+)
+def test_what_is_no_stream_is_unequal_to_one(other):
+    stream = streams.Stream()
+    assert stream != other and not stream == other
+    assert not stream != stream and stream != streams.Stream()
+
+
 def test_attributes_of_a_stream():
     stream = streams.Stream(device="cuda:0", priority=-1)
     assert stream.device == torch.device("cpu")

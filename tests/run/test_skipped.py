@@ -71,6 +71,56 @@ def test_what_did_not_run_is_said_in_red(tmp_path: Path) -> None:
     assert "'CUDA not available' (1), 'needs 2 GPUs' (1)" in plain(line)
 
 
+UNITTEST = """\
+import sys
+import unittest
+
+class TestIt(unittest.TestCase):
+    @unittest.skip("CUDA not available")
+    def test_gpu(self): pass
+    @unittest.skip("slow")
+    def test_slow(self): pass
+    def test_two(self): self.skipTest("needs 2 GPUs")
+
+class Terminal:
+    def __getattr__(self, name): return getattr(sys.stderr, name)
+    def isatty(self): return True
+
+if __name__ == "__main__":
+    unittest.main(testRunner=unittest.TextTestRunner(stream=Terminal()))
+"""
+IN_VAIN = "tdev: 2 tests were skipped because of CUDA although sim was active: 'CUDA not available' (1), 'needs 2 GPUs' (1)"
+
+
+@pytest.mark.parametrize(
+    ("backend", "expected"),
+    [
+        pytest.param("sim", IN_VAIN, id="in vain"),
+        pytest.param(
+            "cpu", "tdev: 2 tests were skipped for want of CUDA. ", id="for want of a device"
+        ),
+    ],
+)
+def test_unittest_says_what_did_not_run(tmp_path: Path, backend: str, expected: str) -> None:
+    (tmp_path / "test_it.py").write_text(UNITTEST)
+    env = environment(TDEV_BACKEND=backend)
+    done = python("-m", "tdev", "run", "-m", "unittest", "test_it", cwd=tmp_path, env=env)
+    lines = done.stderr.splitlines()
+    assert done.returncode in (0, 5) and lines[-2] == "OK (skipped=3)", done.stderr
+    assert lines[-1].startswith(expected)
+
+
+def test_unittest_says_it_in_red_on_a_terminal(tmp_path: Path) -> None:
+    script = tmp_path / "test_it.py"
+    script.write_text(UNITTEST)
+    said = {}
+    for no_color in ("", "1"):
+        env = environment(TDEV_BACKEND="sim", NO_COLOR=no_color)
+        done = python("-m", "tdev", "run", str(script), cwd=tmp_path, env=env)
+        said[no_color] = done.stderr.splitlines()[-1]
+    assert said[""] == f"\x1b[31;1m{said['1']}\x1b[0m" and said["1"].startswith(IN_VAIN)
+
+
 @pytest.mark.deep  # thousands of lines of torch's are rewritten
 def test_one_option_has_torchs_own_harness_see_the_device(tmp_path: Path) -> None:
     said = plain(run(tmp_path, HARNESS, "--tdev-torch-testing", "-v", TDEV_SIM_DEVICES="2"))
