@@ -96,6 +96,8 @@ class File:
         self.edited_roots: set[cst.CSTNode] = set()
         self.wanted: list[Binding] = []
         """Imports of the module torch itself beside which (or instead of which) tdev is needed."""
+        self.aliased: list[Binding] = []
+        """Imports of torch, in the explicit style, of a name that another import has made tdev's."""
         self.repointed: list[Binding] = []
         """Imports of something inside torch that have to come from tdev."""
         self.predicates: list[cst.CSTNode] = []
@@ -353,7 +355,12 @@ class File:
         for binding in reference.bindings if why else ():
             self.why.setdefault(binding.node, f"{reference.name}: {why}")
         if reference.target == "torch":
-            self.want(self._at_hand(reference))
+            near = self._at_hand(reference)
+            if self.options.style == "explicit" and not all(map(_is_torch, reference.bindings)):
+                # Another import has made this name tdev's: the file is written in the alias style.
+                self.aliased.extend(b for b in near if _is_torch(b))
+                return
+            self.want(near)
             if self.options.style == "explicit":
                 self.replace_node(rule, reference.root, self.tdev, why)
                 self.edited_roots.add(reference.root)

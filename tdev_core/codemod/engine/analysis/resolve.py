@@ -12,6 +12,8 @@ from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.tree import Tree
 from tdev_core.codemod.engine.api import Names
 
+_ARMED = (cst.If, cst.Try, cst.TryStar)
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -81,12 +83,29 @@ class Resolver:
                 result = (target, tuple(imports))
         elif targets and len({t.partition(".")[2] for t in targets}) == 1:
             if {t.split(".")[0] for t in targets} == {"torch", "tdev"}:
-                target = next(t for t in targets if t.startswith("torch"))
+                already = "tdev" if self._chosen(imports) else "torch"
+                target = next(t for t in targets if t.startswith(already))
                 result = (target, tuple(imports))
         elif self._either and all(map(self._fallback, others)) and _of_either_release(targets):
             result = (min(targets, key=lambda t: not t.startswith("torch.cuda.")), tuple(imports))
         self._memo[key] = result
         return result
+
+    def _chosen(self, imports: list[Binding]) -> bool:
+        """Tell whether each import of torch has one of tdev in another arm: what is migrated runs without tdev too."""
+        tdevs = [
+            set(self.tree.ancestors(b.node))
+            for b in imports
+            if (b.target or "").split(".")[0] == "tdev"
+        ]
+        return all(
+            any(
+                isinstance(next(p for p in self.tree.ancestors(b.node) if p in around), _ARMED)
+                for around in tdevs
+            )
+            for b in imports
+            if (b.target or "").split(".")[0] == "torch"
+        )
 
     def _fallback(self, binding: Binding) -> bool:
         """Tell whether a binding is what an ``except ImportError`` leaves behind."""

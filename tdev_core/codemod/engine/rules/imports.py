@@ -61,8 +61,7 @@ def _targets(binding: Binding) -> set[str]:
 def imports(file: File) -> None:
     if file.options.style == "accelerator":
         return
-    if file.options.style == "alias":
-        _alias(file)
+    _alias(file, file.wanted if file.options.style == "alias" else file.aliased)
     repoint(file)
     if file.options.style == "explicit":
         _explicit(file)
@@ -75,8 +74,8 @@ def imports(file: File) -> None:
 # -- alias style ---------------------------------------------------------------------------
 
 
-def _alias(file: File) -> None:
-    for binding in unique(file.wanted):
+def _alias(file: File, bindings: list[Binding]) -> None:
+    for binding in unique(bindings):
         alias = binding.node
         assert isinstance(alias, cst.ImportAlias)
         full = dotted(alias.name) or ""
@@ -284,8 +283,8 @@ def _shims(file: File) -> None:
         return
     torch = [b for b in file.scopes.top.bindings.get("torch", []) if b.target == "torch"]
     if file.options.style == "alias" and torch:
-        file.wanted[:] = [b for b in torch]
-        _alias(file)
+        file.wanted[:] = torch
+        _alias(file, torch)
     else:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
 
