@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from tdev_core.accelerators import streams
 from tdev_core.cuda import graphs
+from tdev_core.cuda.memory import pools
 from tdev_core.errors import UnsupportedError
 
 
@@ -247,6 +248,9 @@ def test_life_cycle_errors():
 def test_pools_are_tokens():
     handle = graphs.graph_pool_handle()
     assert len(handle) == 2 and handle != graphs.graph_pool_handle()
+    # One row of numbers, as torch has: a graph's pool is none that the program makes.
+    made = [pools.MemPool().id, graphs.graph_pool_handle(), pools.MemPool().id]
+    assert [number - made[0][1] for _, number in made] == [0, 1, 2]
     first, second = graphs.CUDAGraph(), graphs.CUDAGraph()
     with graphs.graph(first, pool=handle):
         pass

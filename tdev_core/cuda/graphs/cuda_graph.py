@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,20 +11,19 @@ from tdev_core.accelerators import capturing, instances
 from tdev_core.backend import unsupported
 from tdev_core.cuda import rng
 from tdev_core.cuda.graphs.recording import Recorder, replay
+from tdev_core.cuda.memory import pools
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["CUDAGraph", "graph_pool_handle"]
 
-_pools = itertools.count(1)
-
 _RandomStates = tuple[torch.Tensor, list[torch.Tensor]]
 
 
 def graph_pool_handle() -> Any:
     """Make a token for a memory pool; graphs that share one share nothing more than the token."""
-    return torch.cuda._POOL_HANDLE((0, next(_pools)))
+    return torch.cuda._POOL_HANDLE(pools.new_id())
 
 
 def _random_states() -> _RandomStates:

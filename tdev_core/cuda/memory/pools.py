@@ -15,9 +15,14 @@ from tdev_core.devices import device_index
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["MemPool", "use_mem_pool"]
+__all__ = ["MemPool", "new_id", "use_mem_pool"]
 
 _numbers = itertools.count(1)
+
+
+def new_id() -> tuple[int, int]:
+    """Return the id of another pool, unique in the process: of a :class:`MemPool`, or of those that graphs share."""
+    return 0, next(_numbers)
 
 
 if TYPE_CHECKING:
@@ -49,7 +54,7 @@ class MemPool(_Base):
         self, allocator: Any = None, use_on_oom: bool = False, no_split: bool = False
     ) -> None:
         self._allocator = allocator
-        self._id = (0, next(_numbers))
+        self._id = new_id()
         self._users = 1
 
     @property
