@@ -334,6 +334,9 @@ def _breaks() -> list[dict[str, Any]]:
     noted = getattr(sys.modules.get("torch._dynamo.utils"), "graph_break_reasons", ())
     counts: Counter[tuple[str, str]] = Counter()
     for one in noted:
+        # Once more where dynamo's own wrapper calls the function: the frame of that is broken, and then the function's.
+        if len(one.user_stack) > 1 and one.user_stack[0].filename.endswith("external_utils.py"):
+            continue
         lines = [frame for frame in one.user_stack if of_program(frame.filename)]
         site = f"{lines[-1].filename}:{lines[-1].lineno}" if lines else ""
         counts[site, one.reason.partition("\n")[0]] += 1
