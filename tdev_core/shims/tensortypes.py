@@ -121,7 +121,9 @@ _DEFAULT_TYPE = (
 
 
 def _deprecated(said: str) -> None:
-    """Warn once in torch's words, or each time where ``torch.set_warn_always`` asks for that."""
+    """Warn once in torch's words, or each time where ``torch.set_warn_always`` asks for that; not in a graph."""
+    if torch.compiler.is_compiling():
+        return  # neither the question nor the warning can be traced
     if torch.is_warn_always_enabled():
         warn(said, UserWarning)
     else:

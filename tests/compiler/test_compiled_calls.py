@@ -46,8 +46,13 @@ def test_compiled_functions_do_what_they_do_uncompiled(backend: str) -> None:
     assert problems(backend, "aot_eager") == ""
 
 
-def test_they_do_on_sim() -> None:
-    assert problems("sim", "aot_eager", *WITH_EFFECTS) == ""
+@pytest.mark.parametrize(
+    ("compiler", "names"),
+    [("aot_eager", WITH_EFFECTS), ("eager", ())],
+    ids=["with effects", "all are traced"],
+)
+def test_they_do_on_sim(compiler: str, names: tuple[str, ...]) -> None:
+    assert problems("sim", compiler, *names) == ""
 
 
 def test_they_do_without_the_module_in_c() -> None:

@@ -243,7 +243,8 @@ def _without_recording(frames: Frames) -> Frames:
                 found = [frame]
             continue
         if recording:
-            is_programs = file.endswith(".py") and file not in _BETWEEN
+            # Text that is in no file has a name like "<string>", and a notebook's cell one like "<ipython-input-1-…>".
+            is_programs = file.endswith(".py") and file not in _BETWEEN or file.startswith("<")
             recording = not is_programs and not frame["name"].startswith("at::")
         if not recording:
             found.append(frame)

@@ -254,7 +254,6 @@ def test_no_reference_to_torch_cuda_is_left_unsaid(source: str) -> None:
     assert kept.issuperset(left)
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize("style", ["explicit", "accelerator"])
 def test_work_grows_with_the_text(style: Style) -> None:
     """Four times the functions run less than six times the lines; a look at all for each ran sixteen."""

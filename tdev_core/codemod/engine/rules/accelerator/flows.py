@@ -8,6 +8,7 @@ Only units in which something changes, or which goes on naming CUDA, are looked 
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -46,8 +47,11 @@ def units_of(file: File, python: PythonTree) -> list[Unit]:
         units.append(Unit(node.name, [node], [(low, high)]))
         at = high
     outside.spans.append((at, len(tree.source) + 1))
+    places = sorted((low, index) for index, unit in enumerate(units) for low, _ in unit.spans)
     for change in sorted(file.changes.values(), key=lambda c: c.start):
-        next(unit for unit in units if unit.holds(change.start)).changes.append(change)
+        # Every character is of one unit: it is that of the last span that starts before it.
+        _, index = places[bisect_right(places, (change.start, len(units))) - 1]
+        units[index].changes.append(change)
     return units
 
 
@@ -92,7 +96,7 @@ class Links:
             return index
 
         for reached in self._reached.values():
-            together = [index for index in inside if index in reached]
+            together = sorted(reached & group.keys())
             for index in together[1:]:
                 group[root(index)] = root(together[0])
         flows: dict[int, list[Unit]] = {}

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import ast
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
@@ -71,9 +72,12 @@ class Reading:
     """A file's tree beside what is planned for it."""
 
     def __init__(self, file: File, python: PythonTree, imported: dict[str, str]) -> None:
-        self._file = file
         self._python = python
         self._imported = dict(imported)
+        planned = sorted((c.start, c.end) for c in file.changes.values())
+        self._planned = [start for start, _ in planned]
+        self._ends = [*accumulate((end for _, end in planned), max)]
+        """Up to where the changes reach that start no later than each."""
         for node in python.imports:
             # `from torch.cuda import synchronize` is one of torch.accelerator by then.
             if self.changes(node):
@@ -99,7 +103,7 @@ class Reading:
         if not isinstance(node, (ast.stmt, ast.expr)):
             return any(self.changes(child) for child in ast.iter_child_nodes(node))
         low, high = self._python.span(node)
-        return any(low <= c.start < high for c in self._file.changes.values())
+        return bisect_left(self._planned, low) < bisect_left(self._planned, high)
 
     # -- the walk -------------------------------------------------------------------------------
 
@@ -355,7 +359,8 @@ class Reading:
 
     def _touched(self, node: ast.expr) -> bool:
         low, high = self._python.span(node)
-        return any(c.start < high and low < c.end for c in self._file.changes.values())
+        before = bisect_left(self._planned, high)
+        return before > 0 and low < self._ends[before - 1]
 
     def _made(
         self, node: ast.stmt | ast.expr, said: str, *, hard: bool, word: bool = False

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
+from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 
@@ -23,138 +24,157 @@ _OF_ANOTHER = re.compile(
 _OF_A_DTYPE = frozenset("float half bfloat16 int long short bool byte".split())
 _KEEPS = re.compile(r"\bself\.device(?:\s*:[^=\n]+)?\s*=(?!=)")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Scope = ast.ClassDef | _Function
 
 
-def mixed_devices(
-    file: File,
-    unit: Unit,
-    rest: str,
-    imported: Mapping[str, str],
-    known: frozenset[str],
-    *,
-    opened: bool,
-) -> str:
-    """Return why a unit stays; empty where nothing tells.
+class MixedDevices:
+    """What a file says of devices beside its changes, by line; of it each unit is asked.
 
     Args:
         rest: the text with nothing in it that changes, every character in its place.
         imported: what each name imports.
         known: the packages that take whatever device torch has, and the tree's own.
-        opened: whether a question about CUDA opens the flow, which without CUDA works on the CPU until now.
     """
-    python = file.python
-    if python is None:
+
+    def __init__(
+        self,
+        file: File,
+        python: PythonTree,
+        rest: str,
+        imported: Mapping[str, str],
+        known: frozenset[str],
+    ) -> None:
+        self._file = file
+        self._python = python
+        self._rest = rest
+        self._imported = imported
+        self._known = known
+        self._scopes: dict[int, list[_Scope]] = {}
+        """The functions and classes around each line, outer ones first."""
+        self._moves: dict[int, list[ast.Call]] = {}
+        """Calls of ``.cuda``, by the line on which that stands."""
+        for node in ast.walk(python.module):
+            if isinstance(node, _Scope):
+                for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
+                    self._scopes.setdefault(line, []).append(node)
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                if node.func.attr == "cuda":
+                    self._moves.setdefault(node.func.end_lineno or 0, []).append(node)
+        self._imports: dict[_Function | None, int] = {}
+        """The first line on which a function, or the module, imports torch."""
+        for line in sorted(node.lineno for node in python.imports if _is_torchs(node)):
+            self._imports.setdefault(self._function(line), line)
+
+    def why(self, unit: Unit, *, opened: bool) -> str:
+        """Return why a unit stays; empty where nothing tells.
+
+        Args:
+            opened: whether a question about CUDA opens the flow, which without CUDA works on the CPU until now.
+        """
+        return (
+            self._by_number(unit)
+            or self._before_torch(unit.changes)
+            or self._of_another(unit)
+            or self._of_moved(unit, opened)
+        )
+
+    def _by_number(self, unit: Unit) -> str:
+        for low, high in unit.spans:
+            if found := _BY_NUMBER.search(self._rest, low, high):
+                return f"line {self._line(found.start())} takes a device by its number"
+            for found in _TO_NAME.finditer(self._rest, low, high):
+                if re.search(rf"(?<![\w.]){found[1]}\s*(?::\s*int\s*)?=\s*\d+\b", self._rest):
+                    return f"line {self._line(found.start())} takes a device by its number ({found[1]})"
         return ""
 
-    def line(offset: int) -> int:
-        return file.tree.position(offset)[0]
+    def _before_torch(self, changes: Iterable[Change]) -> str:
+        """Return why a change would use torch where it is not imported yet."""
+        for change in changes:
+            line = self._line(change.start)
+            first = self._imports.get(self._function(line))
+            if ".accelerator." in change.text and first is not None and first >= line:
+                return f"line {line} would ask torch before it is imported"
+        return ""
 
-    for low, high in unit.spans:
-        if found := _BY_NUMBER.search(rest, low, high):
-            return f"line {line(found.start())} takes a device by its number"
-        for found in _TO_NAME.finditer(rest, low, high):
-            if re.search(rf"(?<![\w.]){found[1]}\s*(?::\s*int\s*)?=\s*\d+\b", rest):
-                return f"line {line(found.start())} takes a device by its number ({found[1]})"
-    moves = [change for change in unit.changes if change.text.startswith("to(")]
-    functions = [n for n in ast.walk(python.module) if isinstance(n, _Function)]
-    if early := _before_torch(file, unit.changes, functions):
-        return f"line {line(early.start)} would ask torch before it is imported"
-    lines = {line(change.start) for change in moves}
-    for scope in _scopes(python.module, lines):
-        start, end = python.span(scope)
-        own = rest[start:end]
-        kept = isinstance(scope, ast.ClassDef) and _KEEPS.search(own) is not None
-        if found := _OF_ANOTHER.search(own):
-            device = found[1] or found[2] or found[3]
-            if not (kept and device == "self.device") and (
-                device == "self.device" or isinstance(scope, _Function)
-            ):
-                return f"line {line(start + found.start())} works on {device}, which may be another device"
-        if isinstance(scope, _Function) and _is_told(scope):
-            return f"{scope.name} is told a device by its caller"
-    return _of_moved(python.module, lines, imported, known, opened)
+    def _of_another(self, unit: Unit) -> str:
+        """Return what works, around a move, on a device that comes from elsewhere."""
+        around = (s for line in self._moved(unit) for s in self._scopes.get(line, ()))
+        for scope in sorted(dict.fromkeys(around), key=lambda scope: scope.lineno):
+            start, end = self._python.span(scope)
+            own = self._rest[start:end]
+            kept = isinstance(scope, ast.ClassDef) and _KEEPS.search(own) is not None
+            if found := _OF_ANOTHER.search(own):
+                device = found[1] or found[2] or found[3]
+                if not (kept and device == "self.device") and (
+                    device == "self.device" or isinstance(scope, _Function)
+                ):
+                    line = self._line(start + found.start())
+                    return f"line {line} works on {device}, which may be another device"
+            if isinstance(scope, _Function) and _is_told(scope):
+                return f"{scope.name} is told a device by its caller"
+        return ""
+
+    def _of_moved(self, unit: Unit, opened: bool) -> str:
+        """Return why what is moved may not be at home on every device: its maker is another package, its dtype is not seen."""
+        for node in (node for line in self._moved(unit) for node in self._moves.get(line, ())):
+            made = _maker(node)
+            if made is None:
+                continue
+            if opened and _unknown_dtype(made):
+                return (
+                    f"line {node.lineno} moves a dtype that is not seen here, which may be double"
+                )
+            root = made.func
+            while isinstance(root, ast.Attribute):
+                root = root.value
+            full = self._imported.get(root.id, "") if isinstance(root, ast.Name) else ""
+            package = full.partition(".")[0]
+            if package and package not in self._known:
+                return f"line {node.lineno} moves what {full} makes, which may be for CUDA alone"
+        return ""
+
+    def _moved(self, unit: Unit) -> list[int]:
+        """Return the lines on which a unit's changes move something."""
+        return sorted({self._line(c.start) for c in unit.changes if c.text.startswith("to(")})
+
+    def _line(self, offset: int) -> int:
+        return self._file.tree.position(offset)[0]
+
+    def _function(self, line: int) -> _Function | None:
+        """Return the innermost function around a line."""
+        around = [scope for scope in self._scopes.get(line, ()) if isinstance(scope, _Function)]
+        return max(around, key=lambda function: function.lineno, default=None)
 
 
-def _scopes(module: ast.Module, lines: set[int]) -> Iterator[ast.ClassDef | _Function]:
-    """Yield the functions and classes that hold one of these lines."""
-    for node in ast.walk(module):
-        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            if any(node.lineno <= line <= (node.end_lineno or node.lineno) for line in lines):
-                yield node
+def _is_torchs(node: ast.Import | ast.ImportFrom) -> bool:
+    names = (
+        [alias.name for alias in node.names]
+        if isinstance(node, ast.Import)
+        else [node.module or ""]
+    )
+    return any(name.partition(".")[0] == "torch" for name in names)
+
+
+def _maker(move: ast.Call) -> ast.Call | None:
+    """Return the call that makes what ``.cuda()`` moves; None where there is none, or its dtype is told after it."""
+    assert isinstance(move.func, ast.Attribute)
+    made: ast.expr = move.func.value
+    while isinstance(made, ast.Call):
+        func = made.func
+        if isinstance(func, ast.Attribute) and func.attr in _OF_A_DTYPE:
+            return None
+        if _unknown_dtype(made) or not isinstance(func, ast.Attribute):
+            break
+        if not isinstance(func.value, ast.Call):
+            break
+        made = func.value
+    return made if isinstance(made, ast.Call) else None
 
 
 def _is_told(function: _Function) -> bool:
     """Tell whether a parameter of a function is a device."""
     given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
     return any(parameter.arg in ("device", "dev") for parameter in given)
-
-
-def _before_torch(
-    file: File, changes: Iterable[Change], functions: list[_Function]
-) -> Change | None:
-    """Return a change that would use torch where it is not imported yet."""
-    assert file.python is not None
-    imports = sorted(
-        node.lineno
-        for node in file.python.imports
-        if any(
-            (alias.name if isinstance(node, ast.Import) else node.module or "").partition(".")[0]
-            == "torch"
-            for alias in node.names
-        )
-    )
-
-    def home(line: int) -> _Function | None:
-        around = [f for f in functions if f.lineno <= line <= (f.end_lineno or f.lineno)]
-        return max(around, key=lambda f: f.lineno, default=None)
-
-    homes = [(home(line), line) for line in imports]
-    for change in changes:
-        if ".accelerator." not in change.text:
-            continue
-        at = file.tree.position(change.start)[0]
-        mine = home(at)
-        near = [line for where, line in homes if where is mine]
-        if near and near[0] >= at:
-            return change
-    return None
-
-
-def _of_moved(
-    module: ast.Module,
-    lines: set[int],
-    imported: Mapping[str, str],
-    known: frozenset[str],
-    opened: bool,
-) -> str:
-    """Return why what is moved may not be at home on every device: its maker is another package, its dtype is not seen."""
-    for node in ast.walk(module):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr != "cuda" or (node.func.end_lineno or 0) not in lines:
-            continue
-        made: ast.expr = node.func.value
-        typed = False
-        while isinstance(made, ast.Call):
-            func = made.func
-            typed = isinstance(func, ast.Attribute) and func.attr in _OF_A_DTYPE
-            if typed or _unknown_dtype(made) or not isinstance(func, ast.Attribute):
-                break
-            if not isinstance(func.value, ast.Call):
-                break
-            made = func.value
-        if typed or not isinstance(made, ast.Call):
-            continue
-        if opened and _unknown_dtype(made):
-            return f"line {node.lineno} moves a dtype that is not seen here, which may be double"
-        root = made.func
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        full = imported.get(root.id, "") if isinstance(root, ast.Name) else ""
-        package = full.partition(".")[0]
-        if package and package not in known:
-            return f"line {node.lineno} moves what {full} makes, which may be for CUDA alone"
-    return ""
 
 
 def _unknown_dtype(call: ast.Call) -> bool:

@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 from tdev_core.codemod.engine.rules.accelerator.kept import Kept, Reading
-from tdev_core.codemod.engine.rules.accelerator.mixed import mixed_devices
+from tdev_core.codemod.engine.rules.accelerator.mixed import MixedDevices
 from tdev_core.codemod.engine.rules.strings import STRINGS
 from tdev_core.codemod.engine.staying import BUILT_ON, DOUBLE, GROUP, KERNELS, OTHERS
 from tdev_core.codemod.engine.survey import is_for_tests, is_script
@@ -113,7 +113,7 @@ class Reasons:
             or self._joined(unit)
             or (self._joined_openly(unit) if opened else "")
             or self._handed_on(unit)
-            or self._mixed(unit, opened)
+            or self._mixed.why(unit, opened=opened)
         )
 
     def of_all(self) -> str:
@@ -139,12 +139,9 @@ class Reasons:
         """Return why a unit stays by what its project promises: types that are checked, an older torch."""
         options = self._file.options
         source = self._file.tree.source
-        named = {
-            source[c.start : c.end] for c in self._file.changes.values() if c.rule != STRINGS.id
-        }
         for change in unit.changes:
             name = source[change.start : change.end]
-            if change.rule == STRINGS.id and name not in named:
+            if change.rule == STRINGS.id and name not in self._named:
                 return f"line {self._line(change.start)} patches {name} for code elsewhere"
             line = self._line(change.start)
             if options.typed and ".current_accelerator().type" in change.text:
@@ -154,6 +151,13 @@ class Reasons:
                 if floor < (2, 9):
                     return f"{found.group()} needs torch 2.9, and {said} takes torch {floor[0]}.{floor[1]}"
         return ""
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        """What changes outside of strings, as it stands."""
+        changes = self._file.changes.values()
+        source = self._file.tree.source
+        return frozenset(source[c.start : c.end] for c in changes if c.rule != STRINGS.id)
 
     def _said(self, unit: Unit) -> str:
         for change in unit.changes:
@@ -176,10 +180,11 @@ class Reasons:
                     return f"line {self._line(found.start())} {said.format(found.group())}"
         return ""
 
-    def _mixed(self, unit: Unit, opened: bool) -> str:
+    @cached_property
+    def _mixed(self) -> MixedDevices:
         tree = self._file.options.tree
         known = _TAKE_ANY_DEVICE | (tree.modules if tree is not None else frozenset())
-        return mixed_devices(self._file, unit, self._text, self._imported, known, opened=opened)
+        return MixedDevices(self._file, self._python, self._text, self._imported, known)
 
     @cached_property
     def _all_imported(self) -> dict[str, str]:
