@@ -324,7 +324,10 @@ def device_index(spec: Any = None) -> int:
         kind = (
             "cuda" if backend is Backend.SIM else backend.value
         )  # torch's words for the device it stands for
-        raise ValueError(f"Expected a {kind} device, but got: {device}")
+        # torch.cuda's words, then torch.accelerator's: both ask here.
+        raise ValueError(
+            f"Expected a {kind} device, but got: {device}, which doesn't match the current accelerator {kind}"
+        )
     if device.index is None or backend is Backend.CPU:
         return _current_index()
     return device.index

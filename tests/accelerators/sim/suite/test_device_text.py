@@ -107,7 +107,9 @@ ROWS: dict[str, Row] = {
         "output tensor at index 1 has device 'cpu'"),
     "GradScaler": lambda: (scale("cuda:1").device, torch.device("sim:1")),
     "GradScaler, a device": lambda: (scale(torch.device("sim:0")).item(), 2.0),
-    "a message": lambda: (raised(lambda: tdev.cuda.current_stream("cpu")), "Expected a cuda device, but got: cpu"),
+    "a message": lambda: (
+        raised(lambda: tdev.cuda.current_stream("cpu")),
+        "Expected a cuda device, but got: cpu, which doesn't match the current accelerator cuda"),
     "cuBLAS's workspaces": lambda: (tdev._C._cuda_clearCublasWorkspaces.__name__, "clear_cublas_workspaces"),
     "a module's": lambda: (nn.Linear(1, 1).cuda(1).weight.type(), "torch.cuda.FloatTensor"),
 }  # fmt: skip
