@@ -27,7 +27,7 @@ NAMES = {
 }
 """What the program reads where the library or the device has a name."""
 # Before, gloo has none.
-SINCE = {"all_to_all": dict.fromkeys(("cpu", "sim", "mlx"), "2.13")}
+SINCE = {"all_to_all": dict.fromkeys(("cpu", "sim", "mlx"), "2.12")}
 """The first torch on which a case runs, by backend, where that is not all of them."""
 
 

@@ -17,7 +17,7 @@ from tests.distributed.distributed_worker import MINUTE, Case, Program
 
 CASES: dict[str, Case] = {}
 # Before, torch cannot take the memory of a storage of these devices away, as sharding does, and they say so.
-SINCE = dict.fromkeys(("fsdp1", "fsdp2"), {"sim": "2.13", "mlx": "2.13"})
+SINCE = dict.fromkeys(("fsdp1", "fsdp2"), {"sim": "2.12", "mlx": "2.12"})
 """The first torch on which a case runs, by backend, where that is not all of them."""
 
 
