@@ -20,6 +20,8 @@ import importlib
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import torch
+
 from tdev_core.import_hooks import when_imported
 from tdev_core.internals import relying_on
 
@@ -29,7 +31,6 @@ _CONSTANT = {
     "tdev_core.devices": ("is_accelerator", "translate", "translate_type"),
     "tdev_core.cuda.device_selection": ("can_access_peer", "device_count"),
     "tdev_core.cuda.properties": (
-        "capability",
         "get",
         "is_bf16_supported",
         "name",
@@ -37,6 +38,9 @@ _CONSTANT = {
     ),
     "tdev_core.accelerators.streams": ("default_stream",),
 }
+
+# As torch has its own: the compiler of 2.12 cannot compare a tuple that a function of the table above answers.
+_FOLDED = {"tdev_core.cuda.properties": ("capability",)}
 
 _OPAQUE: dict[str, tuple[str, ...]] = {
     # all functions and methods, where none is named
@@ -66,7 +70,7 @@ _TAUGHT = {
 @functools.cache  # a program may reload tdev
 def prepare() -> None:
     """Have the compiler take tdev for what it is, once it is used."""
-    when_imported({*_CONSTANT, *_OPAQUE}, _mark)
+    when_imported({*_CONSTANT, *_FOLDED, *_OPAQUE}, _mark)
     when_imported({_COMPILER}, _teach)
 
 
@@ -79,6 +83,8 @@ def _teach(compiler: ModuleType) -> None:
 def _mark(module: ModuleType) -> None:
     for name in _CONSTANT.get(module.__name__, ()):
         getattr(module, name)._dynamo_marked_constant = True
+    for name in _FOLDED.get(module.__name__, ()):
+        when_imported({_COMPILER}, functools.partial(_fold, getattr(module, name)))
     named = _OPAQUE.get(module.__name__)
     if named is None:
         return
@@ -90,6 +96,16 @@ def _mark(module: ModuleType) -> None:
             function = getattr(member, "__func__", getattr(member, "fget", member))
             if isinstance(function, FunctionType):
                 _end_graph_at(function, own=function.__globals__ is vars(module))
+
+
+def _fold(function: Any, compiler: ModuleType) -> None:
+    with relying_on(
+        "torch._dynamo.variables.torch.constant_fold_functions",
+        f"torch.compile cannot trace {function.__qualname__}",
+    ):
+        torchs: Any = importlib.import_module("torch._dynamo.variables.torch")
+        torchs.constant_fold_functions[function] = None
+        torch.compiler.allow_in_graph(function)
 
 
 def _end_graph_at(function: Any, own: bool) -> None:

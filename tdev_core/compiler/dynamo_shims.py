@@ -82,8 +82,10 @@ def call_class(original: Method) -> Method:
     def call_function(self: Any, tx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self.value in MAKERS:
             return made_in_graph(tx, self.value, list(args), kwargs)[1]
-        if isinstance(self.value, TensorType):
-            make = _constant(tx, type(self.value).__call__)
+        kind = type(self.value)
+        if kind.__module__.startswith("tdev_core.") and "__call__" in vars(kind):
+            # Torch before 2.13 does not ask a class's own class what a call of it means.
+            make = _constant(tx, kind.__call__)
             return tx.inline_user_function_return(make, [self, *args], kwargs)
         return original(self, tx, args, kwargs)
 

@@ -14,6 +14,7 @@ from tests.programs import COMPILER, run
 REACHES = {
     "builder.VariableBuilder._wrap": "return x + 1",
     "builtin.BuiltinVariable.call_isinstance": "return x + isinstance(x, tdev.cuda.FloatTensor)",
+    "streams.CudaStreamVariable.python_type": "s = tdev.cuda.current_stream(); return x + isinstance(s, tdev.cuda.Stream)",
     "streams.EventVariable.call_method": "e = tdev.cuda.Event(); e.record(); e.synchronize(); return x + 1",
     "streams.EventVariable.python_type": "e = tdev.cuda.Event(); return x + isinstance(e, tdev.cuda.Event)",
     "streams.EventVariable.reconstruct": "e = tdev.cuda.Event(); e.record(); return x + 1, e",

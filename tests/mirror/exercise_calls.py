@@ -15,6 +15,10 @@ __all__ = ["EFFECTS", "VALUES"]
 _ONES = "x[0].tolist() == [1, 1] and x[0].device.type == backend"
 
 VALUES: dict[str, str] = {
+    "torch.native_group_norm": (
+        "torch.allclose(x[0].cpu(), torch.nn.functional.group_norm(torch.arange(24.0).reshape(2, 4, 3), 2), atol=1e-5)"
+        " and x[1].flatten().tolist() == [2.5, 8.5, 14.5, 20.5]"
+    ),
     # -- devices
     "current_accelerator": "(x is None) if backend == 'cpu' else x == torch.device(backend)",
     "current_device": "x == 0",

@@ -28,7 +28,7 @@ _Scope = ast.ClassDef | _Function
 
 
 class MixedDevices:
-    """What a file says of devices beside its changes, by line; of it each unit is asked.
+    """A reading, by line, of what a file does with devices beside its changes; each unit is held against it.
 
     Args:
         rest: the text with nothing in it that changes, every character in its place.

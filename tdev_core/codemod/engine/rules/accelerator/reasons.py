@@ -154,7 +154,7 @@ class Reasons:
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """What changes outside of strings, as it stands."""
+        """The text, as it stands, of each place that changes outside of strings."""
         changes = self._file.changes.values()
         source = self._file.tree.source
         return frozenset(source[c.start : c.end] for c in changes if c.rule != STRINGS.id)
