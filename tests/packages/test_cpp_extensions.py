@@ -215,16 +215,19 @@ def test_cuda_extension_is_torchs_where_it_can_be_compiled(
 @pytest.mark.deep
 @compiles
 @pytest.mark.parametrize("ninja", [True, False])
-def test_a_setup_script_builds_it(tmp_path: Path, ninja: bool) -> None:
-    name = cpp(f"tdev_built_{ninja:d}").removesuffix(".cpp")
+@pytest.mark.parametrize(("package", "run"), [("tdev", ()), ("torch", ("-m", "tdev", "run"))])
+def test_a_setup_script_builds_it(
+    tmp_path: Path, package: str, run: tuple[str, ...], ninja: bool
+) -> None:
+    name = cpp(f"{package}_built_{ninja:d}").removesuffix(".cpp")
     (tmp_path / "setup.py").write_text(
-        "from setuptools import setup\nfrom tdev.utils.cpp_extension import BuildExtension, CUDAExtension\n"
+        f"from setuptools import setup\nfrom {package}.utils.cpp_extension import BuildExtension, CUDAExtension\n"
         f"setup(name='a', ext_modules=[CUDAExtension({name!r}, ['{name}.cpp', 'k.cu'], define_macros=[('WITH_CUDA', None)],"
         " extra_compile_args={'cxx': ['-O0'], 'nvcc': ['-O3']})],"
         f" cmdclass={{'build_ext': BuildExtension.with_options(use_ninja={ninja})}})\n"
     )
     ran = subprocess.run(
-        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"], capture_output=True, text=True,
+        [sys.executable, *run, "setup.py", "-q", "build_ext", "--inplace"], capture_output=True, text=True,
         env={**os.environ, "TDEV_BACKEND": "cpu", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr

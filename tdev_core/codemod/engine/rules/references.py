@@ -43,6 +43,8 @@ from tdev_core.codemod.engine.rules.torch_names import (
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
+# A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
+_IN_BUILD_SCRIPTS = "torch.utils.cpp_extension.CUDAExtension"
 _ARCHITECTURE = ("torch.cuda.get_device_capability", "torch.cuda.get_arch_list")
 
 
@@ -98,10 +100,13 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         device_call(file, found, call)
         return
     if name.startswith("torch.utils.cpp_extension.") and (
-        plain_extensions(file) or is_built_by_torch(file, found.node)
+        plain_extensions(file)
+        or (not file.options.program and is_built_by_torch(file, found.node))
     ):
         return
     routed = routed_prefix(name, names.routed)
+    if file.options.program and name == _IN_BUILD_SCRIPTS:
+        routed = name
     if routed is None:
         if "._cuda_" in name or name.startswith("torch._C._cuda"):
             file.find(PRIVATE, found.node, f"{name} is private to torch")
