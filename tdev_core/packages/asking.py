@@ -21,7 +21,7 @@ from tdev_core.packages.lacking import AbsentPackage, BrokenPackage, LackingImpo
 from tdev_core.packages.watching import watch
 
 __all__ = [
-    "Names", "bound", "is_stand_in", "is_standing", "leaf", "load", "may_answer", "names", "standing",
+    "Names", "bound", "every", "is_stand_in", "is_standing", "leaf", "load", "may_answer", "names", "standing",
 ]  # fmt: skip
 
 _ROOM = __name__.rpartition(".")[0]
@@ -41,6 +41,21 @@ def names(module: str, *wanted: str) -> tuple[Any, ...]:
         return tuple(_of_package(found, name) for name in wanted)
     found = load(module, (*wanted, "")[0])
     return tuple(_of_stand_in(found, module, name) for name in wanted)
+
+
+def every(module: str, names: dict[str, Any]) -> bool:
+    """Put what ``from module import *`` binds into ``names``, where the stand-in answers; tell whether it does.
+
+    Raises:
+        as :func:`names` does.
+    """
+    if not is_standing(module):
+        _imported(module)
+        return False
+    found = load(module, "*")
+    public = (name for name in vars(found) if not name.startswith("_"))
+    names.update((name, getattr(found, name)) for name in getattr(found, "__all__", public))
+    return True
 
 
 def bound(module: str) -> ModuleType:

@@ -10,167 +10,56 @@ Source: the documentation of NVML, and of nvidia-ml-py 13.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 from tdev_core.cuda import device_selection, properties, sensors
 from tdev_core.cuda.memory import usage
 from tdev_core.errors import UnsupportedError
+from tdev_core.packages import nvml_errors
 from tdev_core.packages.lacking import attributes_of, version_of, words
+from tdev_core.packages.nvml_errors import *  # noqa: F403  # a class and a number for each error
+from tdev_core.packages.nvml_errors import (
+    NVMLError_FunctionNotFound,
+    NVMLError_InvalidArgument,
+    NVMLError_LibraryNotFound,
+    NVMLError_NotFound,
+    NVMLError_NotSupported,
+)
 
 __all__ = [
     "NVML_CLOCK_GRAPHICS",
     "NVML_CLOCK_MEM",
     "NVML_CLOCK_SM",
     "NVML_CLOCK_VIDEO",
-    "NVML_ERROR_UNINITIALIZED",
-    "NVML_ERROR_INVALID_ARGUMENT",
-    "NVML_ERROR_NOT_SUPPORTED",
-    "NVML_ERROR_NO_PERMISSION",
-    "NVML_ERROR_NOT_FOUND",
-    "NVML_ERROR_DRIVER_NOT_LOADED",
-    "NVML_ERROR_LIBRARY_NOT_FOUND",
-    "NVML_ERROR_FUNCTION_NOT_FOUND",
-    "NVML_ERROR_GPU_IS_LOST",
-    "NVML_ERROR_UNKNOWN",
     "NVML_SUCCESS",
     "NVML_TEMPERATURE_GPU",
-    "NVMLError",
-    "NVMLError_Uninitialized",
-    "NVMLError_InvalidArgument",
-    "NVMLError_NotSupported",
-    "NVMLError_NoPermission",
-    "NVMLError_NotFound",
-    "NVMLError_DriverNotLoaded",
-    "NVMLError_LibraryNotFound",
-    "NVMLError_FunctionNotFound",
-    "NVMLError_GpuIsLost",
-    "NVMLError_Unknown",
     "nvmlDeviceGetCount",
+    "nvmlDeviceGetCudaComputeCapability",
     "nvmlDeviceGetHandleByIndex",
+    "nvmlDeviceGetHandleByUUID",
     "nvmlDeviceGetIndex",
     "nvmlDeviceGetMemoryInfo",
     "nvmlDeviceGetName",
     "nvmlDeviceGetPowerUsage",
     "nvmlDeviceGetTemperature",
+    "nvmlDeviceGetUUID",
     "nvmlDeviceGetUtilizationRates",
     "nvmlInit",
     "nvmlInitWithFlags",
     "nvmlShutdown",
+    *nvml_errors.__all__,
 ]
 
 __version__ = version_of("pynvml")
 
 NVML_SUCCESS = 0
-NVML_ERROR_UNINITIALIZED = 1
-NVML_ERROR_INVALID_ARGUMENT = 2
-NVML_ERROR_NOT_SUPPORTED = 3
-NVML_ERROR_NO_PERMISSION = 4
-NVML_ERROR_NOT_FOUND = 6
-NVML_ERROR_DRIVER_NOT_LOADED = 9
-NVML_ERROR_LIBRARY_NOT_FOUND = 12
-NVML_ERROR_FUNCTION_NOT_FOUND = 13
-NVML_ERROR_GPU_IS_LOST = 15
-NVML_ERROR_UNKNOWN = 999
 NVML_TEMPERATURE_GPU = 0
 NVML_CLOCK_GRAPHICS = 0
 NVML_CLOCK_SM = 1
 NVML_CLOCK_MEM = 2
 NVML_CLOCK_VIDEO = 3
-
-_TEXTS = {
-    NVML_ERROR_UNINITIALIZED: "Uninitialized",
-    NVML_ERROR_INVALID_ARGUMENT: "Invalid Argument",
-    NVML_ERROR_NOT_SUPPORTED: "Not Supported",
-    NVML_ERROR_NO_PERMISSION: "Insufficient Permissions",
-    NVML_ERROR_NOT_FOUND: "Not Found",
-    NVML_ERROR_DRIVER_NOT_LOADED: "Driver Not Loaded",
-    NVML_ERROR_LIBRARY_NOT_FOUND: "NVML Shared Library Not Found",
-    NVML_ERROR_FUNCTION_NOT_FOUND: "Function Not Found",
-    NVML_ERROR_GPU_IS_LOST: "GPU is lost",
-    NVML_ERROR_UNKNOWN: "Unknown Error",
-}
-
-
-class NVMLError(Exception):
-    """An error of NVML; ``value`` is its number."""
-
-    number: ClassVar[int] = NVML_ERROR_UNKNOWN
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> NVMLError:
-        """Make an error of the class that a number has: ``NVMLError(3)`` is an ``NVMLError_NotSupported``."""
-        value = args[0] if args and cls is NVMLError else None
-        for kind in NVMLError.__subclasses__():
-            if value == kind.number and kind.__name__.startswith("NVMLError_"):
-                return super().__new__(kind)
-        return super().__new__(cls)
-
-    def __init__(self, value: int | None = None) -> None:
-        self.value = self.number if value is None else value
-        super().__init__(self.value)
-
-    def __str__(self) -> str:
-        return _TEXTS.get(self.value, f"NVML Error with code {self.value}")
-
-
-class NVMLError_Uninitialized(NVMLError):
-    """NVML's error 1: NVML was not initialized."""
-
-    number = NVML_ERROR_UNINITIALIZED
-
-
-class NVMLError_InvalidArgument(NVMLError):
-    """NVML's error 2: there is no such device."""
-
-    number = NVML_ERROR_INVALID_ARGUMENT
-
-
-class NVMLError_NotSupported(NVMLError):
-    """NVML's error 3: the device does not know this."""
-
-    number = NVML_ERROR_NOT_SUPPORTED
-
-
-class NVMLError_NoPermission(NVMLError):
-    """NVML's error 4: the user may not."""
-
-    number = NVML_ERROR_NO_PERMISSION
-
-
-class NVMLError_NotFound(NVMLError):
-    """NVML's error 6: what was asked for was not found."""
-
-    number = NVML_ERROR_NOT_FOUND
-
-
-class NVMLError_DriverNotLoaded(NVMLError):
-    """NVML's error 9: there is no driver."""
-
-    number = NVML_ERROR_DRIVER_NOT_LOADED
-
-
-class NVMLError_LibraryNotFound(NVMLError):
-    """NVML's error 12: there is no device at all."""
-
-    number = NVML_ERROR_LIBRARY_NOT_FOUND
-
-
-class NVMLError_FunctionNotFound(NVMLError):
-    """NVML's error 13: the driver is too old for the function."""
-
-    number = NVML_ERROR_FUNCTION_NOT_FOUND
-
-
-class NVMLError_GpuIsLost(NVMLError):
-    """NVML's error 15: the device has fallen off its bus."""
-
-    number = NVML_ERROR_GPU_IS_LOST
-
-
-class NVMLError_Unknown(NVMLError):
-    """NVML's error 999: the driver has failed."""
-
-    number = NVML_ERROR_UNKNOWN
 
 
 class _Refused(UnsupportedError, NVMLError_NotSupported):
@@ -179,7 +68,7 @@ class _Refused(UnsupportedError, NVMLError_NotSupported):
     def __init__(self, asked: str, why: str) -> None:
         self.told = words(asked, why)
         super().__init__(self.told, "TDEV103")
-        self.value = NVML_ERROR_NOT_SUPPORTED
+        self.value = self.number
 
     def __str__(self) -> str:
         return f"{self.told} [{self.code}]"
@@ -251,6 +140,29 @@ def nvmlDeviceGetHandleByIndex(index: int) -> Any:
     return _Handle(int(index))
 
 
+def nvmlDeviceGetHandleByUUID(uuid: str | bytes) -> Any:
+    """Return the handle of the device that :func:`nvmlDeviceGetUUID` names so.
+
+    Raises:
+        NVMLError_NotFound: no device is named so.
+    """
+    wanted = uuid.decode() if isinstance(uuid, bytes) else uuid
+    for index in range(device_selection.device_count()):
+        if nvmlDeviceGetUUID(_Handle(index)) == wanted:
+            return _Handle(index)
+    raise NVMLError_NotFound
+
+
+def nvmlDeviceGetUUID(handle: Any) -> str:
+    """Return ``GPU-`` and what ``torch.cuda.get_device_properties`` has as the device's ``uuid``."""
+    return f"GPU-{properties.get(_index(handle)).uuid}"
+
+
+def nvmlDeviceGetCudaComputeCapability(handle: Any) -> list[int]:
+    """Return what ``torch.cuda.get_device_capability`` does, 0 and 0 as a rule, as a list."""
+    return list(properties.capability(_index(handle)))
+
+
 def nvmlDeviceGetIndex(handle: Any) -> int:
     """Return the number of a handle's device."""
     return _index(handle)
@@ -273,19 +185,32 @@ def nvmlDeviceGetMemoryInfo(handle: Any, version: Any = None) -> Any:
 
 def nvmlDeviceGetUtilizationRates(handle: Any) -> Any:
     """Return how busy the device is, as ``gpu`` in per cent; takes a tenth of a second."""
-    return _Utilization(sensors.utilization(_index(handle)))
+    return _Utilization(_sensed("nvmlDeviceGetUtilizationRates", sensors.utilization, handle))
 
 
 def nvmlDeviceGetTemperature(handle: Any, sensor: int) -> int:
     """Return degrees Celsius of the one sensor that NVML knows, ``NVML_TEMPERATURE_GPU``."""
     if sensor != NVML_TEMPERATURE_GPU:
         raise NVMLError_InvalidArgument
-    return sensors.temperature(_index(handle))
+    return _sensed("nvmlDeviceGetTemperature", sensors.temperature, handle)
 
 
 def nvmlDeviceGetPowerUsage(handle: Any) -> int:
     """Return milliwatts; takes a tenth of a second."""
-    return sensors.power_draw(_index(handle))
+    return _sensed("nvmlDeviceGetPowerUsage", sensors.power_draw, handle)
+
+
+def _sensed(asked: str, sensor: Callable[[int], int], handle: Any) -> int:
+    """Return what a sensor says; one that the host lacks is an error of NVML, which programs go on after."""
+    try:
+        return sensor(_index(handle))
+    except UnsupportedError as error:
+        raise _Refused(f"pynvml.{asked}", f"has no answer here: {error}") from error
+
+
+def _nvmlGetFunctionPointer(name: str) -> NoReturn:
+    """Find no function of NVML's library: there is none. Programs ask this for what a driver's release has."""
+    raise NVMLError_FunctionNotFound
 
 
 def _index(handle: Any) -> int:

@@ -31,10 +31,7 @@ def _imports() -> re.Pattern[bytes]:
 
 
 def have_it_ask(tree: ast.Module) -> bool:
-    """Have the imports in ``tree`` that it cannot do without ask; says whether there were any.
-
-    ``from … import *`` stays as it is.
-    """
+    """Have the imports in ``tree`` that it cannot do without ask; says whether there were any."""
     found = False
     waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
     while waiting:
@@ -45,9 +42,10 @@ def have_it_ask(tree: ast.Module) -> bool:
             if not isinstance(value, list):
                 continue
             inside = guarded or field == "body" and _goes_on(node)
+            # What is put in for `from … import *` holds that import: looked at again, it would be put in for ever.
+            waiting += [(part, inside) for part in value if isinstance(part, ast.AST)]
             if not inside:
                 found = _replace(value) or found
-            waiting += [(part, inside) for part in value if isinstance(part, ast.AST)]
     if found:
         import_into(tree, "tdev_core.packages.asking", _ASKING)
     return found
@@ -64,8 +62,10 @@ def _replace(statements: list[ast.AST]) -> bool:
 def _asking(node: ast.AST) -> list[ast.AST]:
     """Return what stands for one statement, itself where it imports nothing that is asked for."""
     if isinstance(node, ast.ImportFrom):
-        if node.level or not _is_for_cuda(node.module) or node.names[0].name == "*":
+        if node.level or not _is_for_cuda(node.module):
             return [node]
+        if node.names[0].name == "*":
+            return [_unless_answered(node)]
         targets = [ast.Name(alias.asname or alias.name, ast.Store()) for alias in node.names]
         wanted = [str(node.module), *(alias.name for alias in node.names)]
         return [_assign(ast.Tuple([*targets], ast.Store()), "names", wanted, node)]
@@ -80,6 +80,17 @@ def _imported(alias: ast.alias, node: ast.Import) -> ast.stmt:
     name = alias.asname or alias.name.partition(".")[0]
     function = "leaf" if alias.asname else "bound"
     return _assign(ast.Name(name, ast.Store()), function, [alias.name], node)
+
+
+def _unless_answered(node: ast.ImportFrom) -> ast.stmt:
+    """Return ``from … import *`` under the condition that no stand-in has bound its names: Python alone knows a package's."""
+    asked = ast.Attribute(ast.Name(_ASKING, ast.Load()), "every", ast.Load())
+    space = ast.Call(ast.Name("globals", ast.Load()), [], [])
+    call = ast.Call(asked, [ast.Constant(str(node.module)), space], [])
+    made = ast.If(ast.UnaryOp(ast.Not(), call), [node], [])
+    for part in ast.walk(made):
+        ast.copy_location(part, node)
+    return made
 
 
 def _assign(target: ast.expr, function: str, wanted: list[str], place: ast.stmt) -> ast.stmt:

@@ -100,8 +100,7 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         device_call(file, found, call)
         return
     if name.startswith("torch.utils.cpp_extension.") and (
-        plain_extensions(file)
-        or (not file.options.program and is_built_by_torch(file, found.node))
+        plain_extensions(file) or (not file.options.program and is_built_by_torch(file, found.node))
     ):
         return
     routed = routed_prefix(name, names.routed)
