@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tdev_core.packages import asking
@@ -25,7 +25,7 @@ Made = dict[str, Any]
 class Function:
     """One function: shapes by argument, what it means in plain torch, what letters must do beside being the same.
 
-    ``other`` tells of another documented form, which is not looked at.
+    ``other`` tells of another documented form, which is not looked at; ``gradients`` whether the package has any.
     """
 
     module: str
@@ -35,6 +35,7 @@ class Function:
     options: dict[str, Any]
     holds: Callable[[dict[str, int]], bool] = lambda sizes: True
     other: Callable[[Made], bool] = lambda made: False
+    gradients: bool = True
 
     @property
     def package(self) -> str:
@@ -107,14 +108,19 @@ FUNCTIONS = [
     Function("flash_attn.losses.cross_entropy", "CrossEntropyLoss", {"input": "N C", "target": "int N"}, lambda x, target: F.cross_entropy(x, target.long()), {}, lambda n: n["N"] <= n["C"]),
     Function("flash_attn.ops.triton.layer_norm", "layer_norm_fn", {"x": "… B C", "weight": "C", "bias": "C", "residual": "… B C", "rowscale": "… B"}, added, {}),
     Function("flash_attn.ops.rms_norm", "rms_norm", {"x": "… B C", "weight": "C"}, lambda x, weight: F.rms_norm(x, weight.shape, weight, 1e-5), {"epsilon": 1e-5}),
+    Function("flash_attn.ops.layer_norm", "layer_norm", {"x": "… B C", "weight": "C", "bias": "C"}, lambda x, weight, bias: F.layer_norm(x, weight.shape, weight, bias, 1e-5), {"epsilon": 1e-5}),
+    *(Function(f"{package}.ops.triton.layer_norm", "rms_norm_fn", {"x": "… B C", "weight": "C", "bias": "C"}, lambda x, weight, bias: F.rms_norm(x, weight.shape, weight, 1e-6) + bias, {}) for package in ("flash_attn", "mamba_ssm")),
     Function("causal_conv1d", "causal_conv1d_fn", {"x": "B C L", "weight": "C W", "bias": "C"}, convolved, {}),
     Function("causal_conv1d", "causal_conv1d_update", {"x": "B C", "conv_state": "B C N", "weight": "C W"}, stepped, {}, lambda n: n["N"] >= n["W"] - 1, lambda made: made["x"].dim() == 3),
-    Function("mamba_ssm.ops.selective_scan_interface", "selective_scan_fn", {"u": "B D L", "delta": "B D L", "A": "D N", "B": "B N L", "C": "B N L", "D": "D"}, scanned, {}, other=lambda made: made["B"].dim() != 3 or made["C"].dim() != 3),
-    Function("xformers.ops", "memory_efficient_attention", {"query": "B M H K", "key": "B N H K", "value": "B N H V", "attn_bias": "B H M N"}, attention, {}),
+    Function("mamba_ssm.ops.triton.layer_norm", "layer_norm_fn", {"x": "… B C", "weight": "C", "bias": "C", "residual": "… B C", "rowscale": "… B"}, added, {}),
+    *(Function("mamba_ssm.ops.selective_scan_interface", name, {"u": "B D L", "delta": "B D L", "A": "D N", "B": "B N L", "C": "B N L", "D": "D"}, scanned, {}, other=lambda made: made["B"].dim() != 3 or made["C"].dim() != 3) for name in ("selective_scan_fn", "selective_scan_ref")),
+    *(Function("xformers.ops", name, {"query": "B M H K", "key": "B N H K", "value": "B N H V", "attn_bias": "B H M N"}, attention, {}, gradients=not name.endswith("forward")) for name in ("memory_efficient_attention", "memory_efficient_attention_forward")),
     Function("xformers.ops", "swiglu", {"x": "… B I", "w1": "H I", "b1": "H", "w2": "H I", "b2": "H", "w3": "O H", "b3": "O"}, gated, {}),
     Function("xformers.ops", "scaled_index_add", {"input": "B M D", "index": "int N", "source": "N M D", "scaling": "D"}, more, {}, lambda n: n["N"] <= n["B"]),
-    Function("apex.normalization.fused_layer_norm", "fused_layer_norm_affine", {"input": "… 6", "weight": "6", "bias": "6"}, lambda input, weight, bias: F.layer_norm(input, (6,), weight, bias, 1e-6), {"normalized_shape": 6}),
-    Function("apex.normalization.fused_layer_norm", "fused_rms_norm_affine", {"input": "… 6", "weight": "6"}, lambda input, weight: F.rms_norm(input, (6,), weight, 1e-6), {"normalized_shape": 6}),
+    Function("apex.normalization.fused_layer_norm", "fused_layer_norm", {"input": "… 6"}, lambda input: F.layer_norm(input, (6,), eps=1e-6), {"normalized_shape": 6}),
+    Function("apex.normalization.fused_layer_norm", "fused_rms_norm", {"input": "… 6"}, lambda input: F.rms_norm(input, (6,), eps=1e-6), {"normalized_shape": 6}),
+    *(Function("apex.normalization.fused_layer_norm", name, {"input": "… 6", "weight": "6", "bias": "6"}, lambda input, weight, bias: F.layer_norm(input, (6,), weight, bias, 1e-6), {"normalized_shape": 6}) for name in ("fused_layer_norm_affine", "mixed_dtype_fused_layer_norm_affine")),
+    *(Function("apex.normalization.fused_layer_norm", name, {"input": "… 6", "weight": "6"}, lambda input, weight: F.rms_norm(input, (6,), weight, 1e-6), {"normalized_shape": 6}) for name in ("fused_rms_norm_affine", "mixed_dtype_fused_rms_norm_affine")),
 ]  # fmt: skip
 
 
@@ -147,8 +153,8 @@ def fits(function: Function, made: Made) -> bool:
 
 
 @st.composite
-def calls(draw: st.DrawFn, function: Function) -> Made:
-    """Draw tensors of the documented shapes; in most draws one of them is then of another shape or dtype."""
+def calls(draw: st.DrawFn, function: Function, right: bool = False) -> Made:
+    """Draw tensors of the documented shapes; unless ``right``, one of them is in most draws of another shape or dtype."""
     letters = {
         x for text in function.shapes.values() for x in text.split() if x.isalpha() and x != "int"
     }
@@ -166,7 +172,8 @@ def calls(draw: st.DrawFn, function: Function) -> Made:
             made[name] = torch.arange(shape[0])
         else:
             made[name] = torch.randn(*shape, generator=generator, dtype=torch.float64)
-    kind = draw(st.sampled_from(["none", "smaller", "larger", "one", "fewer", "more", "dtype"]))
+    kinds = ["none"] if right else ["none", "smaller", "larger", "one", "fewer", "more", "dtype"]
+    kind = draw(st.sampled_from(kinds))
     name = draw(st.sampled_from(sorted(made)))
     tensor = made[name]
     at = draw(st.integers(0, tensor.dim() - 1))
@@ -208,6 +215,33 @@ def test_a_call_is_the_plain_form_or_an_error_that_names_the_package(function: F
             raise AssertionError(
                 f"was taken: { ({n: (t.shape, t.dtype) for n, t in given.items()}) }, {found}, {meant}"
             )
+
+    check()
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=[f"{f.module}.{f.name}{f.options or ''}" for f in FUNCTIONS])  # fmt: skip
+def test_gradients_are_those_of_the_values(function: Function) -> None:
+    @settings(
+        max_examples=4,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.filter_too_much],
+    )
+    @given(calls(function, right=True))
+    def check(made: Made) -> None:
+        assume(fits(function, made) and not function.other(made))
+        names = [name for name, tensor in made.items() if tensor.is_floating_point()]
+        leaves = [made[name].requires_grad_() for name in names]
+
+        def called(*tensors: Any) -> Any:
+            # Some write into what they are given: a state that goes on.
+            return function(made | {n: t.clone() for n, t in zip(names, tensors, strict=True)})
+
+        if not function.gradients:
+            assert not called(*leaves).requires_grad
+            return
+        assert torch.autograd.gradcheck(called, leaves, fast_mode=True)
 
     check()
 

@@ -224,6 +224,14 @@ def test_padding_goes_and_comes() -> None:
     assert kept[1].tolist() == list(range(12)) and kept[4].tolist() == [2, 2, 4]
     leaf = rows.clone().requires_grad_()
     assert torch.autograd.gradcheck(lambda r: bert_padding.pad_input(r, places, 3, 4), (leaf,))
+    again = torch.tensor([2, 0, 2])
+    assert torch.equal(bert_padding.index_first_axis(rows, again), rows[again])
+    assert torch.autograd.gradcheck(lambda r: bert_padding.index_first_axis(r, again), (leaf,))
+    put = bert_padding.index_put_first_axis(rows, places, 12)
+    assert torch.equal(put.view(3, 4, 2, 2), x * mask[..., None, None])
+    assert torch.autograd.gradcheck(
+        lambda r: bert_padding.index_put_first_axis(r, places, 12), (leaf,)
+    )
 
 
 @pytest.mark.parametrize("interleaved", [False, True])

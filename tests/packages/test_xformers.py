@@ -122,12 +122,16 @@ def test_a_bias_of_blocks(bias: Any, sees: Sees, keys: int) -> None:
     )
 
 
-def test_a_causal_mask_with_a_tensor() -> None:
+@pytest.mark.parametrize(
+    "mask",
+    [lambda x: ops.LowerTriangularMask().add_bias(x), biases.LowerTriangularMaskWithTensorBias],
+)
+def test_a_causal_mask_with_a_tensor(mask: Callable[[torch.Tensor], Any]) -> None:
     q, k, v, more = made(2, 4, 2, 4), made(2, 4, 2, 4), made(2, 4, 2, 4), made(2, 2, 4, 4)
     inputs = [x.requires_grad_() for x in (q, k, v, more)]
 
     def found(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, more: torch.Tensor) -> Any:
-        return ops.memory_efficient_attention(q, k, v, ops.LowerTriangularMask().add_bias(more))
+        return ops.memory_efficient_attention(q, k, v, mask(more))
 
     torch.testing.assert_close(found(*inputs), defined(q, k, v, lambda i, j: j <= i, more))
     assert torch.autograd.gradcheck(found, inputs, fast_mode=True)
@@ -240,6 +244,7 @@ def test_what_is_lacking() -> None:
         _ = biases.PagedBlockDiagonalPaddedKeysMask
     assert fmha.MemoryEfficientAttentionFlashAttentionOp and ops.AttentionMask is ops.AttentionBias
     flash = fmha.MemoryEfficientAttentionFlashAttentionOp
+    assert all(issubclass(one, ops.AttentionOpBase) for one in flash if one is not None)
     torch.testing.assert_close(ops.memory_efficient_attention(q, q, q, op=flash), defined(q, q, q))
 
 
