@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import sys
 from importlib.abc import Loader
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from tdev_core import settings
@@ -83,11 +83,20 @@ def _imported(module: str) -> ModuleType:
         if package is not None and absent in (package.name, package.name.partition(".")[0]):
             raise AbsentPackage(package, absent) from None
         asked = of_module(module)
-        if asked is None or isinstance(error, UnsupportedError):
+        if asked is None or isinstance(error, UnsupportedError) or _is_its_own(asked.name):
             raise
         if f"{module}.".startswith(f"{absent}.") and absent:
             raise  # a module that the package never had; Python's error names it
         raise BrokenPackage(asked, error) from error
+
+
+def _is_its_own(package: str) -> bool:
+    """Tell whether code of a package asks: it tries the parts that it has, and knows what to do without one."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__") == __name__:
+        frame = frame.f_back
+    name = str(frame.f_globals.get("__name__", "")) if frame is not None else ""
+    return f"{name}.".startswith(f"{package}.")
 
 
 def is_standing(module: str) -> bool:

@@ -32,12 +32,11 @@ def on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tdev_core.backend.current", lambda: Backend.CPU)
 
 
-def run(source: str) -> dict[str, Any]:
+def run(source: str, **names: Any) -> dict[str, Any]:
     """The names of a program after its imports have asked."""
     assert may_import(source.encode())
     tree = ast.parse(source)
     assert have_it_ask(tree)
-    names: dict[str, Any] = {}
     exec(compile(tree, "<program>", "exec"), names)
     return names
 
@@ -215,6 +214,13 @@ def test_what_nobody_answers_for_says_what_to_use(
     importlib.invalidate_caches()
     with pytest.raises(BrokenPackage, match="natten .*No module named 'of_nobody'.*uninstall nat"):
         run("import natten")
+    # The package's own code tries one of its parts, which tells that it is broken to nobody.
+    (tmp_path / "natten" / "__init__.py").write_text("")
+    (tmp_path / "natten" / "fast.py").write_text("import of_nobody\n")
+    importlib.invalidate_caches()
+    with pytest.raises(ModuleNotFoundError) as own:
+        run("import natten.fast", __name__="natten.kernels")
+    assert str(own.value) == "No module named 'of_nobody'"
     (tmp_path / "natten" / "__init__.py").write_text("a = 1\n")
     importlib.invalidate_caches()
     for source in ("import natten.of_nobody", "from natten.of_nobody import a"):
