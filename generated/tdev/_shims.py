@@ -110,11 +110,6 @@ SHIMS = (
         factory="tdev_core.compiler.dynamo_shims:call_isinstance",
     ),
     Shim(
-        "torch._dynamo.variables.streams.CudaStreamVariable",
-        "python_type",
-        factory="tdev_core.compiler.dynamo_streams:python_type",
-    ),
-    Shim(
         "torch._dynamo.variables.streams.EventVariable",
         "call_method",
         factory="tdev_core.compiler.dynamo_streams:call_event_method",

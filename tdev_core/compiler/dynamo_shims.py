@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tdev_core.accelerators.privateuse.generator import DeviceGenerator
+from tdev_core.accelerators.streams import Stream
 from tdev_core.compiler.dynamo_streams import MAKERS, made_in_graph
 from tdev_core.devices import THERE, moves_copy, translate
 from tdev_core.shims.tensortypes import SparseTensorType, TensorType
@@ -93,11 +94,16 @@ def call_class(original: Method) -> Method:
 
 
 def call_isinstance(original: Method) -> Method:
-    """Replace ``BuiltinVariable.call_isinstance``: ``torch.cuda.FloatTensor`` is a dtype on a device."""
+    """Replace ``BuiltinVariable.call_isinstance``: ``torch.cuda.FloatTensor`` is a dtype on a device.
+
+    For a stream that is current torch 2.12 has a class of variables that says ``torch.cuda.Stream``, whatever it holds.
+    """
 
     def call_isinstance(self: Any, tx: Any, arg: Any, kinds: Any) -> Any:
         from torch._dynamo.variables import TensorVariable
 
+        if isinstance(held := getattr(arg, "value", None), Stream):
+            return _constant(tx, isinstance(held, kinds.as_python_constant()))
         if not isinstance(arg, TensorVariable):
             return original(self, tx, arg, kinds)
         wanted = kinds.as_python_constant()

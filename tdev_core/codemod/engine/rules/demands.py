@@ -157,8 +157,13 @@ def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
         return
     no = False
     if isinstance(asked, cst.Comparison):
-        operator = asked.comparisons[0].operator
-        no = isinstance(operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
+        (told,) = asked.comparisons
+        if isinstance(told.comparator, cst.Name):
+            no = (told.comparator.value == "False") is isinstance(
+                told.operator, (cst.Equal, cst.Is)
+            )
+        else:
+            no = isinstance(told.operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
     file.replace_node(DEMAND, asked, f"{'not ' if no else ''}{file.here(asked)}.{NAME}()")
     if reference.target == "torch":
         file.want(reference.bindings)
@@ -405,10 +410,14 @@ def _only_checks(home: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def counts(node: ast.Compare) -> bool | None:
-    """Tell what a comparison of a count says of there being any; None where it asks for a number."""
+    """Tell what a comparison of a count, or of an answer, says of there being any; None where it asks for a number."""
     if len(node.ops) != 1 or not isinstance(node.comparators[0], ast.Constant):
         return None
     match node.ops[0], node.comparators[0].value:
+        case (ast.Is() | ast.Eq(), True) | (ast.IsNot() | ast.NotEq(), False):
+            return True
+        case (ast.Is() | ast.Eq(), False) | (ast.IsNot() | ast.NotEq(), True):
+            return False
         case (ast.Gt() | ast.NotEq(), 0) | (ast.GtE(), 1):
             return True
         case (ast.Eq() | ast.LtE(), 0) | (ast.Lt(), 1):

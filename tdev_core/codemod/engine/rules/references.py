@@ -34,7 +34,12 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import PRIVATE, REFERENCE
 from tdev_core.codemod.engine.rules.requests import beside_a_request, compared_with_the_word
-from tdev_core.codemod.engine.rules.tellings import is_told_as_cudas, only_tells_of_cuda
+from tdev_core.codemod.engine.rules.tellings import (
+    CHOOSES_A_WORD,
+    is_told_as_cudas,
+    only_chooses_a_word,
+    only_tells_of_cuda,
+)
 from tdev_core.codemod.engine.rules.torch_names import (
     call_of,
     every_reference,
@@ -144,6 +149,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
             return
         asked = whole_question(file, found.node)
+        if not file.options.program and only_chooses_a_word(file, asked):
+            kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")
+            return
         requested = beside_a_request(file, found.node)
         if requested and compared_with_the_word(file, found.node):
             said = f"{name} is asked for a word that a device's type is compared with; {LEFT}"

@@ -39,6 +39,39 @@ def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
     return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
 
 
+CHOOSES_A_WORD = (
+    'decides "gpu", a word for another library, which knows CUDA and no device of tdev\'s'
+)
+_GPU = re.compile(r"[\"']gpu[\"']", re.IGNORECASE)
+
+
+def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
+    """Tell whether all that a question decides is ``"gpu"``: ``Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")``.
+
+    So does one beside it that decides a number or a word: how many of them.
+    """
+    choice = file.tree.parents[asked]
+    if isinstance(choice, cst.UnaryOperation):
+        asked, choice = choice, file.tree.parents[choice]
+    if isinstance(choice, cst.IfExp) and choice.test is asked:
+        arms = [file.tree.text(choice.body), file.tree.text(choice.orelse)]
+        return all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))
+    if not isinstance(choice, cst.If) or choice.test is not asked:
+        return False
+    bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
+    lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
+    if isinstance(choice.orelse, cst.If) or not all(
+        _SETS.fullmatch(line.strip()) for line in lines
+    ):
+        return False
+    around = next(
+        p for p in file.tree.ancestors(choice) if isinstance(p, (cst.FunctionDef, cst.Module))
+    )
+    return _GPU.search(file.tree.text(around)) is not None
+
+
+_LITERAL = re.compile(r"None|True|False|-?\d+|[\"'](?!cuda)\w*[\"']")
+_SETS = re.compile(rf"[\w.]+(?:\[[\"']\w+[\"']\])?\s*=\s*(?:{_LITERAL.pattern})")
 _IN_A_MESSAGE = re.compile(rf"\A{_MESSAGE}\Z")
 _BUILD = re.compile(r"\btorch\.version\.(?:cuda|hip)\b|\bcudnn\.version\(\)")
 

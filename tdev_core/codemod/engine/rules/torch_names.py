@@ -67,14 +67,16 @@ def is_in_cuda(name: str) -> bool:
 
 
 def whole_question(file: File, node: cst.CSTNode) -> cst.CSTNode:
-    """Return the call of a question, with the number that a count is compared with."""
+    """Return the call of a question, with the number, or the truth, that its answer is compared with."""
     parent = file.tree.parents[node]
     if isinstance(parent, cst.Call) and parent.func is node:
         node = parent
     outer = file.tree.parents[node]
     if not isinstance(outer, cst.Comparison) or outer.left is not node:
         return node
-    return outer if isinstance(outer.comparisons[0].comparator, cst.Integer) else node
+    with_what = outer.comparisons[0].comparator
+    is_truth = isinstance(with_what, cst.Name) and with_what.value in ("True", "False")
+    return outer if is_truth or isinstance(with_what, cst.Integer) else node
 
 
 def routed_prefix(name: str, routed: frozenset[str]) -> str | None:

@@ -27,6 +27,8 @@ def _kept(tensor: torch.Tensor) -> Any:
 
 
 def test_result_keeps_the_tensor_that_it_was_made_of() -> None:
+    if not memory._makes_whole:
+        pytest.skip("this torch makes no tensor over memory that it is given: one read keeps it")
     x = _made()
     kept = _kept(x)
     assert kept is not None
@@ -90,6 +92,7 @@ def test_two_tensors_that_look_alike_are_two() -> None:
 
 def test_an_argument_that_may_be_given_another_shape_has_an_alias_of_its_own() -> None:
     x = _made()
+    _ = x + 1
     kept = _kept(x)
     call = lowering.Call(rules(_aten.resize_.default))
     assert call.lower(x, "self") is not kept[0]
