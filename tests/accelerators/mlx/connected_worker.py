@@ -17,6 +17,7 @@ import torch
 import torch.distributed as dist
 
 from tdev_core.errors import DeviceWarning
+from tdev_core.release import torch_release
 
 DTYPES = (
     torch.float32, torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.uint8,
@@ -159,8 +160,10 @@ def trained(device: str) -> list[float]:
     return torch.cat([p.detach().cpu().flatten() for p in network.parameters()]).tolist()
 
 
-def subgroup() -> list[float]:
-    """In the other order than MLX has the ranks: gloo's."""
+def subgroup() -> list[float] | None:
+    """In the other order than MLX has the ranks: gloo's. None where torch sorts them always."""
+    if torch_release < (2, 12):
+        return None
     group = tdev.distributed.new_group([1, 0], sort_ranks=False)
     x = torch.tensor([1.0 + dist.get_rank()], device="mlx")
     dist.all_reduce(x, group=group)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tdev_core.release import torch_release
 from tests.accelerators.mlx.programs import environment, run, start_file, wait_all
 
 WORKER = Path(__file__).parent / "connected_worker.py"
@@ -103,6 +104,8 @@ def test_data_parallel_training_is_the_same(launched: list[dict[str, Any]]) -> N
 
 
 def test_ranks_in_another_order_are_gloos(launched: list[dict[str, Any]]) -> None:
+    if torch_release < (2, 12):
+        pytest.skip("torch 2.12 is the first that makes a group whose ranks are not sorted")
     assert launched[0]["subgroup"] == launched[1]["subgroup"] == [3.0, 0.0]
 
 
