@@ -37,6 +37,10 @@ ARMS = rule(
     package's public answer. In a program without such arms it gets the answer for what is used.
     Reported either way.
 
+    A question that decides the word `"gpu"` and nothing else
+    (`Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")`) stays too, with one beside it
+    that sets a number: the library that takes the word knows CUDA, and no device of tdev's.
+
     Two things go together within one function. Once `torch.cuda.is_available()` or
     `device_count()` chooses beside other accelerators there, its other uses in that function
     stay as well: a check of the device number must not pass where the choice then says no. And

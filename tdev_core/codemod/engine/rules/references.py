@@ -149,9 +149,6 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
             return
         asked = whole_question(file, found.node)
-        if not file.options.program and only_chooses_a_word(file, asked):
-            kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")
-            return
         requested = beside_a_request(file, found.node)
         if requested and compared_with_the_word(file, found.node):
             said = f"{name} is asked for a word that a device's type is compared with; {LEFT}"
@@ -181,6 +178,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         elif not demanded.skips:
             if found.package == "torch" and not left_to_script(file, found.node, name):
                 answer(file, asked, found)
+            return
+        if not file.options.program and only_chooses_a_word(file, asked):
+            kept_question(file, found, ARMS, f"{name} {CHOOSES_A_WORD}; {LEFT}", "note")
             return
     if not in_a_row_of_its_own(file, found.node) and not left_to_script(file, found.node, name):
         at_least_one(file, found)
