@@ -31,6 +31,7 @@ from tdev_core.codemod.engine.api import (
 from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
 
+_CUDA_C = re.compile(r"__global__[ \t]+(?:__launch_bounds__\([^)\n]*\)[ \t]+)?void\b")
 _KERNELS = tuple(map(re.compile, KERNELS))
 
 
@@ -133,6 +134,8 @@ class File:
     @cached_property
     def holds_kernels(self) -> bool:
         """Whether the code has kernels for CUDA, or imports a package for it at the start of a line."""
+        if _CUDA_C.search(self.tree.source):
+            return True  # which stands in a text, in three quotes as a rule
         said = "\n" + self.unanswered(self.tree.source)
         if not any(pattern.search(said) for pattern in _KERNELS):
             return False
