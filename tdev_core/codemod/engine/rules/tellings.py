@@ -48,7 +48,7 @@ _GPU = re.compile(r"[\"']gpu[\"']", re.IGNORECASE)
 def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
     """Tell whether all that a question decides is ``"gpu"``: ``Trainer(accelerator="gpu" if torch.cuda.is_available() else "cpu")``.
 
-    So does one beside it that decides a number or a word: how many of them.
+    So does one that sets another entry of the dictionary that takes the word: how many of them.
     """
     choice = file.tree.parents[asked]
     if isinstance(choice, cst.UnaryOperation):
@@ -58,20 +58,29 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         return all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))
     if not isinstance(choice, cst.If) or choice.test is not asked:
         return False
+    if isinstance(choice.orelse, cst.If):
+        return False
     bodies = [choice.body, *([choice.orelse.body] if isinstance(choice.orelse, cst.Else) else [])]
     lines = [line for body in bodies for line in file.tree.text(body).strip().splitlines()]
-    if isinstance(choice.orelse, cst.If) or not all(
-        _SETS.fullmatch(line.strip()) for line in lines
-    ):
+    sets = [_SETS.fullmatch(line.strip()) for line in lines]
+    if not all(sets):
         return False
+    if any(found and _GPU.fullmatch(found["value"]) for found in sets):
+        return True
     around = next(
         p for p in file.tree.ancestors(choice) if isinstance(p, (cst.FunctionDef, cst.Module))
     )
-    return _GPU.search(file.tree.text(around)) is not None
+    text = file.tree.text(around)
+    return all(
+        found and found["entry"] and re.search(_TAKES_GPU.format(re.escape(found["base"])), text)
+        for found in sets
+    )
 
 
-_LITERAL = re.compile(r"None|True|False|-?\d+|[\"'](?!cuda)\w*[\"']")
-_SETS = re.compile(rf"[\w.]+(?:\[[\"']\w+[\"']\])?\s*=\s*(?:{_LITERAL.pattern})")
+_LITERAL = re.compile(r"None|-?\d+|[\"'](?!cuda)\w*[\"']")
+_ENTRY = r"\[[\"']\w+[\"']\]"
+_SETS = re.compile(rf"(?P<base>[\w.]+)(?P<entry>{_ENTRY})?\s*=\s*(?P<value>{_LITERAL.pattern})")
+_TAKES_GPU = rf"(?<![\w.]){{}}{_ENTRY}\s*=[^\n]*[\"']gpu[\"']"
 _IN_A_MESSAGE = re.compile(rf"\A{_MESSAGE}\Z")
 _BUILD = re.compile(r"\btorch\.version\.(?:cuda|hip)\b|\bcudnn\.version\(\)")
 

@@ -15,3 +15,8 @@ class Forecast:
         options["accelerator"] = "cpu" if not torch.cuda.is_available() else "gpu"
         device = "cuda" if torch.cuda.is_available() else "cpu"
         return torch.zeros(3, device=device)
+
+
+gpus = 0
+if torch.cuda.is_available():
+    gpus = 1

@@ -16,3 +16,8 @@ class Forecast:
         options["accelerator"] = "cpu" if not torch.cuda.is_available() else "gpu"
         device = "cuda" if tdev.cuda.is_available() else "cpu"
         return tdev.zeros(3, device=device)
+
+
+gpus = 0
+if tdev.cuda.is_available():
+    gpus = 1
