@@ -17,9 +17,11 @@ in which something was planned, with its lines, the line that decides and what i
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File, Question
@@ -142,6 +144,9 @@ def _keep_lonely_questions(file: File) -> None:
     source = file.tree.source
     while True:
         asked = {span for span in file.changes if _ASKS.search(source[slice(*span)])}
+        for span, why in _lonely_imports(file, asked):
+            del file.changes[span]
+            file.find_at(GAP, span[0], why)
         found = {
             span: (node, _stays_alone(file, node, asked))
             for node in (file.tree.of(cst.Attribute, cst.Name) if asked else ())
@@ -162,14 +167,42 @@ def _keep_lonely_questions(file: File) -> None:
             return
 
 
-def _stays_alone(file: File, node: cst.CSTNode, asked: set[Span]) -> str:
+def _lonely_imports(file: File, asked: set[Span]) -> Iterator[tuple[Span, str]]:
+    """Yield the module of ``from torch.cuda import is_available`` where one of the question's uses would stay."""
+    for node in file.tree.of(cst.ImportFrom):
+        span = file.tree.span(node.module) if node.module is not None else (0, 0)
+        if span not in file.changes or isinstance(node.names, cst.ImportStar):
+            continue
+        names = {f"torch.cuda.{dotted(alias.name)}" for alias in node.names}
+        low, high = file.tree.span(node)
+        uses = [
+            use
+            for use in (file.tree.of(cst.Name) if names.intersection(AVAILABILITY) else ())
+            if not low <= file.tree.span(use)[0] < high and file.resolver.torch_name(use) in names
+        ]
+        # What else is imported there changes with it, wherever it stands.
+        changed = [
+            file.tree.span(u)[0] for u in uses if file.resolver.torch_name(u) not in AVAILABILITY
+        ]
+        whys = (
+            _stays_alone(file, use, asked, changed)
+            for use in uses
+            if file.resolver.torch_name(use) in AVAILABILITY
+        )
+        if why := next(filter(None, whys), ""):
+            yield span, why
+
+
+def _stays_alone(
+    file: File, node: cst.CSTNode, asked: set[Span], besides: Iterable[int] = ()
+) -> str:
     """Return why a question stays: what it guards is CUDA's, or nothing of it changes."""
     name = file.tree.text(node)
     if (guarded := availability_guards(file, node)) is not None:
         return f"{name} guards {guarded}, and stays"
     spans = list(decides_about(file, node))
-    others = (c for key, c in file.changes.items() if key not in asked)
-    if any(low <= c.start < high for c in others for low, high in spans):
+    others = [*besides, *(c.start for key, c in file.changes.items() if key not in asked)]
+    if any(low <= start < high for start in others for low, high in spans):
         return ""
     return (
         f"{name} decides about nothing that is seen to have a device; where any accelerator will do, "
