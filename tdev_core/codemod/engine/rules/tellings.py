@@ -55,7 +55,15 @@ def only_chooses_a_word(file: File, asked: cst.CSTNode) -> bool:
         asked, choice = choice, file.tree.parents[choice]
     if isinstance(choice, cst.IfExp) and choice.test is asked:
         arms = [file.tree.text(choice.body), file.tree.text(choice.orelse)]
-        return all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))
+        if not (all(map(_LITERAL.fullmatch, arms)) and any(map(_GPU.fullmatch, arms))):
+            return False
+        holder = file.tree.parents[choice]
+        if isinstance(holder, (cst.Assign, cst.AnnAssign)):
+            target = holder.targets[0].target if isinstance(holder, cst.Assign) else holder.target
+            if isinstance(target, (cst.Name, cst.Attribute)):
+                handed = rf"\w\s*=\s*{re.escape(file.tree.text(target))}\s*[,)]"
+                return re.search(handed, file.code) is not None
+        return True
     if not isinstance(choice, cst.If) or choice.test is not asked:
         return False
     if isinstance(choice.orelse, cst.If):
