@@ -19,6 +19,8 @@ from typing import Any
 import tdev as torch
 import torch as stock
 
+from tdev_core.release import torch_release
+
 Function = Callable[[Any], Any]
 
 ONE_GRAPH: dict[str, Function] = {}
@@ -34,8 +36,12 @@ def one_graph(function: Function) -> Function:
     return function
 
 
-def breaks(why: str) -> Callable[[Function], Function]:
+def breaks(why: str, before: tuple[int, int] = (99, 0)) -> Callable[[Function], Function]:
+    """List a function at which torch ends the graph; from the release ``before`` on it is one."""
+
     def listed(function: Function) -> Function:
+        if torch_release >= before:
+            return one_graph(function)
         BREAKS[function.__name__] = (function, why)
         return function
 
@@ -264,7 +270,7 @@ def ranges(x: Any) -> Any:
         return y * 2
 
 
-@breaks("a truth that is not a tensor")
+@breaks("a truth that is not a tensor", before=(2, 15))
 def asks_for_pinned(x: Any) -> Any:
     return x + (1 if x.is_pinned() else 2)
 

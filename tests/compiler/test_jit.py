@@ -189,6 +189,19 @@ def test_tracing() -> None:
     assert torch.equal(torch.jit.trace(module, (X,))(X), module(X))
 
 
+@pytest.mark.parametrize("calls", ["0", "1"], ids=["in Python", "in C"])
+def test_a_program_may_begin_with_a_trace(calls: str) -> None:
+    """torch.jit.trace runs twice and compares where operators were called: devices are met for the first time there."""
+    code = """
+        import tdev as torch
+        def program(x):
+            y = x.to("cuda").cpu() + x.cuda(0).to("cpu") + torch.zeros(2, device="cuda:0").to(device="cpu")
+            return y + x.new_ones(2, device="cuda").cpu() + torch.ones_like(x, device=torch.device("cuda")).to(x)
+        assert torch.jit.trace(program, (torch.ones(2),))(torch.ones(2)).tolist() == [4, 4]
+    """
+    run(code, TDEV_C_CALLS=calls, TDEV_BACKEND="cpu")
+
+
 def test_annotations_that_are_objects_and_not_text() -> None:
     module = script_module.Placed("cuda")
     assert torch.jit.script(module)(X).tolist() == module(X).tolist() == [2, 2]
