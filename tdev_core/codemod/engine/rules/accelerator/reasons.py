@@ -74,7 +74,25 @@ class Reasons:
 
     def opens(self, unit: Unit) -> bool:
         """Tell whether a unit would do something else than now where there is no CUDA."""
-        return any(_OPENS.search(change.text) for change in unit.changes)
+        if any(_OPENS.search(change.text) for change in unit.changes):
+            return True
+        asking = self._asking
+        return bool(asking) and any(
+            isinstance(node, ast.Name) and node.id in asking
+            for statement in unit.nodes
+            for node in ast.walk(statement)
+        )
+
+    @cached_property
+    def _asking(self) -> frozenset[str]:
+        """The questions that are imported by their names: ``from torch.cuda import is_available``."""
+        return frozenset(
+            alias.asname or alias.name
+            for node in self._python.imports
+            if isinstance(node, ast.ImportFrom) and self.reading.changes(node)
+            for alias in node.names
+            if alias.name in ("is_available", "device_count")
+        )
 
     def asked_by_a_word(self, units: list[Unit]) -> str:
         """Return why a flow stays that tells a device by a word: another unit asks for the word alone."""
