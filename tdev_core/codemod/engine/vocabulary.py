@@ -69,7 +69,7 @@ def without_prose(text: str) -> str:
 # Words by which programs call tensors, and what holds them: their `.device` is a real one.
 TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
-    r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|"
+    r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
     r"data|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
