@@ -30,6 +30,8 @@ def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
         test, choice = choice, file.tree.parents[choice]
     if not isinstance(choice, cst.If) or choice.test is not test or choice.orelse is not None:
         return False
+    if test is not asked and isinstance(file.tree.parents[choice], cst.If):
+        return False  # an `elif`: the arms before it ask in another way
     if not _TELLS.match(file.tree.text(choice.body)):
         return False
     tree = file.python

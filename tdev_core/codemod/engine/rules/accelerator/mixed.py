@@ -28,7 +28,7 @@ _Scope = ast.ClassDef | _Function
 
 
 class MixedDevices:
-    """What a file says of devices beside its changes, by line; of it each unit is asked.
+    """Tells what a file says of devices beside its changes, by line; of it each unit is asked.
 
     Args:
         rest: the text with nothing in it that changes, every character in its place.

@@ -174,7 +174,7 @@ class Reasons:
 
     @cached_property
     def _named(self) -> frozenset[str]:
-        """What changes outside of strings, as it stands."""
+        """Return what changes outside of strings, as it stands."""
         changes = self._file.changes.values()
         source = self._file.tree.source
         return frozenset(source[c.start : c.end] for c in changes if c.rule != STRINGS.id)
