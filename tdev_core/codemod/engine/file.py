@@ -124,6 +124,8 @@ class File:
         """Statements about CUDA that do nothing where there is none, and may stay beside generic ones."""
         self.replaced: set[Span] = set()
         """Imports of packages all of whose uses become torch's own."""
+        self.pointed: list[Span] = []
+        """Imports that become a stand-in's, whatever becomes of others of the same package."""
         self.tried: list[Span] = []
         """Those of them which are tried, and another accelerator if that fails; nothing is said of them yet."""
         self.import_moves: list[Move] = []
@@ -136,11 +138,17 @@ class File:
         """Whether the code has kernels for CUDA, or imports a package for it at the start of a line."""
         if _CUDA_C.search(self.tree.source):
             return True  # which stands in a text, in three quotes as a rule
-        said = "\n" + self.unanswered(self.tree.source)
+        said = "\n" + self.unanswered(self._unpointed(self.tree.source))
         if not any(pattern.search(said) for pattern in _KERNELS):
             return False
-        text = "\n" + self.unanswered(self.code)
+        text = "\n" + self.unanswered(self._unpointed(self.code))
         return any(pattern.search(text) for pattern in _KERNELS)
+
+    def _unpointed(self, text: str) -> str:
+        """Return the source, or its code, without the imports that become a stand-in's."""
+        for low, high in self.pointed:
+            text = text[:low] + " " * (high - low) + text[high:]
+        return text
 
     @cached_property
     def code(self) -> str:
@@ -190,7 +198,8 @@ class File:
         known = self.options.tree.kernel_modules if self.options.tree is not None else frozenset()
         # Triton's way, which is interpreted, is not the one to take where there is another.
         answered = self.options.answered - {"triton"}
-        return Cudas(self.python, self.tree.source, self.filename, known, answered)
+        pointed = frozenset(low for low, _ in self.pointed)
+        return Cudas(self.python, self.tree.source, self.filename, known, answered, pointed)
 
     @cached_property
     def _cuts(self) -> list[int]:

@@ -69,7 +69,7 @@ def without_prose(text: str) -> str:
 # Words by which programs call tensors, and what holds them: their `.device` is a real one.
 TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
-    r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|"
+    r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
     r"data|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
@@ -83,7 +83,7 @@ _AS_TENSOR = (
     r"(?:shape|dtype|ndim|requires_grad|layout|data|grad|grad_fn|T|mT)\b|(?:size|dim|view|view_as|reshape|contiguous|numel|"
     r"stride|data_ptr|is_contiguous|element_size|unsqueeze|squeeze|permute|transpose|detach|new_\w+|"
     r"expand|flatten|float|half|bfloat16|clone|parameters|named_parameters|buffers|state_dict|"
-    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|inverse|matmul|bmm|norm|nonzero|masked_select|index_add|to_sparse|unbind|untyped_storage|backward|cpu|numpy)\("
+    r"masked_fill\w*|requires_grad_|nelement|repeat|repeat_interleave|type_as|expand_as|clamp|argmax|cumsum|scatter_|gather|index_select|softmax|log_softmax|logsumexp|inverse|matmul|bmm|norm|nonzero|masked_select|index_add|to_sparse|unbind|untyped_storage|backward|cpu|numpy|min|max|amin|amax|sum|mean|any|all|abs|sqrt|argmin|argsort|topk)\("
 )
 # What is written, called or annotated of a tensor or a module, and of no settings.
 _AS_MODULE = (

@@ -73,7 +73,8 @@ class _Use:
 class Cudas:
     """The uses of CUDA's own in one file.
 
-    ``known`` are the modules of the tree that hold kernels; ``answered`` the packages that something else answers for.
+    ``known`` are the modules of the tree that hold kernels; ``answered`` the packages that something else answers for,
+    and ``pointed`` where single imports begin for which that is so.
     """
 
     def __init__(
@@ -83,8 +84,10 @@ class Cudas:
         filename: str,
         known: frozenset[str],
         answered: frozenset[str],
+        pointed: frozenset[int] = frozenset(),
     ) -> None:
         self._python = python
+        self._pointed = pointed
         self._folders = PurePath(filename).parts[:-1]
         self._known = known
         self._answered = answered
@@ -182,6 +185,8 @@ class Cudas:
         return False
 
     def _imported(self, statement: ast.stmt, home: _Home) -> None:
+        if self._python.span(statement)[0] in self._pointed:
+            return
         margin = home.around is None and statement in self._python.module.body
         for module, name, bound in _named(statement):
             what = self._of_cuda(module, name, margin=margin)

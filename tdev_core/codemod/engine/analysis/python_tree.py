@@ -75,7 +75,8 @@ class PythonTree:
                 case ast.Import():
                     for alias in node.names:
                         bound = alias.asname or alias.name.split(".")[0]
-                        imported[bound] = alias.name
+                        # `import torch.distributed` binds `torch`.
+                        imported[bound] = alias.name if alias.asname else bound
                 case ast.ImportFrom():
                     base = "." * node.level + (node.module or "")
                     for alias in node.names:

@@ -23,6 +23,10 @@ _ASKS_FOR_CUDA = re.compile(
     r"|==\s*[\"']cuda[\"']|\.startswith\([\"']cuda"
 )
 _DENIES = re.compile(r"\bnot\b(?!\s+in\b)|!=(?!\s*[\"']cpu[\"'])|\bor\b")
+# What a condition has been rid of besides: `not cpu and not mps and torch.cuda.is_available()`.
+_NOT_THE_OTHERS = re.compile(
+    rf"\bnot\s+(?:\w+\.)*(?:\w+_)?(?:cpu|{NAMES})\b(?![.(\[])\s+and\b(?!.*\bor\b)", re.DOTALL
+)
 # Only NVIDIA's or only ROCm's build gets past these.
 _OF_THE_BUILD = re.compile(
     r"(?:not\s+)?(?<!\w)(?:torch\.)?version\.hip\b(?:\s+is\s+(?:not\s+)?None)?"
@@ -45,7 +49,8 @@ def cudas_arms(file: File) -> None:
             if not _DENIES.search(_OF_THE_BUILD.sub("", test)):
                 file.untouched.append(file.tree.span(choice.body))
                 continue
-        if not _ASKS_FOR_CUDA.search(test) or _DENIES.search(test):
+        asked = _NOT_THE_OTHERS.sub("", test)
+        if not _ASKS_FOR_CUDA.search(asked) or _DENIES.search(asked):
             continue
         if isinstance(choice, cst.If):
             beside = chain_names_other(file, choice) or rest_is_others(file, choice)
@@ -53,7 +58,8 @@ def cudas_arms(file: File) -> None:
             beside = names_other(file, top_choice(file, choice), choice.test)
         if beside and gives_devices(file, choice.test):
             continue
-        if (beside or said_of_others(file, choice)) and not names_other(file, choice.test):
+        of_others = asked == test and names_other(file, choice.test)
+        if (beside or said_of_others(file, choice)) and not of_others:
             file.untouched.append(file.tree.span(choice.body))
 
 

@@ -45,6 +45,9 @@ DEMAND = rule(
 
     What follows a demand that stays is left with it.
 
+    A demand for a number of devices stays a question where the file multiplies by one: on the CPU the product is 0,
+    and the program's own words say more than what fails of it.
+
     A test that is skipped, and a function that returns another answer, choose: they ask
     `tdev.cuda.is_available()`, which is false on the CPU.
 
@@ -80,7 +83,7 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if isinstance(asked, ast.Compare) and isinstance(asked.comparators[0], ast.Constant):
         if isinstance(asked.comparators[0].value, int):
             told = counts(asked)
-            if told is None:
+            if told is None or _COUNTED.search(file.code):
                 return None
             negated = not told
     found = _Guard(file, asked, not negated).find()
@@ -108,6 +111,13 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
+
+
+# A count that is reckoned with, and is 0 on the CPU: to run there would be to fail of that.
+_COUNTED = re.compile(
+    r"(\w+)[ \t]*=[ \t]*(?:\w+\.)+device_count\(\)[ \t]*\n(?:[^\n]*\n)*?[^\n]*(?:\*[ \t]*\1\b|\b\1[ \t]*\*)"
+    r"|\*[ \t]*(?:\w+\.)+device_count\(\)|(?<!\w)(?:\w+\.)+device_count\(\)[ \t]*\*"
+)
 
 
 def _beside_kernels(asked: ast.AST, tree: PythonTree) -> bool:
@@ -422,6 +432,10 @@ def counts(node: ast.Compare) -> bool | None:
             return True
         case (ast.Eq() | ast.LtE(), 0) | (ast.Lt(), 1):
             return False
+        case (ast.Is() | ast.Eq(), bool() as said):
+            return said
+        case (ast.IsNot() | ast.NotEq(), bool() as said):
+            return not said
         case _:
             return None
 

@@ -128,6 +128,11 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     return None
 
 
+def guards_a_package(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question decides about a package for CUDA that nothing answers for."""
+    return guards_cuda_only(file, node, _PACKAGES)
+
+
 _CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
 
 
@@ -208,7 +213,11 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
         if isinstance(parent, cst.WithItem) and only is _CUDA_ONLY and _said_beside(file, node):
             return True
         if isinstance(parent, cst.IfExp) and below is parent.test:
-            if only is _CUDA_ONLY and (_said_beside(file, node) or _of_another(file, node)):
+            if only is _CUDA_ONLY and (
+                _said_beside(file, node)
+                or _of_another(file, node)
+                or _goes_to_another(file, parent)
+            ):
                 return True
             return found(tree.span(parent))
         if isinstance(parent, cst.If):
@@ -245,7 +254,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                 or _answers_of_kernels(file, parent)
                 or _said_beside(file, node)
                 or isinstance(parent, (cst.Assign, cst.AnnAssign))
-                and _of_another(file, node)
+                and (_of_another(file, node) or _goes_to_another(file, parent))
                 or _asked_with_a_kernel(file, parent)
             )
         below = parent
@@ -372,6 +381,23 @@ def _of_another(file: File, node: cst.CSTNode) -> bool:
     return any(_OF_ANOTHER.search(each.name.value) for each in classes)
 
 
+def _goes_to_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the variable that keeps an answer is given to a function of faiss or ONNX: ``faiss.Kmeans(gpu=on)``."""
+    around = (node, *file.tree.ancestors(node))
+    kept = next((p for p in around if isinstance(p, (cst.Assign, cst.BaseSuite))), None)
+    home = enclosing_function(file, node)
+    if not isinstance(kept, cst.Assign) or home is None:
+        return False
+    name = re.escape(file.tree.text(kept.targets[0].target))
+    # A call of no concern to any rule is not in the tree.
+    text = file.tree.source[slice(*file.tree.span(home))]
+    return any(
+        re.search(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))", given.group(1)) is not None
+        for given in _CALL_OF_ANOTHER.finditer(text)
+    )
+
+
+_CALL_OF_ANOTHER = re.compile(r"(?i:\b(?:faiss|onnx\w*)\.[\w.]+)\(((?:[^()]|\([^()]*\))*)\)")
 _NVIDIAS_KERNELS = re.compile(r"\b(?:cuDNN|cuBLAS\w*|CUTLASS|cuSPARSE\w*)\b", re.IGNORECASE)
 
 

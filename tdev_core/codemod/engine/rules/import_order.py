@@ -41,8 +41,10 @@ def place(file: File, offset: int, module: str) -> int:
 
 def among(file: File, offset: int, module: str) -> int:
     """Return where ``import module`` belongs in the sorted run of imports that begins at ``offset``, its end included."""
-    run = [node for node in _run(file, offset) if file.tree.line_start(node.lineno) >= offset]
-    order = _order(run)
+    whole = _run(file, offset)
+    run = [node for node in whole if file.tree.line_start(node.lineno) >= offset]
+    # One alone is in order.
+    order = _apart if len(whole) == 1 else _order(run)
     if order is None:
         return offset
     for node in run:

@@ -49,7 +49,8 @@ KERNEL = rule(
     is known by what it uses: a name that a package for CUDA gave, also one that is loaded on demand
     (`optional_import("cupy")`), a module of the tree that holds kernels, a variable or a function that holds
     or calls one. A function that calls what is compiled for CUDA whatever happens is left, and so is a
-    question for an architecture by NVIDIA's name for it (`sm80`). A
+    question for an architecture by NVIDIA's name for it (`sm80`). What follows the import of a package for CUDA
+    in its block is left as well: nothing else comes there. A
     file that imports a compiled extension (`from pkg.ext import pkg_ext`) from the module of the tree
     that compiles it for CUDA is left whole, unless `--all` is given.
     """,

@@ -25,12 +25,19 @@ _FROM_RUNTIME = re.compile(
 # TensorFlow's and PaddlePaddle's: `"/gpu:0"`, `"gpu:0"`.
 _OF_ANOTHER = re.compile(r"/?(?:device:)?gpu:\d+\Z", re.IGNORECASE)
 
+# The distribution of one, which is another for each device: `"onnxruntime" + ("-gpu" if … else "")`.
+_PACKAGE_OF_ANOTHER = re.compile(
+    r"[fF]?[\"'](?:tensorflow|onnxruntime|paddlepaddle|faiss|mxnet)[-{\"']", re.IGNORECASE
+)
+
 
 def names_of_another_framework(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether a question chooses a device by the name that a framework beside torch has for it."""
+    """Tell whether a question chooses the device, or the distribution, of a framework beside torch, by its name for it."""
     for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.IfExp):
-            return _OF_ANOTHER.match(string_value(parent.body) or "") is not None
+        if isinstance(parent, cst.IfExp) and _OF_ANOTHER.match(string_value(parent.body) or ""):
+            return True
+        if isinstance(parent, (cst.FormattedString, cst.BinaryOperation)):
+            return _PACKAGE_OF_ANOTHER.match(file.tree.text(parent)) is not None
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite, cst.Arg)):
             return False
     return False

@@ -15,7 +15,7 @@ from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_arms import only_cudas_arm
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
 from tdev_core.codemod.engine.rules.device_calls import device_call
-from tdev_core.codemod.engine.rules.guards import availability_guards
+from tdev_core.codemod.engine.rules.guards import availability_guards, guards_a_package
 from tdev_core.codemod.engine.rules.kept_names import (
     asks_for_a_private_name,
     in_a_row_of_its_own,
@@ -128,6 +128,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return
     if name in _ARCHITECTURE and asks_for_nvidias(file, found.node):
         message = f"{name} is asked for an architecture of NVIDIA's; {LEFT}"
+        kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
+        return
+    if name in _ARCHITECTURE and guards_a_package(file, found.node):
+        message = f"{name} guards packages that exist for CUDA only; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
     if name == "torch.cuda.empty_cache" and is_the_rest(file, found.node):

@@ -59,7 +59,10 @@ def know_answered(file: File) -> None:
     answered: dict[str, bool] = {}
     for node in (*file.tree.of(cst.ImportFrom), *file.tree.of(cst.Import)):
         for name in _packages(node):
-            answered[name] = answered.get(name, True) and is_answered(file, node)
+            points = is_answered(file, node)
+            answered[name] = answered.get(name, True) and points
+            if points:
+                file.pointed.append(file.tree.span(node))
     names = frozenset(name for name, every in answered.items() if every)
     if names:
         file.options = replace(file.options, answered=names)

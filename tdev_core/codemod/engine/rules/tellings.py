@@ -20,14 +20,24 @@ _TELLS_OF_CUDA = re.compile(r"cuda|nvidia", re.IGNORECASE)
 def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
     """Tell whether all that a question opens is a message that says CUDA: it would say so of another device."""
     asked = file.tree.parents[node] if isinstance(file.tree.parents[node], cst.Call) else node
-    choice = file.tree.parents[asked]
-    if not isinstance(choice, cst.If) or choice.test is not asked or choice.orelse is not None:
+    test, choice = asked, file.tree.parents[asked]
+    # Whether there is CUDA is one question: what else is asked is no part of it.
+    while (
+        asked is not node
+        and isinstance(choice, cst.BooleanOperation)
+        and isinstance(choice.operator, cst.And)
+    ):
+        test, choice = choice, file.tree.parents[choice]
+    if not isinstance(choice, cst.If) or choice.test is not test or choice.orelse is not None:
         return False
+    if test is not asked and isinstance(file.tree.parents[choice], cst.If):
+        return False  # an `elif`: the arms before it ask in another way
     if not _TELLS.match(file.tree.text(choice.body)):
         return False
     tree = file.python
     at = tree.at(file.tree.span(asked)) if tree is not None else None
-    home = next(tree.ancestors(at), None) if tree is not None and at is not None else None
+    around = tree.ancestors(at) if tree is not None and at is not None else iter(())
+    home = next((p for p in around if not isinstance(p, ast.BoolOp)), None)
     if not isinstance(home, ast.If):
         return False
     if not all(_TELLS.match(ast.unparse(statement)) for statement in home.body):

@@ -357,6 +357,18 @@ def launches(file: File) -> None:
                 file.find_at(KERNEL, at, f"{name} {does}; left as it is", "note")
 
 
+def beside_a_package(file: File) -> None:
+    """Leave what follows the import of a package for CUDA in its block: nothing else comes there."""
+    if file.options.all or file.options.program:
+        return
+    for node, package in imported_packages(file):
+        block = file.tree.parents[file.tree.parents[node]]
+        if not isinstance(block, cst.IndentedBlock) or not package.needs_cuda:
+            continue
+        if package.answer == "none":
+            file.untouched.append((file.tree.span(node)[1], file.tree.span(block)[1]))
+
+
 def _launched(file: File) -> Iterator[int]:
     """Yield where kernels of Triton's or CuPy's are started."""
     source = file.tree.source

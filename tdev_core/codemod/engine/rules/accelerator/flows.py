@@ -65,6 +65,9 @@ class Links:
         for statement in units[0].nodes:
             if counts(statement):
                 bound.update(dict.fromkeys(_targets(statement), units[0]))
+        for unit in units[1:]:
+            # What a function sets outside of functions comes from it.
+            bound.update(dict.fromkeys(_set_outside(unit), unit))
         self._reached: dict[int, set[int]] = {}
         number = {id(unit): index for index, unit in enumerate(units)}
         for index, unit in enumerate(units):
@@ -103,6 +106,17 @@ class Links:
         for index in inside:
             flows.setdefault(root(index), []).append(self._units[index])
         return list(flows.values())
+
+
+def _set_outside(unit: Unit) -> set[str]:
+    """Return the variables of the module that a unit sets: ``global world_size``."""
+    return {
+        name
+        for statement in unit.nodes
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Global)
+        for name in node.names
+    }
 
 
 def _targets(statement: ast.stmt) -> set[str]:

@@ -28,6 +28,7 @@ _TELLS = re.compile(
     r"(?i)\b(?:requir|need|only|must|without|default|resolv|if|when|uses?)\w*\b[^.]{0,60}\b(?:cuda|nvidia)\b"
     r"|\b(?:cuda|nvidia)\b[^.]{0,60}\b(?:requir|need|only|must|default|avail)\w*\b"
 )
+_NAMED = re.compile(r"\btorch\.cuda\.\w+")
 _FOR_SPEED = re.compile(
     r"(?i)amp\b|autocast|fp16|half|bf16|pin_?memory|non_blocking|fused|flash|^scaler"
 )
@@ -304,6 +305,8 @@ class Reading:
             yield self._made(node, f"names {value!r}", hard=True)
         elif " " in value.strip() and _SAYS_CUDA.search(value):
             told = isinstance(parent, ast.keyword) and parent.arg in _PROSE
+            if not isinstance(parent, ast.Expr) and (named := _NAMED.search(value)) is not None:
+                yield self._made(node, f"names {named.group()} in a message", hard=True)
             if not isinstance(parent, ast.Expr) and (not told or _TELLS.search(value)):
                 yield self._made(node, "says CUDA in a message", hard=False)
 

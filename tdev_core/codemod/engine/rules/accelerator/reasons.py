@@ -38,6 +38,8 @@ _SINCE_2_9 = re.compile(
 )
 _TAKES_INDEX = re.compile(r"\.(?:set_device_index|get_memory_info|device_index)\Z")
 _OPENS = re.compile(r"\.accelerator\.(?:is_available|device_count)\b")
+# A module that chooses its own device.
+_MOVES_ITSELF = re.compile(r"\bself\.(?:to|cuda)\(|\bself\.\w*device\w*[ \t]*=(?!=)")
 
 
 class Reasons:
@@ -74,7 +76,25 @@ class Reasons:
 
     def opens(self, unit: Unit) -> bool:
         """Tell whether a unit would do something else than now where there is no CUDA."""
-        return any(_OPENS.search(change.text) for change in unit.changes)
+        if any(_OPENS.search(change.text) for change in unit.changes):
+            return True
+        asking = self._asking
+        return bool(asking) and any(
+            isinstance(node, ast.Name) and node.id in asking
+            for statement in unit.nodes
+            for node in ast.walk(statement)
+        )
+
+    @cached_property
+    def _asking(self) -> frozenset[str]:
+        """The questions that are imported by their names: ``from torch.cuda import is_available``."""
+        return frozenset(
+            alias.asname or alias.name
+            for node in self._python.imports
+            if isinstance(node, ast.ImportFrom) and self.reading.changes(node)
+            for alias in node.names
+            if alias.name in ("is_available", "device_count")
+        )
 
     def asked_by_a_word(self, units: list[Unit]) -> str:
         """Return why a flow stays that tells a device by a word: another unit asks for the word alone."""
@@ -237,6 +257,8 @@ class Reasons:
 
     def _joined_openly(self, unit: Unit) -> str:
         """Return why a unit that asks stays: others of the tree go on asking for CUDA, and would have another device."""
+        if (line := self._chosen_in_a_module(unit)) is not None:
+            return f"line {line} chooses a device in a module, whose own is chosen elsewhere"
         tree = self._file.options.tree
         if tree is None:
             return ""
@@ -256,6 +278,18 @@ class Reasons:
         if switch := sorted(tree.switches & set(_FLAG.findall(self._texts(unit)))):
             return f"{switch[0]} is asked where CUDA is meant, too"
         return ""
+
+    def _chosen_in_a_module(self, unit: Unit) -> int | None:
+        """Return the line in which a layer makes an accelerator's device, and nothing moves the layer there."""
+        owner = unit.nodes[0] if unit.nodes else None
+        if not isinstance(owner, ast.ClassDef) or _MOVES_ITSELF.search(self._texts(unit)):
+            return None
+        methods = [node for node in owner.body if isinstance(node, ast.FunctionDef)]
+        if "forward" not in (method.name for method in methods):
+            return None
+        made = (c.start for c in unit.changes if "current_accelerator" in c.text)
+        at = next(made, None)
+        return None if at is None else self._line(at)
 
     def _of_tree(self, unit: Unit, tree: ProgramTree) -> str:
         """Return what a unit uses of the tree; empty where that is nothing."""

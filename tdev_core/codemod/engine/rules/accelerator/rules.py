@@ -69,7 +69,7 @@ GAP = rule(
 
     - that is called after CUDA, or whose test goes on asking for a GPU;
     - that asks for any accelerator by then and says CUDA in a message, or in a docstring that tells a default or a
-      demand. Settings such as `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere, may stay;
+      demand, or says a name of `torch.cuda` in a message. Settings such as `torch.backends.cudnn.benchmark = True`, which do nothing elsewhere, may stay;
     - that holds a question for CUDA which stays, where that opens what would change;
     - that names another accelerator (`mps`, `xpu`, …): somebody has thought of more than one there;
     - of a file that is called after CUDA or another vendor, or lies in a folder of kernels;
@@ -84,6 +84,8 @@ GAP = rule(
     - whose devices would be mixed: it takes a device by its number (`.to(0)`), or moves something where it has the
       device of something else, of `self` or of its caller; moves what another package makes, or a dtype that it
       does not show;
+    - that is a layer (`forward`), and would choose a device which nothing moves the layer to;
+    - that shares a variable of the module, which one of them sets by `global`, with a function that stays;
     - that would use torch above its import;
     - that would ask `current_accelerator()` for its type, in a project with a type checker: it may be None there; or
       write what needs torch 2.9 where the project says that it takes an older one. Where it takes one older than

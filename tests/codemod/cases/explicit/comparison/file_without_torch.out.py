@@ -1,7 +1,7 @@
 import os
 
-import tdev
 import numpy as np
+import tdev
 
 
 def is_gpu(device):

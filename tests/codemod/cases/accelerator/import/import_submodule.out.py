@@ -1,0 +1,5 @@
+import torch
+import torch.cuda
+
+torch.accelerator.synchronize()
+model = torch.nn.Linear(1, 1)

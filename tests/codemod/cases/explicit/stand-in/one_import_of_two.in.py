@@ -1,0 +1,21 @@
+import torch
+from xformers import ops
+
+
+def profile(run):
+    from xformers.components import build_attention
+
+    return build_attention(run)
+
+
+def attend(q, k, v, streaming):
+    if streaming and q.device.type == "cuda":
+        with torch.autocast(device_type=q.device.type, dtype=torch.float32):
+            weights = torch.einsum("bqd,bkd->bqk", q, k)
+    else:
+        weights = torch.einsum("bqd,bkd->bqk", q, k)
+    return torch.softmax(weights, dim=-1) @ v
+
+
+def attend_efficiently(q, k, v):
+    return ops.memory_efficient_attention(q, k, v)
