@@ -424,10 +424,6 @@ def counts(node: ast.Compare) -> bool | None:
     if len(node.ops) != 1 or not isinstance(node.comparators[0], ast.Constant):
         return None
     match node.ops[0], node.comparators[0].value:
-        case (ast.Is() | ast.Eq(), True) | (ast.IsNot() | ast.NotEq(), False):
-            return True
-        case (ast.Is() | ast.Eq(), False) | (ast.IsNot() | ast.NotEq(), True):
-            return False
         case (ast.Gt() | ast.NotEq(), 0) | (ast.GtE(), 1):
             return True
         case (ast.Eq() | ast.LtE(), 0) | (ast.Lt(), 1):
