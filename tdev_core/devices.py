@@ -234,7 +234,7 @@ def _remembered(spec: str | torch.device, device: torch.device) -> torch.device:
     # meanings a CPU device has, its value does not tell.
     if device is not THERE:
         device = _known.setdefault(device, device)
-    if torch._C._get_tracing_state() is None:
+    if not torch.jit.is_tracing():
         _known[spec] = device
     # else torch.jit.trace runs the program twice, and compares where operators were called: from C, once this is known
     return device

@@ -107,7 +107,7 @@ class _Targets:
             return False  # the tensor's dtype decides too
         if torch.compiler.is_compiling():
             return False  # the compiler would trace this
-        if torch._C._get_tracing_state() is not None:
+        if torch.jit.is_tracing():
             return False  # torch.jit.trace runs a program twice, and compares from where its operators were called
         # What translate() does not remember is the current device's, which changes.
         return self._translations.get(spec) is target
