@@ -101,9 +101,10 @@ def call_isinstance(original: Method) -> Method:
 
     def call_isinstance(self: Any, tx: Any, arg: Any, kinds: Any) -> Any:
         from torch._dynamo.variables import TensorVariable
+        from torch._dynamo.variables.streams import StreamVariable
 
-        if isinstance(held := getattr(arg, "value", None), Stream):
-            return _constant(tx, isinstance(held, kinds.as_python_constant()))
+        if isinstance(arg, StreamVariable) and isinstance(arg.value, Stream):
+            return _constant(tx, isinstance(arg.value, kinds.as_python_constant()))
         if not isinstance(arg, TensorVariable):
             return original(self, tx, arg, kinds)
         wanted = kinds.as_python_constant()
