@@ -36,7 +36,7 @@ def _tell(module: ModuleType) -> None:
         _write(self.stream, telling.of_skipped_in_vain(reasons, _WHAT_INCLUDES), _RED)
         return result
 
-    run.tdev_original = original  # type: ignore[attr-defined]
+    run.tdev_original = original  # type: ignore[attr-defined]  # a mark on a function, which has no such attribute
     runner.run = run
 
 

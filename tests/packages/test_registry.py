@@ -1,8 +1,9 @@
 """Every name of a stand-in has the signature of its package's, and a test in which its values are compared.
 
 ``signatures.json`` holds the parameters of each function and class as the packages' sources have them (flash_attn 2.8.3,
-xformers 0.0.35, causal_conv1d 1.7.0, mamba_ssm 2.3.2, nvidia-ml-py 13; apex: its documentation). A name that is new here
-fails until somebody has looked it up there, and has said where it is compared.
+xformers 0.0.35, causal_conv1d 1.7.0, mamba_ssm 2.3.2, nvidia-ml-py 13). apex has no archive to compare with: its rows are the
+stand-in's own, and only keep them as they are. A name that is new here fails until somebody has looked it up there, and has
+said where it is compared.
 """
 
 from __future__ import annotations
