@@ -8,7 +8,6 @@ import torch
 
 from tdev_core.accelerator import accelerator
 from tdev_core.accelerators.queues import select_device
-from tdev_core.accelerators.sim import profiles
 from tdev_core.backend import Backend, availability, current
 from tdev_core.devices import device_index
 
@@ -122,6 +121,10 @@ def can_access_peer(device: Any, peer_device: Any) -> bool:
     """Tell whether one device reads another's memory: true between two devices made of host memory
     (unless ``sim`` was asked to be a GPU that does not), false for a device and itself, as CUDA answers.
     """
-    profile = profiles.active() if current() is Backend.SIM else None
     apart = device_index(device) != device_index(peer_device)
+    if current() is not Backend.SIM:
+        return apart
+    from tdev_core.accelerators.sim import profiles
+
+    profile = profiles.active()
     return apart and (profile is None or profile.peers)

@@ -18,6 +18,11 @@ from tdev_core.mirror.module import STATE, State, become
 
 __all__ = ["AliasFinder", "finder_of", "install_finder"]
 
+_HOLDERS = {
+    name.rsplit(".", up)[0] for name in binding_names.NAMES for up in range(1, name.count(".") + 1)
+}
+"""Packages of torch below which a module has names that tdev answers."""
+
 
 class AliasFinder(MetaPathFinder):
     """Answers imports of ``tdev.x.y`` that have no module of their own with torch's ``x.y``."""
@@ -56,7 +61,7 @@ class AliasFinder(MetaPathFinder):
         if current() is not Backend.CUDA:
             own = binding_names.NAMES.get(module.__name__, {})
             # The import system binds a stand-in on its package, which must not be torch's.
-            holds_some = any(name.startswith(f"{module.__name__}.") for name in binding_names.NAMES)
+            holds_some = module.__name__ in _HOLDERS
         is_new = self.generated_from and not versions.known_module(module.__name__)
         if not (lost or own or holds_some) and not (
             is_new and newer.answers_for_device(module.__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 import typing
 from collections.abc import Sequence
 from types import FunctionType
@@ -60,8 +61,7 @@ def _described_function(
         copy.__module__, copy.__qualname__ = module, name
         value = copy
     elif value.__doc__:
-        said = inspect.cleandoc(value.__doc__).partition(_HEADING)[2]
-        answers = [line.removeprefix("    ") for line in said.splitlines()]
+        answers = textwrap.dedent(value.__doc__.partition(_HEADING)[2]).splitlines()
     if not callable(original):
         return value
     if original.__doc__:

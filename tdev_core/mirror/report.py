@@ -16,8 +16,6 @@ from tdev_core.accelerators.privateuse import waits
 from tdev_core.backend import current
 from tdev_core.errors import ConfigError
 from tdev_core.metrics import counters
-from tdev_core.packages import asking
-from tdev_core.packages.interpreter import launches
 
 if TYPE_CHECKING:
     from tdev_core.measure.monitoring import Summary
@@ -109,6 +107,10 @@ def report() -> Report:
     Returns:
         A :class:`Report`; ``print(tdev.report())`` shows it as a table.
     """
+    # Which most processes never need.
+    from tdev_core.packages import asking
+    from tdev_core.packages.interpreter import launches
+
     calls = dict(counters.calls.most_common())
     backend = current().value
     return Report(

@@ -12,10 +12,9 @@ import functools
 import hashlib
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, MethodDescriptorType, ModuleType
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from tdev_core import settings
 from tdev_core.errors import warn_once
@@ -29,8 +28,7 @@ SOURCE = Path(__file__).with_name("_calls.c")
 _MARK = "__tdev_passing__"
 
 
-@dataclass(frozen=True)
-class Leading:
+class Leading(NamedTuple):
     """The meaning that a method gives the first argument after ``self``, which says where the tensor is to go.
 
     Attributes:
@@ -55,8 +53,7 @@ class Leading:
     overridden: Any = None
 
 
-@dataclass(frozen=True)
-class _Passing:
+class _Passing(NamedTuple):
     code: CodeType  # whose terms these are: functools.wraps hands attributes on to functions of other code
     translated: tuple[str, ...]
     seen: tuple[str, ...]

@@ -12,9 +12,8 @@ import importlib
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from types import MethodDescriptorType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdev_core import settings
 from tdev_core.backend import Backend, current
@@ -29,8 +28,7 @@ __all__ = ["Shim", "add", "install", "installed", "replaced_descriptors", "unins
 _MISSING = object()
 
 
-@dataclass(frozen=True)
-class Shim:
+class Shim(NamedTuple):
     """One attribute to replace.
 
     Attributes:
@@ -58,8 +56,7 @@ class Shim:
         return f"{self.owner}.{self.name}"
 
 
-@dataclass(frozen=True)
-class _Installed:
+class _Installed(NamedTuple):
     shim: Shim
     owner: type
     before: object  # what the class's own __dict__ held; _MISSING where it inherited the attribute

@@ -17,7 +17,6 @@ from typing import Any
 import torch
 
 from tdev_core.accelerators.queues import device_of_index
-from tdev_core.accelerators.sim import profiles
 from tdev_core.backend import Backend, current, device_type
 from tdev_core.devices import device_index
 from tdev_core.errors import warn, warn_once
@@ -245,6 +244,8 @@ def legacy_constructor(original: Callable[..., Any]) -> Callable[..., Any]:
 if current() is Backend.SIM:
     # Where torch looks for what ``x.storage_type()`` and ``x.storage().type()`` tell. A device that stands for no GPU has no
     # storages of CUDA's, but plain ones, as torch's test_tensor_storage_type asks of every device but that.
+    from tdev_core.accelerators.sim import profiles
+
     _profile = profiles.active()
     _is_cudas = _profile is None or _profile.build != "privateuse1"
     for _storage in [each for each in vars().copy().values() if isinstance(each, StorageType)]:

@@ -23,14 +23,13 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 __all__ = ["Reading", "mark", "read", "release", "source"]
 
 
-@dataclass(frozen=True)
-class Reading:
+class Reading(NamedTuple):
     """One look at the heap. Bytes, except for the counts; what a counter cannot tell is 0."""
 
     in_use: int

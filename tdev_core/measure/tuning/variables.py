@@ -7,11 +7,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 __all__ = ["SETTING", "VARIABLES", "set_early", "variables"]
 
 SETTING = "TDEV_TUNE"
@@ -41,6 +36,11 @@ def set_early() -> None:
     path = os.environ.get("TDEV_TUNE", "")
     if not path:
         return
+    # Only here: every start of a program passes by, and few have winners.
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
     try:
         with open(path, "rb") as file:
             body = tomllib.load(file)

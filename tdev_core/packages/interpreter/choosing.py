@@ -7,18 +7,8 @@ import os
 import sys
 from types import ModuleType
 
-from tdev_core.ecosystem.package_table import stand_ins
 from tdev_core.errors import ConfigError
 from tdev_core.import_hooks import when_imported
-from tdev_core.packages.interpreter import (
-    bfloat16,
-    float8,
-    launches,
-    libdevice,
-    loops,
-    releases,
-    truth,
-)
 
 __all__ = ["answered", "begin", "is_chosen", "simulate_numba"]
 
@@ -46,6 +36,8 @@ def answered() -> frozenset[str]:
 
     What such a program demands before it calls one is met: ``assert x.is_cuda`` guards a kernel that runs.
     """
+    from tdev_core.ecosystem.package_table import stand_ins  # no start of a program asks
+
     return frozenset(stand_ins()) | ({"triton"} if is_chosen(rewritten=True) else set())
 
 
@@ -62,6 +54,17 @@ def begin(rewritten: bool = False) -> None:
         raise ConfigError(
             "TDEV_TRITON=interpret has to be known before triton is imported. Import tdev before triton."
         )
+    # What mends the interpreter is read where there is one: every start of a program passes by here.
+    from tdev_core.packages.interpreter import (
+        bfloat16,
+        float8,
+        launches,
+        libdevice,
+        loops,
+        releases,
+        truth,
+    )
+
     when_imported(["triton.knobs"], _switch)
     # releases first, whose functions the others wrap, and bfloat16 after float8: it widens what that converts
     for room in (releases, float8, bfloat16, truth, loops):
