@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 
@@ -20,12 +20,11 @@ from tdev_core.metrics.watermark import Tally
 __all__ = ["Accelerator", "Counted", "accelerator"]
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(NamedTuple):
     """The counts of an allocator: ``bytes`` held, ``blocks`` that hold them, requests refused (``ooms``), caches emptied (``syncs``)."""
 
     bytes: Tally
-    blocks: Tally = field(default_factory=Tally)
+    blocks: Tally
     ooms: int = 0
     syncs: int = 0
 
@@ -66,7 +65,7 @@ class Accelerator(ABC):
 
     def counted(self, index: int) -> Counted:
         """Everything that the device's allocator counts."""
-        return Counted(Tally(self.allocated(index), self.peak(index)))
+        return Counted(Tally(self.allocated(index), self.peak(index)), Tally())
 
     def reset_totals(self, index: int) -> None:  # noqa: B027 - a device that counts none has none
         """Let the totals of :meth:`counted` start again from 0."""

@@ -55,17 +55,18 @@ class AliasFinder(MetaPathFinder):
 
         They do in ``torch._C``, which lacks CUDA's functions in builds for other devices, and where torch asks those.
         """
-        lost = versions.lost_names(module.__name__) if self.generated_from else frozenset()
         own: Mapping[str, str] = {}
-        holds_some = False
+        apart = False
         if current() is not Backend.CUDA:
             own = binding_names.NAMES.get(module.__name__, {})
             # The import system binds a stand-in on its package, which must not be torch's.
-            holds_some = module.__name__ in _HOLDERS
-        is_new = self.generated_from and not versions.known_module(module.__name__)
-        if not (lost or own or holds_some) and not (
-            is_new and newer.answers_for_device(module.__name__)
-        ):
+            apart = bool(own) or module.__name__ in _HOLDERS
+        lost: frozenset[str] = frozenset()
+        if self.generated_from:
+            lost = versions.lost_names(module.__name__)
+            is_new = not versions.known_module(module.__name__)
+            apart = apart or bool(lost) or is_new and newer.answers_for_device(module.__name__)
+        if not apart:
             return module
         stand_in = ModuleType(self.prefix + module.__name__[len("torch.") :], module.__doc__)
         namespace = stand_in.__dict__
