@@ -19,6 +19,7 @@ _TOKEN = re.compile(
 _HEAD = re.compile(
     r"(?:return|yield|if|elif|while|assert)\s+|\w[\w.\[\], ]*?(?::\s*[^=]+?)?\s*=\s*(?!=)"
 )
+_IMPORT = re.compile(r"(from\s+[\w.]+\s+import)\s+(\w[\w\s,]*\w|\w)")
 _KEYWORD = re.compile(r"\w+=(?!=)")
 _ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
@@ -101,6 +102,10 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
     tokens = _tokens(text)
     flat = [(at, word) for at, word, depth in tokens if depth == 0]
     words = {word for _, word in flat}
+    if (imported := _IMPORT.fullmatch(text)) is not None:
+        names = [name.strip() for name in imported[2].split(",")]
+        yield [(0, f"{imported[1]} (", True), *((4, f"{n},", True) for n in names), (0, ")", True)]
+        return
     if inside:
         yield from _delimited(text, flat, words)
         given = _KEYWORD.match(text)
