@@ -13,13 +13,17 @@ from tdev_core.codemod.engine.rules.arms import enclosing_function
 _FLAG = re.compile(
     r"(?<![\w.])_?(?:is|has|IS|HAS)_(?:cuda|CUDA|nvidia|NVIDIA)(?!\w*(?i:avail))\w*\b(?!\s*[.=])"
 )
+# An attribute that says what CUDA is good for somewhere: `BACKENDS[name].supports_cuda`.
+_SUPPORTED = re.compile(r"\.(?:supports?|needs|requires?|wants)_cuda\b(?!\s*\()")
 
 
 def beside_a_flag(file: File, condition: cst.CSTNode) -> bool:
     """Tell whether a condition asks for CUDA by a flag, too, that other modules answer: it stays, and so does the whole.
 
-    ``_is_cuda and x.is_cuda``, with ``_is_cuda = is_cuda()``.
+    ``_is_cuda and x.is_cuda``, with ``_is_cuda = is_cuda()``, and ``x.is_cuda and backend.supports_cuda``.
     """
+    if _SUPPORTED.search(file.tree.text(condition)) is not None:
+        return True
     for flag in _FLAG.findall(file.tree.text(condition)):
         made = re.search(rf"^{flag}[ \t]*=[ \t]*([\w.]+)\(\)", file.tree.source, re.MULTILINE)
         if made is not None and ".cuda" not in made[1]:

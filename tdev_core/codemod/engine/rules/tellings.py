@@ -131,7 +131,7 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
                 if not (isinstance(call.func, cst.Name) and call.func.value in ("str", "int")):
                     return False
             case cst.BinaryOperation(left=left, operator=cst.Add() | cst.Modulo()):
-                if left is not below and _TELLS_OF_CUDA.search(_last_words(file, left)):
+                if left is not below and _says_cuda(_last_words(file, left)):
                     return True
             case cst.IfExp(test=test, body=cst.SimpleString(), orelse=cst.SimpleString()):
                 if test is not below:
@@ -204,11 +204,19 @@ def _told_by_a_call(file: File, call: cst.Call, given: cst.Arg) -> bool:
     """Tell whether a call says CUDA and then its argument: ``print("CUDA:", x)``, ``"CUDA: {}".format(x)``."""
     name = file.tree.text(call.func)
     if isinstance(call.func, cst.Attribute) and call.func.attr.value == "format":
-        return _TELLS_OF_CUDA.search(_last_words(file, call.func.value)) is not None
+        return _says_cuda(_last_words(file, call.func.value))
     if _IN_A_MESSAGE.match(name + "(") is None:
         return False
     before = call.args[: call.args.index(given)]
     return bool(before) and _TELLS_OF_CUDA.search(_last_words(file, before[-1].value)) is not None
+
+
+_INDEX = re.compile(r"cuda:(?:%[dis]|\{\w*\})?")
+
+
+def _says_cuda(words: str) -> bool:
+    """Tell whether words in front of a value say CUDA; the name of a device, ``"cuda:" + str(i)``, says nothing."""
+    return _TELLS_OF_CUDA.search(words) is not None and _INDEX.fullmatch(words) is None
 
 
 def _last_words(file: File, node: cst.BaseExpression) -> str:
