@@ -10,7 +10,7 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
+from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.kernels_beside import (
@@ -67,6 +67,7 @@ _BUILD = re.compile(r"\bversion\.(?:cuda|hip)\b")
 _PACKAGES = re.compile(_PACKAGE)
 # NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
+_ASKS_ARCHITECTURE = re.compile(r"\bcuda\.(?:get_device_capability|get_arch_list)\b")
 # What CUDA graphs need, and torch.compile's.
 _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
@@ -98,7 +99,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "kernels written for CUDA"
     if guards_cuda_only(file, node, _BUILD):
         return "what torch was built with"
-    if asks_for_the_build(file, node) is not None or guards_cuda_only(file, node, _PRODUCTS):
+    by_architecture = asks_for_the_build(file, node) is not None
+    if by_architecture or guards_cuda_only(file, node, _PRODUCTS) or _guards_nvidias(file, node):
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
@@ -126,6 +128,14 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
     return None
+
+
+def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an architecture is asked for behind a question, in a function where that stays NVIDIA's.
+
+    torch's own ``get_device_capability`` raises where there is no CUDA.
+    """
+    return guards_cuda_only(file, node, _ASKS_ARCHITECTURE) and asks_for_nvidias(file, node)
 
 
 def guards_a_package(file: File, node: cst.CSTNode) -> bool:
