@@ -8,6 +8,7 @@ one has none.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def test_second_run_says_the_same(path: Path) -> None:
     assert Counter((f.rule, f.severity, f.message) for f in again.findings) == Counter(
         (f.rule, f.severity, f.message) for f in first.findings if f not in met
     )
+
+
+_ANSWERED = {name for name in Names.load().routed if name.startswith("torch.cuda.")}
+_OPENS = re.compile(r"\btdev\.(?:cuda\.is_available\(\)|is_accelerator\()")
+
+
+def _asked_of_torch(nodes: list[ast.AST]) -> list[str]:
+    inside = [each for node in nodes for each in ast.walk(node) if isinstance(each, ast.Attribute)]
+    return [name for name in map(ast.unparse, inside) if name in _ANSWERED]
+
+
+@pytest.mark.parametrize("path", [p for p in CHANGED if p.parts[-3] == "explicit"], ids=_id)
+def test_what_an_accelerator_opens_does_not_ask_torch_cuda(path: Path) -> None:
+    """Half changed, it would raise on MPS, or divide by ``torch.cuda.device_count()``, which is 0 there."""
+    for node in ast.walk(ast.parse(_expected(path))):
+        if isinstance(node, (ast.If, ast.IfExp)) and _OPENS.match(ast.unparse(node.test)):
+            arm = [node.body] if isinstance(node, ast.IfExp) else list[ast.AST](node.body)
+            assert not _asked_of_torch(arm), ast.unparse(node)
 
 
 def test_there_are_enough_cases() -> None:
