@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
+from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
@@ -33,6 +34,8 @@ _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b|(?i:nvlink)"
 _PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
+    # which torch has without its gradient on MPS
+    r"|(?i:(?<![a-z])flex_?att)"
     r"|\b(load_inline|cpp_extension)\b|\bimport \w*_cuda|\b_C\.|\b\w*_ext\.|torch\.ops\.|CUDAExecutionProvider"
     rf"|{_NVIDIA}|{_GPU_PACKAGES}|(?i:\btensorrt)"
     # what a process takes from another one by CUDA's own handles
@@ -56,7 +59,7 @@ _CUDA_ONLY = re.compile(
 
 # What is asked for by a variable or a function of this name has been written for CUDA.
 KERNEL_NAME = re.compile(
-    r"(?i:kernel(?!_?(?:size|width|dim))|triton|flash_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
+    r"(?i:kernel(?!_?(?:size|width|dim))|triton|fl(?:ash|ex)_?att|cupy|cucim|xformers)|\b(?:use|has)_cp\b"
 )
 # Kernels of the program's own: compiled, or imported as an extension.
 _EXTENSION = re.compile(
@@ -75,7 +78,7 @@ _NVML = re.compile(r"(?i:\bnvml|pynvml)")
 _SAYS_NVML = re.compile(r"(?i:nvml)|\bnvidia-smi\b|\bNVIDIA\b")
 # Other programs that only know NVIDIA's devices.
 _RUNTIME = re.compile(rf"CUDAExecutionProvider|{_NVIDIA}|{_GPU_PACKAGES}")
-_ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b")
+_ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex_?att)")
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
@@ -127,7 +130,30 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
+    if _is_said_to_need_cuda(file, node):
+        return "what is said to need CUDA"
     return None
+
+
+_NEEDS = re.compile(r"\b(?:need|requir)\w*\s+(?:an?\s+)?cuda\b|\bcuda[- ]only\b", re.IGNORECASE)
+
+
+def _is_said_to_need_cuda(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the comment above an ``if`` says so of its arm, or the message of an early exit of what follows."""
+    ancestors = file.tree.ancestors(node)
+    choice = next((p for p in ancestors if isinstance(p, (cst.If, cst.BaseSmallStatement))), None)
+    if not isinstance(choice, cst.If):
+        return False
+    if after_early_exit(file, choice) is not None:
+        strings = (n for n in file.tree.of(cst.SimpleString) if _within(file, n, choice.body))
+        return any(_NEEDS.search(string_value(each) or "") for each in strings)
+    above = [line.comment.value for line in choice.leading_lines if line.comment is not None]
+    return any(_NEEDS.search(NOTE.sub("", said)) for said in above)
+
+
+def _within(file: File, node: cst.CSTNode, suite: cst.CSTNode) -> bool:
+    (low, high), (start, end) = file.tree.span(node), file.tree.span(suite)
+    return start <= low and high <= end
 
 
 def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
