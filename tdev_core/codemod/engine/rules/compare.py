@@ -237,7 +237,7 @@ def _wrap(
         return
     if is_a_request(file, node, operand):
         return
-    met = demanded is not None and not demanded.skips
+    met = demanded is not None and demanded.is_met
     guarded = guards_cuda_only(file, node) or is_given_to_cudas(file, node)
     if not met and (guarded or has_kernels(file)):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")

@@ -69,6 +69,11 @@ class Demand:
     skips: bool
     why: str = ""
 
+    @property
+    def is_met(self) -> bool:
+        """Whether it is satisfied wherever tdev runs: neither kept, nor a test that is skipped."""
+        return self.verdict != "kept" and not self.skips
+
 
 def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | None:
     """Judge the question ``node``: None where it chooses, and is answered for what it is.

@@ -11,6 +11,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
 from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function
+from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.reasons import reason
@@ -83,8 +84,12 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return False
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
-    word = string_value(asked.comparisons[0].comparator) or ""
-    return _ANOTHER.match(word) is not None or word == "cuda" and guards_cuda_only(file, asked)
+    target = asked.comparisons[0]
+    word = string_value(target.comparator) or ""
+    if word != "cuda" or not guards_cuda_only(file, asked):
+        return _ANOTHER.match(word) is not None
+    demanded = demand(file, asked, negated=isinstance(target.operator, cst.NotEqual))
+    return demanded is None or not demanded.is_met
 
 
 _CHECKS = frozenset({"isinstance", "issubclass", "cast", "TypeVar", "hasattr", "getattr"})

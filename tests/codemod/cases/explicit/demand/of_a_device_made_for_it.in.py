@@ -1,0 +1,9 @@
+import torch
+
+
+def parse(args):
+    if torch.device(args.device).type != "cuda":
+        raise ValueError("CUDA graphs require a CUDA device.")
+    if torch.device(args.device).type == "cuda":
+        args.fast = True
+    return torch.device(args.device)
