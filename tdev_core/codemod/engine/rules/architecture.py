@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 
 _BUILD_OR_ARCHITECTURE = re.compile(
     r"\bversion\.(?:cuda|hip)\b|\bget_device_capability\b|\bget_arch_list\b|\bcompute_capability\b"
-    r"|\bget_device_properties\([^()]*\)\.(?:major|minor)\b|\ballow_tf32\b"
+    r"|\bget_device_properties\((?:[^()]|\([^()]*\))*\)\.(?:major|minor)\b|\ballow_tf32\b"
     # a function of the program's own that asks for it
     r"|\b\w*(?:cuda\w*_capab|capab\w*_cuda|compute_capab|device_capab)\w*\("
 )

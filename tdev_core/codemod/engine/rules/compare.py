@@ -13,7 +13,7 @@ from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only, is_given_to_cudas
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -238,8 +238,7 @@ def _wrap(
     if is_a_request(file, node, operand):
         return
     met = demanded is not None and demanded.is_met
-    guarded = guards_cuda_only(file, node) or is_given_to_cudas(file, node)
-    if not met and (guarded or has_kernels(file)):
+    if not met and (guards_cuda_only(file, node) or has_kernels(file)):
         file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
         return
     if left_to_script(file, node, "a question about a device"):

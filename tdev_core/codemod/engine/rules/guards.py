@@ -130,6 +130,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
+    if _is_given_to_cudas(file, node):
+        return "what torch takes for CUDA alone"
     if _is_said_to_need_cuda(file, node):
         return "what is said to need CUDA"
     return None
@@ -172,21 +174,33 @@ def guards_a_package(file: File, node: cst.CSTNode) -> bool:
 _CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
 
 
-def is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether an answer goes to a class that is called after CUDA: ``CuEquivarianceConfig(fusion=…)``."""
+# What torch refuses elsewhere: a library of CUDA's (`linalg.svd`), an optimizer's step in a graph.
+_CUDAS_ARGUMENTS = frozenset({"driver", "capturable"})
+
+
+def _is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer goes to what is CUDA's: ``CuEquivarianceConfig(fusion=…)``, ``svd(x, driver=…)``."""
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.Call):
-            return (
-                parent.func is not below
-                and _CUDAS_CLASS.match(file.tree.text(parent.func)) is not None
-            )
-        if not isinstance(parent, (cst.Arg, cst.BooleanOperation, cst.UnaryOperation, cst.IfExp)):
-            return False
-        below = parent
+        match parent:
+            case cst.Call(func=func) if func is not below:
+                return _CUDAS_CLASS.match(file.tree.text(func)) is not None
+            case cst.Arg(keyword=cst.Name(value=name)) if name in _CUDAS_ARGUMENTS:
+                return True
+            case (
+                cst.Call()
+                | cst.Arg()
+                | cst.BooleanOperation()
+                | cst.UnaryOperation()
+                | cst.IfExp()
+            ):
+                below = parent
+            case _:
+                return False
     return False
 
 
+_CUDNNS = re.compile(r"(?:torch\.)?\bbackends\.cudnn\b")
 _OF_CUDNN = re.compile(
     r"(?:\s*(?:[\w.]*\b(?:cudnn\.|backends\.cuda\.)[\w.]+[ \t]*=[^\n]*|#[^\n]*)(?:\n|\Z))+\s*\Z"
 )
@@ -196,6 +210,10 @@ def _sets_cudnn(file: File, node: cst.CSTNode) -> bool:
     """Tell whether all that a question opens are settings of CUDA's libraries, which do nothing elsewhere."""
     asked = file.tree.parents[node]
     choice = file.tree.parents.get(asked)
+    if isinstance(choice, cst.BooleanOperation) and isinstance(choice.operator, cst.And):
+        return _CUDNNS.search(file.tree.text(choice)) is not None
+    if isinstance(choice, cst.IfExp) and choice.test is asked:
+        return _CUDNNS.match(file.tree.text(choice.body)) is not None
     if (
         not isinstance(asked, cst.Call)
         or not isinstance(choice, cst.If)
@@ -224,7 +242,7 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
     variable or its function is called for, and a comment on its line may say so.
     """
     tree = file.tree
-    if only is _CUDA_ONLY and works_with_nvml(file, node):
+    if only is _CUDA_ONLY and (works_with_nvml(file, node) or _is_given_to_cudas(file, node)):
         return True
 
     def found(*spans: Span) -> bool:
