@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
 
 import libcst as cst
 
@@ -11,6 +14,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.import_order import planned
+from tdev_core.ecosystem import package_table
 from tdev_core.ecosystem.package_table import stand_ins
 
 STAND_IN = rule(
@@ -108,7 +112,9 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         name, whole = dotted(node.module) or "", True
     else:
         name = dotted(node.names[0].name) or ""
-        whole = len(node.names) == 1 and (node.names[0].asname is not None or "." not in name)
+        whole = len(node.names) == 1 and (
+            node.names[0].asname is not None or "." not in name and not _is_bound_again(file, name)
+        )
     if (
         name.partition(".")[0] not in stand_ins()
         or not whole
@@ -120,17 +126,53 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
     )
 
 
+def _is_bound_again(file: File, top: str) -> bool:
+    """Tell whether ``import xformers.ops`` stands beside ``import xformers``: it binds the name to the package itself."""
+    aliases = [alias for node in file.tree.of(cst.Import) for alias in node.names]
+    return any(
+        alias.asname is None and (dotted(alias.name) or "").startswith(f"{top}.")
+        for alias in aliases
+    )
+
+
 _NAMED = re.compile(r"`([\w.]+)`")
 
 
 def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> bool:
-    """Tell whether an import names what the table says that the stand-in lacks: no machine would have it from there."""
+    """Tell whether an import names what the stand-in lacks, by the table or its own files: no machine would have it from there."""
     top, _, inside = module.partition(".")
     lacks = set(_NAMED.findall(stand_ins()[top].lacks))
     names = [inside, inside.partition(".")[0]]
+    has = _names_of(module)
+    if has is None:
+        return True
     if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
-        names += [dotted(alias.name) or "" for alias in node.names]
+        wanted = [dotted(alias.name) or "" for alias in node.names]
+        if not has.issuperset(name for name in wanted if _names_of(f"{module}.{name}") is None):
+            return True
+        names += wanted
     return not lacks.isdisjoint(names)
+
+
+_PACKAGES = Path(package_table.__file__).parent.parent / "packages"
+
+
+@lru_cache(maxsize=64)
+def _names_of(module: str) -> frozenset[str] | None:
+    """Return the names that a module of a stand-in binds; None where the stand-in has no such module."""
+    path = _PACKAGES.joinpath(*module.split("."))
+    files = (path / "__init__.py", path.with_suffix(".py"))
+    file = next((file for file in files if file.is_file()), None)
+    if file is None:
+        return None
+    bound: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_bytes())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(asname=str(name)):
+                bound.add(name)
+            case ast.alias(name=name) | ast.Name(id=name, ctx=ast.Store()):
+                bound.add(name)
+    return frozenset(bound)
 
 
 def _point(file: File, node: cst.CSTNode, place: cst.CSTNode, text: str) -> None:

@@ -5,7 +5,7 @@ def patch():
     from tdev.standins.flash_attn.losses.cross_entropy import CrossEntropyLoss
     from tdev.standins.flash_attn.losses.cross_entropy import (
         CrossEntropyLoss as Loss,
-        cross_entropy,
+        CrossEntropyLoss,
     )
     from tdev.standins.flash_attn.bert_padding import (
         index_first_axis,
@@ -14,4 +14,4 @@ def patch():
     )
 
     transformers.models.mistral.modeling_mistral.CrossEntropyLoss = CrossEntropyLoss
-    return Loss, cross_entropy, index_first_axis, pad_input, unpad_input
+    return Loss, index_first_axis, pad_input, unpad_input
