@@ -92,7 +92,7 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     return (
         isinstance(value, cst.Attribute)
         and value.attr.value == "device"
-        and is_tensor(file, value.value)
+        and (is_tensor(file, value.value) or file.flow.used_as_tensor(value.value))
     )
 
 

@@ -226,6 +226,8 @@ class _Tensors:
         match node:
             case ast.Call(func=ast.Attribute(attr=attr)) if attr in _EACH_MODULES:
                 return True
+            case ast.Subscript(slice=ast.Constant(value="params")):
+                return True  # an optimizer's: `for p in group["params"]`
             case ast.List(elts=items) | ast.Tuple(elts=items):
                 return bool(items) and all(self.one(item, deep - 1) for item in items)
             case ast.ListComp(elt=item) | ast.GeneratorExp(elt=item):
