@@ -40,7 +40,9 @@ def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | 
     return found
 
 
-_OF_NVIDIAS = re.compile(OF_NVIDIAS, re.IGNORECASE)
+_TO_THE_COMPILER = r"-gencode\b|\bnvcc\b|\bTORCH_CUDA_ARCH_LIST\b"
+_OF_NVIDIAS = re.compile(rf"{OF_NVIDIAS}|{_TO_THE_COMPILER}", re.IGNORECASE)
+_MAKES_A_NAME = re.compile(r"[\"']sm_?[\"'{]")
 
 
 def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
@@ -49,6 +51,13 @@ def asks_for_nvidias(file: File, node: cst.CSTNode) -> bool:
     if home is None:
         return False
     return _OF_NVIDIAS.search(NOTE.sub("", file.tree.text(home))) is not None
+
+
+def names_an_architecture(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a function makes NVIDIA's name of the architecture: ``"sm_" + str(properties.major)``."""
+    home = enclosing_function(file, node)
+    text = "" if home is None else file.tree.text(home)
+    return ".major" in text and _MAKES_A_NAME.search(text) is not None
 
 
 _QUESTION = re.compile(r"\.is_cuda\b|[\"']cuda[\"']|\bcuda\.is_available\b")

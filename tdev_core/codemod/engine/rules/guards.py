@@ -72,6 +72,7 @@ _PACKAGES = re.compile(_PACKAGE)
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
 _ASKS_ARCHITECTURE = re.compile(r"\bcuda\.(?:get_device_capability|get_arch_list)\b")
 # What CUDA graphs need, and torch.compile's.
+_PROFILED = re.compile(r"\bProfilerActivity\.CUDA\b")
 _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
 _NVML = re.compile(r"(?i:\bnvml|pynvml)")
@@ -107,6 +108,10 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what is decided by the build or the architecture"
     if guards_cuda_only(file, node, _GRAPHS):
         return "CUDA graphs"
+    if guards_cuda_only(file, node, _PROFILED):
+        return "what CUDA's own profiler sees"
+    if _asks_for_what_was_saved(file, node):
+        return "whether a device that was saved is here"
     if _sets_cudnn(file, node):
         return "settings of CUDA's libraries"
     if works_with_nvml(file, node):
@@ -156,6 +161,18 @@ def _is_said_to_need_cuda(file: File, node: cst.CSTNode) -> bool:
 def _within(file: File, node: cst.CSTNode, suite: cst.CSTNode) -> bool:
     (low, high), (start, end) = file.tree.span(node), file.tree.span(suite)
     return start <= low and high <= end
+
+
+_SAVED = re.compile(r"\.device\.type\s*!=\s*[\"']cpu[\"']")
+
+
+def _asks_for_what_was_saved(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is whether something that is not on the CPU can be there: ``not is_available() and x.device.type != "cpu"``."""
+    around = file.tree.ancestors(node)
+    if not any(isinstance(p, cst.UnaryOperation) for p in (next(around), next(around))):
+        return False
+    beside = next(around)
+    return isinstance(beside, cst.BooleanOperation) and bool(_SAVED.search(file.tree.text(beside)))
 
 
 def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:

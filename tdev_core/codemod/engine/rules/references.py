@@ -6,7 +6,11 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, beside_a_kept_question
+from tdev_core.codemod.engine.rules.architecture import (
+    asks_for_nvidias,
+    beside_a_kept_question,
+    names_an_architecture,
+)
 from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
@@ -126,7 +130,9 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"a private name of {name} is asked for; {LEFT}"
         kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
         return
-    if name in _ARCHITECTURE and asks_for_nvidias(file, found.node):
+    if name in _ARCHITECTURE and asks_for_nvidias(file, found.node) or (
+        name == "torch.cuda.get_device_properties" and names_an_architecture(file, found.node)
+    ):
         message = f"{name} is asked for an architecture of NVIDIA's; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
