@@ -205,11 +205,7 @@ def _is_given_to_cudas(file: File, node: cst.CSTNode) -> bool:
             case cst.Arg(keyword=cst.Name(value=name)) if name in _CUDAS_ARGUMENTS:
                 return True
             case (
-                cst.Call()
-                | cst.Arg()
-                | cst.BooleanOperation()
-                | cst.UnaryOperation()
-                | cst.IfExp()
+                cst.Call() | cst.Arg() | cst.BooleanOperation() | cst.UnaryOperation() | cst.IfExp()
             ):
                 below = parent
             case _:

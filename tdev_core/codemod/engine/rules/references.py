@@ -130,8 +130,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         message = f"a private name of {name} is asked for; {LEFT}"
         kept_question(file, found, PRIVATE, message, "warning", "tdev's has none")
         return
-    if name in _ARCHITECTURE and asks_for_nvidias(file, found.node) or (
-        name == "torch.cuda.get_device_properties" and names_an_architecture(file, found.node)
+    if (
+        name in _ARCHITECTURE
+        and asks_for_nvidias(file, found.node)
+        or (name == "torch.cuda.get_device_properties" and names_an_architecture(file, found.node))
     ):
         message = f"{name} is asked for an architecture of NVIDIA's; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")

@@ -65,14 +65,29 @@ _LONGER = ("is_accelerator(", "answers_cuda(", "tdev.standins.")
 
 
 def usual_length(source: str) -> int:
-    """Return how long the lines of a file are, but for a few: a link, a message, a table."""
-    lines = (line for line in source.splitlines() if not line.lstrip().startswith("# tdev:"))
-    lengths = sorted(map(len, lines))
-    few = max(1, len(lengths) // 100)
-    usual = lengths[-1 - few] if len(lengths) > few else 0
+    """Return how long the lines of a file are, but for a few: a link, a table.
+
+    Texts and comments do not count: no formatter breaks them.
+    """
+    code = _TEXTS.sub(_without_lines, source)
+    lengths = sorted(map(len, code.splitlines()))
+    usual = lengths[-1 - len(lengths) // 200] if lengths else 0
     longest = lengths[-1] if lengths else 0
     fits = next((width for width in _WIDTHS if usual <= width), longest)
     return max(_SHORTEST, min(fits, longest))
+
+
+_TEXTS = re.compile(
+    r"""("{3}|'{3})(?:\\.|.)*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|[ \t]*\#[^\n]*""",
+    re.DOTALL,
+)
+_LONG = 20
+
+
+def _without_lines(text: re.Match[str]) -> str:
+    """Return a text that does not count as its ends of lines alone, and a short one as it is."""
+    short = len(text[0]) < _LONG and text[1] is None and "#" not in text[0]
+    return text[0] if short else "\n" * text[0].count("\n")
 
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -14,10 +14,7 @@ def first(model, rank):
             two,
             three,
         )
-    return [
-        f"{accelerator.type}:{i}"
-        for i in range(torch.accelerator.device_count())
-    ]
+    return [f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count())]
 
 
 def every(model):
@@ -25,7 +22,4 @@ def every(model):
     for i in range(torch.accelerator.device_count()):
         device = f"{accelerator.type}:{i}"
         model.to(device)
-    return [
-        f"{accelerator.type}:{i}"
-        for i in range(torch.accelerator.device_count())
-    ]
+    return [f"{accelerator.type}:{i}" for i in range(torch.accelerator.device_count())]

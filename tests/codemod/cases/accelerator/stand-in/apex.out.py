@@ -13,6 +13,4 @@ class Block(nn.Module):
 def optimizers(model):
     return torch.optim.AdamW(
         model.parameters(), lr=1e-2, weight_decay=0.0, fused=True
-    ), torch.optim.Adam(
-        model.parameters(), lr=1e-2, betas=(0.9, 0.95), weight_decay=0.1, fused=True
-    )
+    ), torch.optim.Adam(model.parameters(), lr=1e-2, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
