@@ -311,6 +311,10 @@ def _predicates(file: File) -> None:
             insert(file, file.tree.statement(anchor), anchor, "")
             continue
         function = _function_of(scope)
+        around = _torchs_import_around(file, scope)
+        if around is not None and around.statement is not None:
+            insert(file, file.tree.statement(around.statement), around.statement, "")
+            continue
         if function is not None and _imports_torch_lazily(file):
             # The file keeps torch out of its own import; tdev must not bring it in.
             if id(function) not in done:
@@ -337,6 +341,18 @@ def _function_of(scope: Scope) -> cst.FunctionDef | None:
         if isinstance(here.node, cst.FunctionDef):
             return here.node
         here = here.parent
+    return None
+
+
+def _torchs_import_around(file: File, scope: Scope) -> Binding | None:
+    """Return the import of torch in a function around the one of this scope, which runs before it is called."""
+    outer = scope.parent
+    while outer is not None:
+        if isinstance(outer.node, cst.FunctionDef):
+            for binding in every_binding(file):
+                if binding.scope is outer and binding.target == "torch":
+                    return binding
+        outer = outer.parent
     return None
 
 
