@@ -172,6 +172,8 @@ def _names_of(module: str) -> frozenset[str] | None:
                 bound.add(name)
             case ast.alias(name=name) | ast.Name(id=name, ctx=ast.Store()):
                 bound.add(name)
+            case _:
+                pass
     return frozenset(bound)
 
 
