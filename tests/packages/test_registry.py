@@ -13,6 +13,7 @@ import inspect
 import json
 import pkgutil
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from typing import Any
 import pytest
 
 from tdev_core import packages
+from tdev_core.codemod.engine.rules.stand_ins import names_of
 from tests.packages.test_bad_input import FUNCTIONS
 from tests.packages.test_xformers import BLOCKS, WHOLE
 
@@ -110,3 +112,17 @@ def test_each_is_compared() -> None:
 def test_its_file_names_it(file: str, text: str) -> None:
     words = {*_WORD.findall((HERE / f"{file}.py").read_text(encoding="utf-8"))}
     assert words.issuperset(text.partition(": ")[2].split())
+
+
+def test_the_codemod_knows_its_names() -> None:
+    """It reads them off the files: an import of what a stand-in has becomes the stand-in's, and no other does."""
+    for name, module in sorted(sys.modules.copy().items()):
+        within = name.removeprefix("tdev_core.packages.")
+        if within == name or within.partition(".")[0] not in STAND_INS:
+            continue
+        wanted = {each for each in vars(module) if not each.startswith("_")}
+        read = names_of(within)
+        assert read is not None
+        assert not {each for each in wanted - read if names_of(f"{within}.{each}") is None}
+    assert names_of("mamba_ssm.models") is None
+    assert "Mamba2" not in (names_of("mamba_ssm") or ())

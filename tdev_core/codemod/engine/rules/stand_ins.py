@@ -143,12 +143,12 @@ def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> b
     top, _, inside = module.partition(".")
     lacks = set(_NAMED.findall(stand_ins()[top].lacks))
     names = [inside, inside.partition(".")[0]]
-    has = _names_of(module)
+    has = names_of(module)
     if has is None:
         return True
     if isinstance(node, cst.ImportFrom) and not isinstance(node.names, cst.ImportStar):
         wanted = [dotted(alias.name) or "" for alias in node.names]
-        if not has.issuperset(name for name in wanted if _names_of(f"{module}.{name}") is None):
+        if not has.issuperset(name for name in wanted if names_of(f"{module}.{name}") is None):
             return True
         names += wanted
     return not lacks.isdisjoint(names)
@@ -158,7 +158,7 @@ _PACKAGES = Path(package_table.__file__).parent.parent / "packages"
 
 
 @lru_cache(maxsize=64)
-def _names_of(module: str) -> frozenset[str] | None:
+def names_of(module: str) -> frozenset[str] | None:
     """Return the names that a module of a stand-in binds; None where the stand-in has no such module."""
     path = _PACKAGES.joinpath(*module.split("."))
     files = (path / "__init__.py", path.with_suffix(".py"))
@@ -168,6 +168,8 @@ def _names_of(module: str) -> frozenset[str] | None:
     bound: set[str] = set()
     for node in ast.walk(ast.parse(file.read_bytes())):
         match node:
+            case ast.ImportFrom(module=str(inside), names=[ast.alias(name="*")]):
+                bound |= names_of(inside.removeprefix("tdev_core.packages.")) or set()
             case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(asname=str(name)):
                 bound.add(name)
             case ast.alias(name=name) | ast.Name(id=name, ctx=ast.Store()):
