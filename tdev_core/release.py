@@ -8,7 +8,10 @@ from __future__ import annotations
 import re
 import sys
 
-__all__ = ["release_of", "torch_release"]
+__all__ = ["OLDEST", "release_of", "torch_release"]
+
+OLDEST = (2, 11)
+"""The oldest torch that a mirror can be of."""
 
 
 def release_of(version: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 
 from tdev_core.errors import ConfigError, exit_with, hush_interrupts
+from tdev_core.release import OLDEST
 
 __all__ = ["after_torch", "before_torch", "codemod_only", "install_shims"]
 
@@ -46,9 +47,6 @@ def _command() -> str | None:
             break  # a script, or a command: what follows is its own
     return None
 
-
-OLDEST = (2, 11)
-"""The oldest torch that a mirror can be of."""
 
 _CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 

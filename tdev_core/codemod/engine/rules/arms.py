@@ -47,6 +47,9 @@ ARMS = rule(
     a comparison with `"cuda"` stays where the same device is compared with `"mps"` or another
     accelerator's name elsewhere in the function.
 
+    An arm for a torch older than any that tdev runs on (`else` of `if Version(torch.__version__) >= Version("2.4")`) stays as
+    it was written: nobody gets there who has tdev.
+
     A list such as `device.type in ("cuda", "xpu")` was written by somebody who thought of other
     accelerators and left some out, so it stays; `("cuda", "mps")` names all that torch and tdev
     share, and becomes the predicate.

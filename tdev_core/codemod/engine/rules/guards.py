@@ -31,7 +31,7 @@ from tdev_core.codemod.engine.vocabulary import NOTE
 _GPU_PACKAGES = r"\b(?:onnxruntime|paddlepaddle|tensorflow|faiss|mxnet)[-_]gpu\b"
 _NVIDIA = r"\bnvidia-smi\b|\bnvcc\b|(?i:nvlink)"
 # A package's name, alone or in that of a flag (`_TRITON_AVAILABLE`).
-_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*)"
+_PACKAGE = rf"(?i:(?<![a-z])(?:{GUARDED})(?![a-z])|(?<![a-z])fused_?(?:adam|lamb|layer_?norm|rms_?norm)\w*|replace_with_kernel_inject)"
 _CUDA_ONLY = re.compile(
     rf"{_PACKAGE}|(?i:(?<![a-z])flash(?![a-z]))"
     # which torch has without its gradient on MPS

@@ -1,0 +1,48 @@
+"""Leaves the arms of torches that are older than any that tdev runs on: nobody gets there who has tdev.
+
+``if Version(torch.__version__) >= Version("2.4"): … else: …`` has an arm for torch 2.3, which stays as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+
+import libcst as cst
+
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.arms import ARMS
+from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
+from tdev_core.release import OLDEST
+
+_PARSED = r"(?:[\w.]+\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
+_INSTALLED = _PARSED.format(*[r"torch\.__version__"] * 2)
+_OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
+_ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
+_NUMBERS = re.compile(r"(\d+)\.(\d+)")
+
+
+def arms_of_old_torch(file: File) -> None:
+    """Leave what such a question opens on a torch that is too old for tdev."""
+    for choice in file.tree.of(cst.If, cst.IfExp):
+        newer = _is_newer(file.tree.text(choice.test))
+        arm = choice.orelse if newer else choice.body
+        if newer is None or arm is None:
+            continue
+        file.untouched.append(file.tree.span(arm))
+        if CALLS_CUDA.search(file.tree.text(arm)):
+            file.find(
+                ARMS, choice.test, "has an arm for a torch older than tdev's; left as it is", "note"
+            )
+
+
+def _is_newer(test: str) -> bool | None:
+    """Tell how a question about torch's version is answered on each torch of tdev's; None where they differ, or it is another."""
+    found = _ASKS.fullmatch(test)
+    if found is None:
+        return None
+    numbers = _NUMBERS.search(found[2])
+    assert numbers is not None
+    other, operator = (int(numbers[1]), int(numbers[2])), found[1]
+    if other > OLDEST or (other == OLDEST and operator in (">", "<=")):
+        return None
+    return operator in (">", ">=")
