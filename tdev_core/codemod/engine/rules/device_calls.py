@@ -26,6 +26,8 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):
             file.use(REFERENCE, found)
         return
+    if _is_thrown_away(file, found, call):
+        return
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
         return
@@ -41,6 +43,27 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
+    """Tell whether nobody takes what is made: ``torch.device(d)`` as a statement, or a tensor that is tried on a device.
+
+    Such a ``try`` finds out whether torch has the device that it was given; the tensor of another is no answer.
+    """
+    made = file.tree.parents[found.node]
+    statement = file.tree.parents.get(made)
+    if not isinstance(made, cst.Call) or not isinstance(statement, cst.Expr):
+        return False
+    if found.name == "torch.device":
+        return True
+    device = call.argument("device", None)
+    block = file.tree.parents[file.tree.parents[statement]]
+    tried = file.tree.parents.get(block)
+    return (
+        isinstance(device, (cst.Name, cst.Attribute))
+        and isinstance(tried, cst.Try)
+        and tried.body is block
+    )
 
 
 def _of_no_device(call: Call) -> bool:

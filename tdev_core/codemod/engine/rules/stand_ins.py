@@ -13,6 +13,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.import_order import planned
 from tdev_core.ecosystem import package_table
 from tdev_core.ecosystem.package_table import stand_ins
@@ -28,8 +29,8 @@ STAND_IN = rule(
     `from tdev.standins import pynvml`. [Packages for CUDA, one by one](../packages/index.md) tells which have one, and what
     each lacks: it says so when it is asked for.
 
-    An import that the program can do without stays as it is, in a `try` or under an `if`: there the program takes its own
-    way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
+    An import that the program can do without stays as it is, in a `try`, under an `if` or behind one that leaves the function:
+    there the program takes its own way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
     are reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
 
     With `--target accelerator` torch's own function is written, where the calls of a file show that it means the same; the
@@ -121,9 +122,23 @@ def is_answered(file: File, node: cst.Import | cst.ImportFrom) -> bool:
         or _asks_for_what_it_lacks(node, name)
     ):
         return False
-    return not any(
+    if any(
         isinstance(p, (cst.Try, cst.TryStar, cst.If, cst.With)) for p in file.tree.ancestors(node)
-    )
+    ):
+        return False
+    return not _comes_after_a_question(file, node, name.partition(".")[0])
+
+
+def _comes_after_a_question(file: File, node: cst.CSTNode, top: str) -> bool:
+    """Tell whether its function has ended before an import where the package is missing: ``if not has_xformers(): return``."""
+    home = enclosing_function(file, node)
+    if home is None:
+        return False
+    # Read from the text: an `if` of no concern is not in the tree.
+    before = file.tree.source[file.tree.span(home)[0] : file.tree.span(node)[0]]
+    indent = before.rpartition("\n")[2]
+    asks = rf"^{indent}if\b[^\n]*{top}[^\n]*:[ \t]*\n(?:{indent}[ \t]+[^\n]*\n)*?{indent}[ \t]+(?:return|raise)\b"
+    return re.search(asks, before, re.MULTILINE | re.IGNORECASE) is not None
 
 
 def _is_bound_again(file: File, top: str) -> bool:
