@@ -166,7 +166,7 @@ def _asks_for_what_it_lacks(node: cst.Import | cst.ImportFrom, module: str) -> b
         if not has.issuperset(name for name in wanted if names_of(f"{module}.{name}") is None):
             return True
         names += wanted
-    return not lacks.isdisjoint(names)
+    return not (lacks - has).isdisjoint(names)
 
 
 _PACKAGES = Path(package_table.__file__).parent.parent / "packages"
