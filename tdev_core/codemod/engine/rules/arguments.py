@@ -92,19 +92,8 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     return (
         isinstance(value, cst.Attribute)
         and value.attr.value == "device"
-        and (is_tensor(file, value.value) or _is_used_as_tensor(file, value.value))
+        and is_tensor(file, value.value)
     )
-
-
-def _is_used_as_tensor(file: File, owner: cst.BaseExpression) -> bool:
-    """Tell whether what a device is asked of is used as a tensor, and not as a module: those keep what they were given."""
-    name = file.tree.text(owner)
-    if name in ("self", "cls") or not file.flow.used_as_tensor(owner):
-        return False
-    as_module = (
-        rf"(?<![\w.]){re.escape(name)}\.(?:named_)?(?:parameters|buffers|modules|state_dict)\("
-    )
-    return re.search(as_module, file.tree.source) is None
 
 
 def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:

@@ -56,6 +56,8 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
         return False
     if found.name == "torch.device":
         return True
+    if found.name == "torch.set_default_device":
+        return False  # whose effect is what is wanted
     device = call.argument("device", None)
     block = file.tree.parents[file.tree.parents[statement]]
     tried = file.tree.parents.get(block)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
@@ -71,8 +70,8 @@ _PACKAGES = re.compile(_PACKAGE)
 # NVIDIA's products, in what a choice by the architecture says: `print("A100 detected, using flash attention")`.
 _PRODUCTS = re.compile(r"\b(?:[AHV]100|B200|GH200)\b")
 _ASKS_ARCHITECTURE = re.compile(r"\bcuda\.(?:get_device_capability|get_arch_list)\b")
-# What CUDA graphs need, and torch.compile's.
 _PROFILED = re.compile(r"\bProfilerActivity\.CUDA\b")
+# What CUDA graphs need, and torch.compile's.
 _GRAPHS = re.compile(r"\bcudagraph_\w+|\bcudagraph_trees\b")
 # NVIDIA's management library, and what a function says of itself.
 _NVML = re.compile(r"(?i:\bnvml|pynvml)")
@@ -151,16 +150,10 @@ def _is_said_to_need_cuda(file: File, node: cst.CSTNode) -> bool:
     choice = next((p for p in ancestors if isinstance(p, (cst.If, cst.BaseSmallStatement))), None)
     if not isinstance(choice, cst.If):
         return False
+    said = [line.comment.value for line in choice.leading_lines if line.comment is not None]
     if after_early_exit(file, choice) is not None:
-        strings = (n for n in file.tree.of(cst.SimpleString) if _within(file, n, choice.body))
-        return any(_NEEDS.search(string_value(each) or "") for each in strings)
-    above = [line.comment.value for line in choice.leading_lines if line.comment is not None]
-    return any(_NEEDS.search(NOTE.sub("", said)) for said in above)
-
-
-def _within(file: File, node: cst.CSTNode, suite: cst.CSTNode) -> bool:
-    (low, high), (start, end) = file.tree.span(node), file.tree.span(suite)
-    return start <= low and high <= end
+        said = [file.tree.text(choice.body)]
+    return any(_NEEDS.search(NOTE.sub("", each)) for each in said)
 
 
 _SAVED = re.compile(r"\.device\.type\s*!=\s*[\"']cpu[\"']")
@@ -168,11 +161,13 @@ _SAVED = re.compile(r"\.device\.type\s*!=\s*[\"']cpu[\"']")
 
 def _asks_for_what_was_saved(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a question is whether something that is not on the CPU can be there: ``not is_available() and x.device.type != "cpu"``."""
-    around = file.tree.ancestors(node)
-    if not any(isinstance(p, cst.UnaryOperation) for p in (next(around), next(around))):
-        return False
-    beside = next(around)
-    return isinstance(beside, cst.BooleanOperation) and bool(_SAVED.search(file.tree.text(beside)))
+    denied = file.tree.parents[file.tree.parents[node]]
+    beside = file.tree.parents.get(denied)
+    return (
+        isinstance(denied, cst.UnaryOperation)
+        and isinstance(beside, cst.BooleanOperation)
+        and _SAVED.search(file.tree.text(beside)) is not None
+    )
 
 
 def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
@@ -189,8 +184,6 @@ def guards_a_package(file: File, node: cst.CSTNode) -> bool:
 
 
 _CUDAS_CLASS = re.compile(r"(?:\w+\.)*_?(?:CUDA|Cuda|Cu)(?!Graph\b)[A-Z]\w*\Z")
-
-
 # What torch refuses elsewhere: a library of CUDA's (`linalg.svd`), an optimizer's step in a graph.
 _CUDAS_ARGUMENTS = frozenset({"driver", "capturable"})
 

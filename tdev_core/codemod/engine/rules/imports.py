@@ -310,11 +310,11 @@ def _predicates(file: File) -> None:
         if anchor is not None:
             insert(file, file.tree.statement(anchor), anchor, "")
             continue
-        function = _function_of(scope)
         around = _torchs_import_around(file, scope)
         if around is not None and around.statement is not None:
             insert(file, file.tree.statement(around.statement), around.statement, "")
             continue
+        function = _function_of(scope)
         if function is not None and _imports_torch_lazily(file):
             # The file keeps torch out of its own import; tdev must not bring it in.
             if id(function) not in done:

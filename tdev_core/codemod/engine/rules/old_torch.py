@@ -14,7 +14,8 @@ from tdev_core.codemod.engine.rules.arms import ARMS
 from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 from tdev_core.release import OLDEST
 
-_PARSED = r"(?:[\w.]+\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
+# Torch's own version compares as versions do; as plain text, 2.13 comes before 2.4.
+_PARSED = r"(?:[\w.]*(?:parse|parse_version|Version)\(\s*{}(?:\.split\([^()]*\)\[0\]|\.base_version)?\s*\)|{})(?:\.release)?"
 _INSTALLED = _PARSED.format(*[r"torch\.__version__"] * 2)
 _OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
 _ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
@@ -42,7 +43,6 @@ def _is_newer(test: str) -> bool | None:
         return None
     numbers = _NUMBERS.search(found[2])
     assert numbers is not None
-    other, operator = (int(numbers[1]), int(numbers[2])), found[1]
-    if other > OLDEST or (other == OLDEST and operator in (">", "<=")):
+    if (int(numbers[1]), int(numbers[2])) >= OLDEST:
         return None
-    return operator in (">", ">=")
+    return found[1] in (">", ">=")

@@ -30,8 +30,8 @@ STAND_IN = rule(
     each lacks: it says so when it is asked for.
 
     An import that the program can do without stays as it is, in a `try`, under an `if` or behind one that leaves the function:
-    there the program takes its own way. So do `import xformers.ops` without `as`, which binds another name than it imports, and `from flash_attn import *`; they
-    are reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
+    there the program takes its own way. So do `import xformers.ops` without `as`, which binds another name than it imports, and
+    `from flash_attn import *`; they are reported by the rule `cuda-only-import`, as is an import of what the stand-in lacks.
 
     With `--target accelerator` torch's own function is written, where the calls of a file show that it means the same; the
     import goes with the last use of it, and every use of a package in a file changes, or none.

@@ -1,0 +1,15 @@
+import tdev
+import torch
+
+
+def choose(device, logger):
+    try:
+        tdev.set_default_device(device=device)
+    except RuntimeError:
+        logger.warning("no such device")
+    if str(torch.__version__) < "2.4":
+        return tdev.cuda.current_device()
+    if torch.__version__.split("+")[0] >= "2.4":
+        return tdev.cuda.device_count()
+    else:
+        return tdev.cuda.get_device_name()
