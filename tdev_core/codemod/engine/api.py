@@ -40,6 +40,10 @@ class ProgramTree:
     """Modules that hold kernels for CUDA or cannot be imported without its packages."""
     kernel_modules: frozenset[str] = frozenset()
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
+    told_own: frozenset[str] = frozenset()
+    """Functions that are told a device, and by each caller in the tree that of a tensor."""
+    kernel_rooms: frozenset[str] = frozenset()
+    """Packages at any depth most of whose modules hold kernels: the others are there for those."""
     platforms: frozenset[str] = frozenset()
     """Modules of CUDA's beside which the same folder has one of another accelerator: ``accelerators/cuda.py``."""
     taken: frozenset[str] = frozenset()

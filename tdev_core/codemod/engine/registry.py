@@ -70,6 +70,7 @@ _TDEV: tuple[Pass, ...] = (
     parallel_arms.done_for_others,
     parallel_arms.functions_of_others,
     whole_files.functions_of_cuda,
+    whole_files.classes_of_cuda,
     whole_files.launches,
     whole_files.beside_a_package,
     whole_files.told_of_cuda,

@@ -12,6 +12,7 @@ from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
+from tdev_core.codemod.engine.told_devices import ToldDevices
 from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
@@ -120,6 +121,7 @@ class Survey:
         self._of_package: dict[str, list[bool]] = {}
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
+        self._told = ToldDevices()
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
@@ -163,9 +165,15 @@ class Survey:
                 if inside and "." in around:
                     self._compiled.add(around)
             if path.stem != "__init__":
-                self._of_package.setdefault(top, []).append(compiled)
+                around = dotted_name(path, top, home)
+                while around := around.rpartition(".")[0]:
+                    self._of_package.setdefault(around, []).append(compiled)
+                if home is None:
+                    self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
+        if not self._looks_for_staying and b"device" in raw:
+            self._told.see(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -215,7 +223,9 @@ class Survey:
         """Return what is known of the tree."""
         # What nobody defines need not be looked for, and few files use what somebody does.
         self._uses(*(name.encode() for name in self._defined))
-        packages = {top for top, held in self._of_package.items() if 2 * sum(held) > len(held)}
+        held = {name: had for name, had in self._of_package.items() if 2 * sum(had) > len(had)}
+        packages = {name for name in held if name in self._modules}
+        rooms = {name for name, had in held.items() if len(had) >= _SEVERAL}
         platforms = [
             beside["cuda"]
             for beside in self._platforms.values()
@@ -225,12 +235,14 @@ class Survey:
             modules=frozenset(self._modules),
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
+            kernel_rooms=frozenset(rooms),
             platforms=frozenset(platforms),
             capabilities=frozenset(self._capabilities),
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
             taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
+            told_own=self._told.own(),
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),
@@ -245,6 +257,8 @@ class Survey:
         )
 
 
+_SEVERAL = 4
+"""The modules of a package, most of which hold kernels, that make all of it theirs."""
 _KEPT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
 

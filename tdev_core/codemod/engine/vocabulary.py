@@ -72,7 +72,7 @@ TENSOR_WORD = re.compile(
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
-    r"data|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
+    r"data|maps?|heatmaps?|patch(?:es)?|volumes?|spec|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"actions?|obs|observations?|rewards?|advantages?|"
@@ -225,10 +225,11 @@ def mentions(text: str) -> bool:
     return (_IMPORT.search(text) or _FROM.search(text) or PATCHED.search(text)) is not None
 
 
-# What is returned with a dtype is the device of tensors, not a name that somebody typed.
+# What is returned, or kept, with a dtype is the device of tensors, not a name that somebody typed.
 DEVICE_AND_DTYPE = re.compile(
-    r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
-    r"[ \t]*[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\("
+    r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w+[ \t]*,[ \t]*)?(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
+    r"[ \t]*(?:[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\(|(?:self\.)?_?(?:specs?|meta)[ \t]*$)",
+    re.MULTILINE,
 )
 
 

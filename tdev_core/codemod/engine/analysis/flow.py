@@ -162,9 +162,38 @@ class Flow:
         if binding.kind == "other" and DEVICE_NAME.search(binding.name):
             # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
             made = binding.statement
-            if isinstance(made, cst.Assign) and DEVICE_AND_DTYPE.match(self.tree.text(made)):
-                return frozenset({Kind.DEVICE})
+            if isinstance(made, cst.Assign):
+                if DEVICE_AND_DTYPE.match(self.tree.text(made)):
+                    return frozenset({Kind.DEVICE})
+                return self._part(made, binding.name)
         return UNKNOWN
+
+    def _part(self, made: cst.Assign, name: str) -> Kinds:
+        """Return the kinds of one of several results: ``device, steps = self._check(x)``, of this file's method."""
+        target, call = made.targets[0].target, made.value
+        if not isinstance(target, cst.Tuple) or not isinstance(call, cst.Call):
+            return UNKNOWN
+        names = [dotted(element.value) for element in target.elements]
+        function = dotted(call.func) or ""
+        found = [
+            home
+            for home in self._returns
+            if isinstance(home, cst.FunctionDef)
+            and home.name.value == function.removeprefix("self.")
+        ]
+        if len(found) != 1 or name not in names or found[0] in self._busy:
+            return UNKNOWN
+        kinds: set[Kind] = set()
+        self._busy.add(found[0])
+        try:
+            for node in self._returns[found[0]]:
+                given = node.value
+                if not isinstance(given, cst.Tuple) or len(given.elements) != len(names):
+                    return UNKNOWN
+                kinds |= self.kinds(given.elements[names.index(name)].value)
+        finally:
+            self._busy.discard(found[0])
+        return frozenset(kinds) or UNKNOWN
 
     def _parameter(self, param: cst.Param) -> Kinds:
         default = self.kinds(param.default) if param.default is not None else frozenset()

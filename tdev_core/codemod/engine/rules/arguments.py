@@ -84,11 +84,12 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     if isinstance(value, cst.Name):
         bindings = file.scopes.of(value).lookup(value.value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
-        if bindings and len(given) == len(bindings):
-            return all(
-                isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given
-            )
-        return callers_give_own_device(file, value)
+        if not all(isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given):
+            return False
+        if given and len(given) == len(bindings):
+            return True
+        others = [b for b in bindings if b.kind not in ("value", "parameter")]
+        return not others and callers_give_own_device(file, value)
     return (
         isinstance(value, cst.Attribute)
         and value.attr.value == "device"

@@ -51,7 +51,7 @@ _HIP = re.compile(
 def build_version(file: File, found: Reference) -> None:
     """Take a reference to ``torch.version.cuda`` from tdev, unless it only asks for the build."""
     asked = file.tree.parents[found.node]
-    if _for_another(file, found.node) or _told_of_cuda(file, found):
+    if _for_another(file, found.node) or _told_of_cuda(file, found) or _is_recorded(file, asked):
         return
     if found.name == NAME and (_is_told(file, found) or _is_only_asked(file, found)):
         return
@@ -75,6 +75,19 @@ def build_version(file: File, found: Reference) -> None:
 
 _TENSORRT = re.compile(r"tensor_?rt", re.IGNORECASE)
 _FAISS = re.compile(r"^[ \t]*(?:import|from)[ \t]+faiss\b", re.MULTILINE)
+
+
+_RECORD = re.compile(r"\bcuda_?version\b")
+
+
+def _is_recorded(file: File, asked: cst.CSTNode) -> bool:
+    """Tell whether a version is compared with the one that something was built for: ``info["cuda_version"] != …``."""
+    whole = file.tree.parents[asked] if isinstance(asked, cst.ComparisonTarget) else asked
+    return (
+        isinstance(whole, cst.Comparison)
+        and isinstance(whole.comparisons[0].operator, (cst.Equal, cst.NotEqual))
+        and _RECORD.search(file.tree.text(whole).replace(NAME, "")) is not None
+    )
 
 
 def _for_another(file: File, node: cst.CSTNode) -> bool:

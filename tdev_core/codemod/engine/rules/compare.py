@@ -12,7 +12,7 @@ from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
-from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, demand, has_kernels
+from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, Demand, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
@@ -223,23 +223,14 @@ def _wrap(
             file.find(COMPARISON, node, "chooses by the word that was given; left as it is", "note")
             return
         demanded = None
-    if demanded is not None and demanded.verdict == "kept":
-        file.find(COMPARISON, node, f"{demanded.why}; left as it is")
-        return
-    if asks_for_the_build(file, node) is not None:
-        file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
-        return
-    if only_tells_of_cuda(file, node):
-        file.find(COMPARISON, node, ONLY_TELLS)
-        return
-    if asks_to_pin(file, node):
-        file.find(COMPARISON, node, PINS, "note")
+    if (stays := _why_it_stays(file, node, demanded)) is not None:
+        file.find(COMPARISON, node, stays, "note" if stays == PINS else None)
         return
     if is_a_request(file, node, operand):
         return
     met = demanded is not None and demanded.is_met
     if not met and (guards_cuda_only(file, node) or has_kernels(file)):
-        file.find(COMPARISON, node, "guards code that only CUDA can run; left as it is")
+        file.find(COMPARISON, node, _OF_CUDA)
         return
     if left_to_script(file, node, "a question about a device"):
         return
@@ -258,6 +249,52 @@ def _wrap(
     file.wrap(DEMAND if met else COMPARISON, file.tree.span(node), before, inner, after)
     if met:
         file.find(DEMAND, node, f"CUDA is demanded; {MET}")
+
+
+_OF_CUDA = "guards code that only CUDA can run; left as it is"
+
+
+def _why_it_stays(file: File, node: cst.Comparison, demanded: Demand | None) -> str | None:
+    """Return what is said of a comparison that stays, where its demand or what stands around it says so."""
+    if demanded is not None and demanded.verdict == "kept":
+        return f"{demanded.why}; left as it is"
+    if asks_for_the_build(file, node) is not None:
+        return "stands beside a question about the build; left as it is"
+    if only_tells_of_cuda(file, node):
+        return ONLY_TELLS
+    return PINS if asks_to_pin(file, node) else None
+
+
+def beside_a_comparison_that_stays(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a condition around a question holds a comparison with CUDA that stays: no half of it is rewritten."""
+    whole = None
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation):
+            whole = parent
+        elif not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+            break
+    if whole is None:
+        return False
+    low, high = file.tree.span(whole)
+    for each in file.tree.of(cst.Comparison):
+        if not (low <= file.tree.span(each)[0] < high) or len(each.comparisons) != 1:
+            continue
+        told = each.comparisons[0]
+        if not isinstance(told.operator, (cst.Equal, cst.NotEqual)):
+            continue
+        operand = next(
+            (a for a, b in ((each.left, told.comparator), (told.comparator, each.left)) if _is_cuda(file, b)),
+            None,
+        )
+        if operand is None or not asks_for_device(file, operand):
+            continue
+        demanded = demand(file, each, negated=isinstance(told.operator, cst.NotEqual))
+        if _why_it_stays(file, each, demanded) is not None:
+            return True
+        met = demanded is not None and demanded.is_met
+        if not met and (guards_cuda_only(file, each) or has_kernels(file)):
+            return True
+    return False
 
 
 def _membership(file: File, node: cst.Comparison, right: cst.BaseExpression, no: bool) -> None:

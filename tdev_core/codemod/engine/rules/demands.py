@@ -14,6 +14,7 @@ import ast
 import re
 import sys
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Literal
 
 import libcst as cst
@@ -23,6 +24,7 @@ from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
+from tdev_core.codemod.engine.staying import DOUBLE
 from tdev_core.codemod.engine.survey import GUARDED
 
 DEMAND = rule(
@@ -97,7 +99,9 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
     reached = "cuda" if has_kernels(file) else _reached(file, found.guarded)
     if reached != "cuda" and _asks_a_tensor(asked) and _may_reach_cuda_only(file, found.guarded):
         reached = "cuda"
-    at_start = found.at_start and not found.skips
+    elif reached == "known" and any(DOUBLE.search(tree.text([each])) for each in found.guarded):
+        reached = "unknown"  # MPS has no such numbers
+    at_start = (found.at_start or _is_of_a_script(file, found)) and not found.skips
     if found.home is not None:
         if _calls_back(found.home, found.guarded):
             reached = "unknown" if reached == "known" else reached
@@ -110,8 +114,11 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
         return Demand("kept", found.skips, f"is asked by {found.owner}, which is CUDA's")
     if reached == "cuda":
         return Demand("kept", found.skips, "guards code that only CUDA can run")
-    if _KERNELS_SAID.search(found.words) and not file.options.program:
-        return Demand("kept", found.skips, "says that it guards kernels for CUDA")
+    if not file.options.program:
+        if _KERNELS_SAID.search(found.words):
+            return Demand("kept", found.skips, "says that it guards kernels for CUDA")
+        if _PROFILED.search(PurePath(file.filename).stem):
+            return Demand("kept", found.skips, "stands in what NVIDIA's profiler looks at")
     known = reached == "known" or file.options.program or at_start
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
@@ -255,9 +262,11 @@ def _may_reach_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
 _KERNELS_SAID = re.compile(
     r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda"
-    r"|\bflash[ _-]?attention|\bfused[ _]\w+",
+    r"|\bflash[ _-]?attention|\bfused[ _]\w+|\bcuda[ _-]?graphs?\b|\bm(?:egatron[ -]?)?core\b|\bnsight\b|\bcuda[ _]profiler\b",
     re.IGNORECASE,
 )
+# NVIDIA's profilers, after which the programs are named that they look at.
+_PROFILED = re.compile(r"(?:^|_)(?:nsys|nsight|nvprof|ncu)(?:_|\Z)")
 _OF_CUDA = re.compile(r"CUDA|Cuda(?!Test)|NVIDIA|Nvidia")
 _EXITS = re.compile(
     r"(?:sys\.|os\.)?_?(?:exit|quit|abort)\Z|(?:\w+\.)*(?:fatal|error_exit|\w+_and_(?:exit|die))\Z"
@@ -393,6 +402,24 @@ class _Guard:
 
 
 _CALLBACK = re.compile(r"(?:fn|func|function|callback|callable_?)\Z")
+
+
+def _is_of_a_script(file: File, found: _Found) -> bool:
+    """Tell whether a check is a program's own: ``require_cuda(device)``, which nothing but its start calls."""
+    home, python = found.home, file.python
+    if home is None or python is None or not _only_checks(home):
+        return False
+    if not any(isinstance(s, ast.If) and "__name__" in ast.unparse(s.test) for s in python.module.body):
+        return False
+    calls = [
+        node
+        for node in ast.walk(python.module)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == home.name
+    ]
+    around = (
+        next((p for p in python.ancestors(call) if isinstance(p, ast.FunctionDef)), None) for call in calls
+    )
+    return bool(calls) and all(p is None or _STARTS.match(p.name) for p in around)
 
 
 def _calls_back(home: ast.FunctionDef | ast.AsyncFunctionDef, guarded: list[ast.stmt]) -> bool:

@@ -28,6 +28,8 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if _is_thrown_away(file, found, call):
         return
+    if name == "torch.load" and _is_of_no_other(file, found.node, call):
+        return
     argument = device_argument(file, call, name)
     if name == "torch.device" and _asks_for_another(file, found.node):
         return
@@ -66,6 +68,25 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
         and isinstance(tried, cst.Try)
         and tried.body is block
     )
+
+
+def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
+    """Tell whether what is loaded lies where it was saved: a buffer that the function itself has filled.
+
+    Or on the CPU, since NumPy gets it at once.
+    """
+    made = file.tree.parents[node]
+    after = file.tree.parents.get(made)
+    if isinstance(after, cst.Attribute) and after.attr.value == "numpy":
+        return True
+    home = enclosing_function(file, node)
+    source = call.argument("f", 0)
+    if home is None or not isinstance(source, cst.Name) or call.argument("map_location", 1) is not None:
+        return False
+    text, name = file.tree.text(home), re.escape(source.value)
+    filled = rf"\bsave\([^\n]*?,\s*(?:f\s*=\s*)?{name}\s*[,)]"
+    made_here = rf"(?<![\w.]){name}\s*=\s*(?:\w+\.)?BytesIO\(\)|\bBytesIO\(\)\s+as\s+{name}\b"
+    return re.search(made_here, text) is not None and re.search(filled, text) is not None
 
 
 def _of_no_device(call: Call) -> bool:

@@ -53,6 +53,19 @@ def asks_for_a_private_name(file: File, found: Reference) -> bool:
     return (string_value(call.args[1].value) or "").startswith("_")
 
 
+def asks_for_a_public_name(file: File, found: Reference) -> bool:
+    """Tell whether all that is asked is whether this torch has a name: ``hasattr(torch.cuda.amp, "autocast")``."""
+    if found.name != "torch" and found.name not in file.names.modules:
+        return False
+    parent = file.tree.parents[found.node]
+    call = file.tree.parents[parent] if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call) or len(call.args) != 2 or call.args[0] is not parent:
+        return False
+    if not isinstance(call.func, cst.Name) or call.func.value != "hasattr":
+        return False
+    return not (string_value(call.args[1].value) or "_").startswith("_")
+
+
 def place_of_identity(file: File, found: Reference) -> str | None:
     """Tell where a function of torch's stands to be compared with what torch hands out, if it does.
 

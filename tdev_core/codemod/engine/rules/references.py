@@ -15,6 +15,7 @@ from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest
 from tdev_core.codemod.engine.rules.backend_questions import ASKED, chooses_between_backends
 from tdev_core.codemod.engine.rules.build_version import NAME as VERSION_NAME
 from tdev_core.codemod.engine.rules.build_version import build_version
+from tdev_core.codemod.engine.rules.compare import beside_a_comparison_that_stays
 from tdev_core.codemod.engine.rules.counts import at_least_one
 from tdev_core.codemod.engine.rules.cudas_arms import only_cudas_arm
 from tdev_core.codemod.engine.rules.demands import DEMAND, answer, demand, has_kernels
@@ -22,6 +23,7 @@ from tdev_core.codemod.engine.rules.device_calls import device_call
 from tdev_core.codemod.engine.rules.guards import availability_guards, guards_a_package
 from tdev_core.codemod.engine.rules.kept_names import (
     asks_for_a_private_name,
+    asks_for_a_public_name,
     in_a_row_of_its_own,
     is_asked_for_a_handle,
     is_for_its_cache,
@@ -95,6 +97,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name.startswith("torch.library.") and has_kernels(file):
         return  # registers a kernel for the device that it was written for
     call = call_of(file, found.node)
+    if asks_for_a_public_name(file, found):
+        return
     if name in names.routed and (where := place_of_identity(file, found)) is not None:
         message = f"{name} {where}, where it is compared with torch's own; {LEFT}"
         kept_question(file, found, REFERENCE, message, "note", "tdev's is another function")
@@ -171,6 +175,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         guarded = availability_guards(file, found.node)
         if guarded is None and only_tells_of_cuda(file, found.node):
             guarded = "a message that says CUDA"
+        if guarded is None and beside_a_comparison_that_stays(file, found.node):
+            said = f"{name} stands beside a question that is left as it is"
+            kept_question(file, found, KERNEL, said, "note")
+            only_cudas_arm(file, found.node)
+            leave_the_rest(file, found.node)
+            return
         if demanded is None or demanded.verdict == "kept":
             if guarded is None and demanded is not None:
                 why = f"{name} {demanded.why}; {LEFT}"

@@ -11,6 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.nodes import children, dotted, string_value
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
+from tdev_core.codemod.engine.rules.kept_names import asks_for_a_public_name
 
 STRINGS = rule(
     "string-reference",
@@ -22,8 +23,8 @@ STRINGS = rule(
     - the target of a patch: `mock.patch("torch.cuda.is_available")` becomes
       `mock.patch("tdev.cuda.is_available")`, since that is what the migrated code calls; so does a
       target inside another module, `"pkg.mod.torch.cuda.is_available"`, which is the same object;
-    - `mock.patch.object(torch, "load")`, `getattr(torch, "cuda")`, `hasattr` and `setattr`: the
-      object changes, not the string;
+    - `mock.patch.object(torch, "load")`, `getattr(torch, "cuda")` and `setattr`: the object changes,
+      not the string. `hasattr` asks which torch this is, and goes on asking torch;
     - names of modules that a test hides: `patch.dict("sys.modules", {"torch.cuda.amp": None})`;
     - quoted annotations: `def f(s: "torch.cuda.Stream")`.
 
@@ -244,6 +245,8 @@ def _getattr(file: File, node: cst.Call) -> None:
     name = f"{found.name}.{text}"
     if name in file.names.routed:
         if file.options.style != "accelerator":
+            if asks_for_a_public_name(file, found):
+                return
             file.use(STRINGS, found)
         elif _in_cuda(name):
             file.find(STRINGS, node, f"{name} by name; it has no generic spelling")

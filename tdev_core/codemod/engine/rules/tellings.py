@@ -136,6 +136,8 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
             case cst.IfExp(test=test, body=cst.SimpleString(), orelse=cst.SimpleString()):
                 if test is not below:
                     return False
+            case cst.IfExp() if _COUNTED.match(file.tree.text(parent.body)):
+                pass
             case cst.Call() | cst.Tuple() | cst.Attribute():
                 pass
             case _:
@@ -144,7 +146,12 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
-_KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|\?)|avail.*cuda", re.IGNORECASE)
+_KEY = re.compile(
+    r"cuda.*(?:avail|version|enabled|support|count|\?)|avail.*cuda", re.IGNORECASE
+)
+
+
+_COUNTED = re.compile(r"(?:\w+\.)*cuda\.device_count\(\)\Z")
 
 
 def said_before(file: File, part: cst.Element) -> bool:

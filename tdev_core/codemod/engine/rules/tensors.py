@@ -16,9 +16,11 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.vocabulary import TENSOR_WORD, computed_with, used_as_tensor
+from tdev_core.codemod.engine.vocabulary import SETTINGS, TENSOR_WORD, computed_with, used_as_tensor
 
 _DEEP = 10
+# `config["x"].device` holds what was typed; another item of a list or a table is a tensor.
+_SETTING = re.compile(rf"(?:^|[._])(?:{SETTINGS})\b", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _MODULES = re.compile(r"torch\.(?:nn\.functional|linalg|fft|special)\.[a-z]\w*\Z")
@@ -75,19 +77,21 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
 
     ``self._mask(n, x.device)``, where ``node`` is the parameter of ``def _mask(self, n, device)``.
     """
-    bindings = file.scopes.of(node).lookup(node.value)
-    if len(bindings) != 1 or not isinstance(bindings[0].node, cst.Param):
+    bindings = [b for b in file.scopes.of(node).lookup(node.value) if isinstance(b.node, cst.Param)]
+    if len(bindings) != 1:
         return False
-    home = bindings[0].scope.node
-    if not isinstance(home, cst.FunctionDef):
+    home, parameter = bindings[0].scope.node, bindings[0].node
+    if not isinstance(home, cst.FunctionDef) or not isinstance(parameter, cst.Param):
         return False
+    if file.options.tree is not None and home.name.value in file.options.tree.told_own:
+        return True
     nested = any(isinstance(p, cst.FunctionDef) for p in file.tree.ancestors(home))
     if not nested and not re.match(r"_[^_]", home.name.value):
         return False
     names = [p.name.value for p in home.params.params]
     by_keyword = [p.name.value for p in home.params.kwonly_params]
     tree = file.python
-    if tree is None or node.value not in names + by_keyword or bindings[0].node.default is not None:
+    if tree is None or node.value not in names + by_keyword or parameter.default is not None:
         return False
     at = None
     if node.value in names:
@@ -273,6 +277,8 @@ class _Tensors:
                 owner = ast.unparse(value).rpartition(".")[2]
                 if TENSOR_WORD.search(owner) or self.one(value, _DEEP):
                     return True
+                if isinstance(value, ast.Subscript):
+                    return _SETTING.search(ast.unparse(value)) is None
                 return isinstance(value, ast.Name) and self._asked_as_tensor(value)
             case ast.Name(id=name):
                 given = [

@@ -129,6 +129,10 @@ def stays_whole(file: File) -> bool:
                 said = f"{around}/cuda is CUDA's among others"
                 file.find_at(ARMS, 0, f"{said}; left as it is (--all rewrites it)")
                 return True
+        if not is_for_tests(path) and (room := _room(file, folders)) is not None:
+            said = f"most of {room} is kernels for CUDA, and the rest is there for them"
+            file.find_at(KERNEL, 0, f"{said}; left as it is (--all rewrites it)", "note")
+            return True
         if file.in_code(_FOR_MLX, "mlx") is not None and "cuda" not in file.tree.source.lower():
             said = f"{path.name} is written for MLX; left as it is (--all rewrites it)"
             file.find_at(ARMS, 0, said)
@@ -164,6 +168,13 @@ def stays_whole(file: File) -> bool:
         file.find_at(KERNEL, 0, said, "warning")
         return True
     return False
+
+
+def _room(file: File, folders: tuple[str, ...]) -> str | None:
+    """Return the package around a file that is made of kernels; the folders may be more than the packages."""
+    rooms = file.options.tree.kernel_rooms if file.options.tree is not None else frozenset()
+    here = f".{'.'.join(folders)}."
+    return next((room for room in sorted(rooms) if f".{room}." in here), None)
 
 
 # Tests that run on the CPU what asks for CUDA: they replace what torch does below its public names.
@@ -262,6 +273,25 @@ def functions_of_cuda(file: File) -> None:
             file.find(KERNEL, home.name, said, "note")
 
 
+_REFUSED = re.compile(
+    r"^[ \t]*(?:if|elif)\b[^:]*?(?:\.is_cuda\b|!=\s*[\"']cuda[\"']|\bnot\s+(?:\w+\.)*cuda\.is_available\(|version\.hip\b)"
+    r"(?:[^\n]*\n){1,4}?[ \t]*raise\b|^[ \t]*assert\b[^\n]*(?:\.is_cuda\b|==\s*[\"']cuda[\"']|\bcuda\.is_available\()",
+    re.MULTILINE,
+)
+_CUDAS = re.compile(r"_?(?:Static)?(?:CUDA|Cuda)[A-Z]\w*\Z|\w+(?:CUDA|Cuda)(?:Graphs?|Kernels?|Ops?)\Z")
+
+
+def classes_of_cuda(file: File) -> None:
+    """Leave a class that is called after CUDA and refuses what is not: ``StaticCudaGraph``."""
+    if file.options.all or file.options.program:
+        return
+    for home in file.tree.of(cst.ClassDef):
+        if _CUDAS.match(home.name.value) and _REFUSED.search(file.tree.text(home)):
+            file.untouched.append(file.tree.span(home))
+            said = f"{home.name.value} is CUDA's, and refuses other devices; left as it is"
+            file.find(KERNEL, home.name, said, "note")
+
+
 # Whether it is there is not asked: `trt, _ = optional_import("tensorrt")`.
 _NEEDED_ON_DEMAND = re.compile(
     rf"^[ \t]+\w+,[ \t]*_[ \t]*=[ \t]*optional_import\([ \t]*[\"']({GUARDED})\b", re.MULTILINE
@@ -344,6 +374,7 @@ def launches(file: File) -> None:
         (python.span(node), node.name)
         for node in ast.walk(python.module)
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+        and not any("triton.jit" in ast.unparse(each) for each in node.decorator_list)
     ]
     for place, started in places.items():
         around = [one for one in functions if one[0][0] <= place < one[0][1]]
@@ -374,7 +405,8 @@ def _launched(file: File) -> Iterator[int]:
     source = file.tree.source
     launch = LAUNCH
     if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
-        launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
+        # By its name, wherever a function takes it: `(_kernel if wrap is None else wrap(_kernel))[grid](…)`.
+        launch = re.compile(rf"{LAUNCH.pattern}|(?<!def )(?<![\w.])(?:{'|'.join(jitted)})\b")
     elif not ("kernel" in source or "c_void_p(" in source):
         return
     if file.in_code(launch) is not None:
