@@ -181,18 +181,18 @@ class Flow:
             if isinstance(home, cst.FunctionDef)
             and home.name.value == function.removeprefix("self.")
         ]
-        if len(found) != 1 or name not in names or found[0] in self._busy:
+        if not found or name not in names or not self._busy.isdisjoint(found):
             return UNKNOWN
         kinds: set[Kind] = set()
-        self._busy.add(found[0])
+        self._busy.update(found)
         try:
-            for node in self._returns[found[0]]:
+            for node in (node for home in found for node in self._returns[home]):
                 given = node.value
                 if not isinstance(given, cst.Tuple) or len(given.elements) != len(names):
                     return UNKNOWN
                 kinds |= self.kinds(given.elements[names.index(name)].value)
         finally:
-            self._busy.discard(found[0])
+            self._busy.difference_update(found)
         return frozenset(kinds) or UNKNOWN
 
     def _parameter(self, param: cst.Param) -> Kinds:

@@ -186,7 +186,11 @@ def answer(file: File, asked: cst.CSTNode, reference: Reference) -> None:
             )
         else:
             no = isinstance(told.operator, (cst.Equal, cst.LessThan, cst.LessThanEqual))
-    file.replace_node(DEMAND, asked, f"{'not ' if no else ''}{file.here(asked)}.{NAME}()")
+    # A call keeps its brackets, as its line was broken.
+    if isinstance(asked, cst.Call):
+        file.replace_node(DEMAND, asked.func, f"{file.here(asked)}.{NAME}")
+    else:
+        file.replace_node(DEMAND, asked, f"{'not ' if no else ''}{file.here(asked)}.{NAME}()")
     if reference.target == "torch":
         file.want(reference.bindings)
         file.edited_roots.add(reference.root)

@@ -28,6 +28,11 @@ FOREIGN = rule(
     accelerate, sentence_transformers, timm, open_clip, clip, whisper, ultralytics, torchvision,
     torchaudio, safetensors, peft, kornia, lpips), only for keywords that say `device` or
     `map_location`, and only for literals.
+
+    A variable that holds the answer to the question for CUDA (`device = "cuda" if
+    torch.cuda.is_available() else "cpu"`) and is handed to such a library, or to any other package that
+    is not part of the program, gets the device there: with the question alone answered for the device
+    in use, the library would be told of CUDA where it was told of the CPU.
     """,
 )
 
@@ -66,6 +71,7 @@ def handed_on(file: File) -> None:
         if _leaves(file, call, node) and Kind.CUDA in file.flow.kinds(value):
             file.given.append(node)
         if not file.flow.names_cuda(node.value):
+            _chosen(file, call, node)
             continue
         if node.keyword is None or not _DEVICE_KEYWORD.search(node.keyword.value):
             continue
@@ -79,6 +85,46 @@ def handed_on(file: File) -> None:
         elif library in _LIBRARIES or _unknown(file, call):
             name = dotted(call.func) or "a call"
             file.find(UNKNOWN, node, f"{file.tree.text(node.value)} is handed to {name}")
+
+
+def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
+    """Give the device for CUDA's name where a variable is handed on that holds it if there is CUDA."""
+    value = node.value
+    if file.options.style == "accelerator" or not is_device_word(value):
+        return
+    if node.keyword is not None and not _DEVICE_KEYWORD.search(node.keyword.value):
+        return
+    if not _is_foreign(file, call.func):
+        return
+    if isinstance(value, cst.Name):
+        bindings = file.scopes.of(value).lookup(value.value)
+        given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
+    else:
+        given = file.flow.self_values(value, value.attr.value if isinstance(value, cst.Attribute) else "")
+    for each in given:
+        if isinstance(each, cst.IfExp) and file.flow.names_cuda(each.body) and not file.stays(each.body):
+            if isinstance(each.body, cst.SimpleString) and _is_answered(file, each.test):
+                inner = file.tree.span(each.body)
+                file.wrap(FOREIGN, inner, f"str({file.here(each)}.device(", inner, "))")
+
+
+def _is_answered(file: File, test: cst.BaseExpression) -> bool:
+    """Tell whether a choice is made by a question for CUDA that is tdev's now, or by a variable that holds its answer."""
+    asked: list[cst.CSTNode] = [test]
+    if isinstance(test, cst.Name):
+        asked = [b.value for b in file.scopes.of(test).lookup(test.value) if b.value is not None]
+    spans = [file.tree.span(node) for node in asked]
+    used = [file.tree.span(node)[0] for node in file.used]
+    return any(low <= at < high for low, high in spans for at in used)
+
+
+def _is_foreign(file: File, func: cst.BaseExpression) -> bool:
+    """Tell whether a callable is of a package that is no part of the program, and calls torch by itself."""
+    library = _library(file, func)
+    if library in _LIBRARIES:
+        return True
+    tree = file.options.tree
+    return tree is not None and bool(library) and library not in {*_NOT_TORCH, *tree.modules}
 
 
 def _leaves(file: File, call: cst.Call, node: cst.Arg) -> bool:

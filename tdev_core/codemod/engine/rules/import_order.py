@@ -8,11 +8,14 @@ between the two in the alphabet. Where the run is not sorted, it stays where it 
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import Change, File, Move
+
+STDLIB = sys.stdlib_module_names
 
 _Import = ast.Import | ast.ImportFrom
 Key = tuple[bool, str]
@@ -33,10 +36,17 @@ def place(file: File, offset: int, module: str) -> int:
     moved = {file.tree.position(move.statement[0])[0] for move in file.import_moves}
     order = _order(run)
     if order is not None:
-        for node in run:
+        for node in _after_the_library(run):
             if node.lineno not in moved and order(_key(node)) > order((False, module)):
                 return min(offset, file.tree.line_start(node.lineno))
     return offset
+
+
+def _after_the_library(run: list[_Import]) -> list[_Import]:
+    """Return the imports of a run without Python's own library, where those come first: nothing goes among them."""
+    own = [(_key(node)[1].partition(".")[0] in STDLIB) for node in run]
+    first = own.index(False) if False in own else len(own)
+    return run if any(own[first:]) else run[first:]
 
 
 def among(file: File, offset: int, module: str) -> int:
@@ -99,9 +109,10 @@ def _order(run: list[_Import]) -> Order | None:
 
 def _sorted(file: File, run: list[_Import], mine: dict[int, Move], order: Order) -> None:
     kept = [node for node in run if node.lineno not in mine]
+    library = len(kept) - len(_after_the_library(kept))
     gaps: dict[int, list[tuple[int, Move]]] = {}
     for row, move in mine.items():
-        after = sum(order(_key(node)) <= order(move.key) for node in kept)
+        after = max(library, sum(order(_key(node)) <= order(move.key) for node in kept))
         gaps.setdefault(after, []).append((row, move))
     for after, here in gaps.items():
         low = kept[after - 1].lineno if after else 0

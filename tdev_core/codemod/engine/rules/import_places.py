@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import PurePath
 
 import libcst as cst
@@ -11,10 +10,8 @@ from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File, is_docstring
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_order import among, place, put
+from tdev_core.codemod.engine.rules.import_order import STDLIB, among, place, put
 from tdev_core.codemod.engine.rules.moves import MOVES
-
-STDLIB = sys.stdlib_module_names
 
 IMPORT = rule(
     "import",
@@ -121,7 +118,7 @@ def insert_at_top(file: File, comment: str = "") -> None:
             continue
         if not isinstance(small, (cst.Import, cst.ImportFrom)):
             break
-        if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
+        if top_module(small) != "__future__" and top_module(small) not in STDLIB:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
             own = _is_own(file, small) and _blank_before(file, at)
@@ -142,13 +139,13 @@ def insert_at_top(file: File, comment: str = "") -> None:
     end = file.tree.span(last)[1]
     line = file.tree.position(end)[0]
     at = file.tree.line_start(line) + len(file.tree.line_text(line))
-    gap = newline if _top_module(last) == "" or is_docstring(last) else ""
+    gap = newline if top_module(last) == "" or is_docstring(last) else ""
     file.replace(IMPORT, at, at, gap + text + newline)
 
 
 def _is_own(file: File, node: cst.Import | cst.ImportFrom) -> bool:
     """Tell whether an import is of the package that the file lies in: those stand in a block of their own, the last."""
-    top = _top_module(node)
+    top = top_module(node)
     return top == "." or top in PurePath(file.filename).parts[:-1]
 
 
@@ -158,7 +155,7 @@ def _blank_before(file: File, at: int) -> bool:
     return not lines or not lines[-1].strip()
 
 
-def _top_module(node: cst.CSTNode) -> str:
+def top_module(node: cst.CSTNode) -> str:
     if isinstance(node, cst.Import):
         return (dotted(node.names[0].name) or "").split(".")[0]
     if isinstance(node, cst.ImportFrom):

@@ -24,6 +24,7 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert,
     insert_at_top,
     insert_in_function,
+    top_module,
     unique,
 )
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
@@ -271,12 +272,16 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
 def _shims(file: File) -> None:
     file.shims[:] = [node for node in file.shims if not file.stays(node)]
     file.given[:] = [node for node in file.given if not file.stays(node)]
+    anchor = first_torch_import(file)
+    if anchor is not None and _moves_before(file, anchor):
+        insert_at_top(file, COMMENT)
+        return
     if not (file.shims or file.given) or _imports_tdev(file):
         return
-    anchor = first_torch_import(file)
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
-            insert_at_top(file, COMMENT)
+            if not _takes_it_from_the_tree(file):
+                insert_at_top(file, COMMENT)
         elif file.shims:
             node = file.shims[0]
             file.find(MOVES, node, "needs tdev's shims, but this file imports no torch")
@@ -287,6 +292,29 @@ def _shims(file: File) -> None:
         _alias(file, torch)
     else:
         insert(file, file.tree.statement(anchor), anchor, COMMENT)
+
+
+def _moves_before(file: File, anchor: cst.CSTNode) -> bool:
+    """Tell whether a script moves something to CUDA above its first import of torch: the shims have to be there by then."""
+    if file.pieces or file.resolver.imported(file.scopes.top, file.tdev) is not None:
+        return False
+    start = file.tree.span(anchor)[0]
+    return any(
+        file.tree.span(node)[0] < start
+        and not any(isinstance(p, (cst.FunctionDef, cst.Lambda)) for p in file.tree.ancestors(node))
+        for node in file.shims
+    )
+
+
+def _takes_it_from_the_tree(file: File) -> bool:
+    """Tell whether a script imports a package of its own tree that brings tdev, to which it hands what was typed."""
+    tree = file.options.tree
+    tops = (
+        top_module(node)
+        for node in file.tree.of(cst.Import, cst.ImportFrom)
+        if isinstance(file.tree.parents[file.tree.parents[node]], cst.Module)
+    )
+    return tree is not None and not tree.of_torch_cuda.isdisjoint(tops)
 
 
 def _imports_tdev(file: File) -> bool:

@@ -21,6 +21,8 @@ _HEAD = re.compile(
 )
 _IMPORT = re.compile(r"(from\s+[\w.]+\s+import)\s+(\w[\w\s,]*\w|\w)")
 _KEYWORD = re.compile(r"\w+=(?!=)")
+# Of a dictionary: the key, before a condition.
+_ENTRY = re.compile(r"""(?:"[^"\n]*"|'[^'\n]*'|[\w.]+)\s*:\s*""")
 _ANNOTATED = re.compile(r"\w+\s*:\s*[^=]+=\s*")
 _OPERATORS = frozenset({"==", "!=", "<", ">", "<=", ">=", "+", "-", "*", "/", "%", "|", "&", "in"})
 
@@ -41,7 +43,7 @@ def wrapped(line: str, limit: int, inside: bool = False) -> list[str] | None:
 
 def same(old: str, new: str) -> bool:
     """Tell whether two texts are the same statement, header of a block, or arguments."""
-    for before, after in (("", ""), ("", "\n    pass"), ("f(\n", "\n)"), ("[\n", "\n]")):
+    for before, after in (("", ""), ("", "\n    pass"), ("f(\n", "\n)"), ("[\n", "\n]"), ("{\n", "\n}")):
         dumps = [_parsed(before + _flush(text) + after) for text in (old, new)]
         if dumps[0] is not None and dumps[0] == dumps[1]:
             return True
@@ -108,6 +110,10 @@ def _ways(text: str, inside: bool) -> Iterator[list[tuple[int, str, bool]]]:
         return
     if inside:
         yield from _delimited(text, flat, words)
+        entry = _ENTRY.match(text)
+        if entry is not None and ("or" in words or "and" in words):
+            joint = "or" if "or" in words else "and"
+            yield [(0, p, True) for p in _pieces(text, [a for a, w in flat if w == joint])]
         given = _KEYWORD.match(text)
         chooses = {"if", "else"} <= words and not words & {"lambda", "for"}
         # Rather than in the brackets of one of its arms, or of its test.

@@ -1,0 +1,16 @@
+import torch
+
+
+def flops(args):
+    if args.device == 'cuda:0':
+        assert torch.cuda.is_available(
+        ), 'No valid cuda device detected, please double check...'
+    return 1
+
+
+class Policy:
+    def of(self):
+        return {
+            "a": 1,
+            "gradient_scaler_of_it": self.device_type == "cuda" and self.nam == "fp16",
+        }
