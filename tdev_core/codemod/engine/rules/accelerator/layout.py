@@ -24,7 +24,7 @@ _NAMES = ("device", "accelerator", "current_device")
 _TYPE_NAMES = ("accelerator", "device", "current_device")
 _LOOPS = (cst.For, cst.While)
 _FAR = 60
-"""Lines after which nobody remembers what a variable is."""
+"""Lines after which nobody remembers what a variable is that is not used again."""
 _SHORTEST = 79
 """Columns that a line may have where the project says nothing: PEP 8's."""
 _WIDTHS = (79, 88, 100, 120)
@@ -240,7 +240,7 @@ class _Layout:
         indent = tree.line_text(row)[: column - 1]
         if indent.strip() or not self._has_torch(uses[0], start):
             return None
-        if tree.position(uses[-1].start)[0] - row > _FAR:
+        if tree.position(uses[-1].start)[0] - row > _FAR * (len(uses) - 1):
             return None
         # Above the comment that is about the statement.
         while row > 1 and re.match(rf"{indent}#(?!.*\btdev-cut)", tree.line_text(row - 1)):

@@ -48,6 +48,7 @@ def whole_or_not(file: File) -> None:
         return
     _keep_cudas_arms(file, python)
     _keep_lonely_questions(file)
+    _count_on_one(file)
     reasons = Reasons(file, python)
     units = units_of(file, python)
     if why := reasons.of_all():
@@ -128,6 +129,26 @@ def _keep_cudas_arms(file: File, python: PythonTree) -> None:
         for span in [s for s in file.changes if low <= s[0] < high]:
             del file.changes[span]
             file.find_at(GAP, span[0], "it stays with the question for CUDA around it", "note")
+
+
+_MEMORY = re.compile(r"\.(?:reset_(?:peak|max)_|max_)?memory_\w+\Z")
+
+
+def _count_on_one(file: File) -> None:
+    """Take back a count of memory in a function whose other counts go on asking CUDA: they are compared."""
+    source = file.tree.source
+    for home in file.tree.of(cst.FunctionDef):
+        low, high = file.tree.span(home)
+        stays = [
+            found
+            for (_, start, _), found in file.findings.items()
+            if low <= start < high and "ask first" in found.message and "memory" in found.message
+        ]
+        for span in [s for s in file.changes if low <= s[0] < high] if stays else ():
+            if _MEMORY.search(source[slice(*span)]):
+                del file.changes[span]
+                said = f"it counts what line {stays[0].line} counts, which stays"
+                file.find_at(GAP, span[0], said, "note")
 
 
 # -- questions that decide about nothing --------------------------------------------------------
