@@ -67,6 +67,7 @@ _TDEV: tuple[Pass, ...] = (
     parallel_arms.parallel_arms,
     cudas_arms.tried_beside_others,
     cudas_arms.named_beside_others,
+    cudas_arms.under_a_fake,
     parallel_arms.done_for_others,
     parallel_arms.functions_of_others,
     whole_files.functions_of_cuda,

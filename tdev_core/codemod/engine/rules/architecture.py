@@ -40,6 +40,19 @@ def asks_for_the_build(file: File, node: cst.CSTNode) -> cst.BooleanOperation | 
     return found
 
 
+_ROCMS = re.compile(r"\b(?:is|has)_?(?:rocm|hip)\w*\b|\bversion\.hip\b", re.IGNORECASE)
+
+
+def beside_rocm(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a condition asks for the architecture where the build is ROCm's: ``is_rocm and capability >= (9, 4)``."""
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.BooleanOperation) and _ROCMS.search(file.tree.text(parent)):
+            return True
+        if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
+            return False
+    return False
+
+
 _TO_THE_COMPILER = r"-gencode\b|\bnvcc\b|\bTORCH_CUDA_ARCH_LIST\b"
 _OF_NVIDIAS = re.compile(rf"{OF_NVIDIAS}|{_TO_THE_COMPILER}", re.IGNORECASE)
 _MAKES_A_NAME = re.compile(r"[\"']sm_?[\"'{]")

@@ -209,7 +209,7 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
 
 def _wrap(
     file: File,
-    node: cst.Comparison,
+    node: cst.Comparison | cst.Call,
     operand: cst.BaseExpression,
     no: bool,
     exact: bool = False,
@@ -235,7 +235,7 @@ def _wrap(
     if left_to_script(file, node, "a question about a device"):
         return
     start, end = file.tree.span(node)
-    inner = file.tree.span(operand)
+    inner = file.tree.outer_span(operand) if isinstance(node, cst.Call) else file.tree.span(operand)
     low, high = inner
     if "#" in file.tree.source[start:low] + file.tree.source[high:end]:
         file.find(COMPARISON, node, "a comment stands inside this comparison; rewrite it by hand")
@@ -254,7 +254,7 @@ def _wrap(
 _OF_CUDA = "guards code that only CUDA can run; left as it is"
 
 
-def _why_it_stays(file: File, node: cst.Comparison, demanded: Demand | None) -> str | None:
+def _why_it_stays(file: File, node: cst.CSTNode, demanded: Demand | None) -> str | None:
     """Return what is said of a comparison that stays, where its demand or what stands around it says so."""
     if demanded is not None and demanded.verdict == "kept":
         return f"{demanded.why}; left as it is"
@@ -366,23 +366,8 @@ def _startswith(file: File, node: cst.Call) -> None:
     if string_value(node.args[0].value) == "cuda:":
         file.find(COMPARISON, node, "asks for an indexed CUDA device")
         return
-    if _among_others(file, node, func.value):
-        return
-    if file.options.style == "accelerator":
-        file.questions.append(Question(node, True, func.value, COMPARISON, _NO_SPELLING))
-        return
-    if asks_for_the_build(file, node) is not None:
-        file.find(COMPARISON, node, "stands beside a question about the build; left as it is")
-        return
-    if asks_to_pin(file, node):
-        file.find(COMPARISON, node, PINS, "note")
-        return
-    if is_a_request(file, node, func.value):
-        return
-    if left_to_script(file, node, "a question about a device"):
-        return
-    inner = file.tree.outer_span(func.value)
-    file.wrap(COMPARISON, file.tree.span(node), f"{file.here(node)}.is_accelerator(", inner, ")")
+    if not _among_others(file, node, func.value):
+        _wrap(file, node, func.value, False)
 
 
 def binds_tighter(file: File, node: cst.CSTNode) -> bool:

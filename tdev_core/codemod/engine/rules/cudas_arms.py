@@ -106,6 +106,21 @@ def tried_beside_others(file: File) -> None:
             file.tried.append(file.tree.span(tried.body))
 
 
+_FAKE = re.compile(r"(?i)\bfake\w*mode\w*\b")
+
+
+def under_a_fake(file: File) -> None:
+    """Leave what is made under a ``FakeTensorMode``: no device is used there, and ``"cuda"`` is a word on any machine."""
+    if "ake" not in file.tree.source:
+        return
+    for block in file.tree.of(cst.With):
+        if any(_FAKE.search(file.tree.text(item.item)) for item in block.items):
+            file.untouched.append(file.tree.span(block.body))
+            if CALLS_CUDA.search(file.tree.text(block.body)):
+                said = "no device is used under a fake mode; left as it is"
+                file.find(ARMS, block.items[0], said, "note")
+
+
 _A_CONSTANT = re.compile(
     rf"(\w+)[ \t]*=[ \t]*torch\.device\([\"'](cuda|cpu|{NAMES})[\"']\)\s*(?:#.*)?"
 )

@@ -266,7 +266,7 @@ def _may_reach_cuda_only(file: File, guarded: list[ast.stmt]) -> bool:
 _SAYS = re.compile(r"cuda|nvidia|\b(?:[AHVPT]100|RTX|GeForce|Tesla|Hopper|Ampere)\b", re.IGNORECASE)
 _KERNELS_SAID = re.compile(
     r"\bquantization\b|\bcuda[ _-](?:\w+[ _-])?kernel|\bkernels? (?:for|of|on) cuda"
-    r"|\bflash[ _-]?attention|\bfused[ _]\w+|\bcuda[ _-]?graphs?\b|\bm(?:egatron[ -]?)?core\b|\bnsight\b|\bcuda[ _]profiler\b",
+    r"|\bfl(?:ash|ex)[ _-]?attention|\bfused[ _]\w+|\bcuda[ _-]?graphs?\b|\bm(?:egatron[ -]?)?core\b|\bnsight\b|\bcuda[ _]profiler\b",
     re.IGNORECASE,
 )
 # NVIDIA's profilers, after which the programs are named that they look at.

@@ -102,6 +102,8 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
     else:
         given = file.flow.self_values(value, value.attr.value if isinstance(value, cst.Attribute) else "")
     for each in given:
+        if isinstance(each, cst.BooleanOperation):
+            each = each.right  # `device or ("cuda" if … else "cpu")`
         if isinstance(each, cst.IfExp) and file.flow.names_cuda(each.body) and not file.stays(each.body):
             if isinstance(each.body, cst.SimpleString) and _is_answered(file, each.test):
                 inner = file.tree.span(each.body)

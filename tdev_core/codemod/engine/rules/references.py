@@ -9,6 +9,7 @@ from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.architecture import (
     asks_for_nvidias,
     beside_a_kept_question,
+    beside_rocm,
     names_an_architecture,
 )
 from tdev_core.codemod.engine.rules.arms import ARMS, is_the_rest
@@ -52,6 +53,7 @@ from tdev_core.codemod.engine.rules.torch_names import (
     routed_prefix,
     whole_question,
 )
+from tdev_core.codemod.engine.rules.registered import is_of_a_kernel
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.
@@ -94,8 +96,13 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         file.tried.remove(span)
         message = f"CUDA is tried beside other accelerators; {LEFT}"
         kept_question(file, found, ARMS, message, "note")
-    if name.startswith("torch.library.") and has_kernels(file):
-        return  # registers a kernel for the device that it was written for
+    if name.startswith("torch.library."):
+        if has_kernels(file):
+            return  # registers a kernel for the device that it was written for
+        if is_of_a_kernel(file, found.node):
+            said = f"{name} registers for CUDA what calls more than torch; {LEFT}"
+            file.find(KERNEL, found.node, said, "note")
+            return
     call = call_of(file, found.node)
     if asks_for_a_public_name(file, found):
         return
@@ -136,10 +143,11 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         return
     if (
         name in _ARCHITECTURE
-        and asks_for_nvidias(file, found.node)
+        and (asks_for_nvidias(file, found.node) or beside_rocm(file, found.node))
         or (name == "torch.cuda.get_device_properties" and names_an_architecture(file, found.node))
     ):
-        message = f"{name} is asked for an architecture of NVIDIA's; {LEFT}"
+        whose = "AMD's" if beside_rocm(file, found.node) else "NVIDIA's"
+        message = f"{name} is asked for an architecture of {whose}; {LEFT}"
         kept_question(file, found, KERNEL, message, "note", "from tdev it is (0, 0) elsewhere")
         return
     if name in _ARCHITECTURE and guards_a_package(file, found.node):
