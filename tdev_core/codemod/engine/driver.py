@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
 from tdev_core.codemod.engine.triage.concern import concern
@@ -45,6 +46,7 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
         plan_torchs_own,
         report_torchs_own,
     )
+    from tdev_core.codemod.engine.rules.kept_questions import changes_kept_questions
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
     from tdev_core.codemod.engine.rules.whole_files import stays_whole
@@ -59,6 +61,10 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     else:
         for rule in passes(options.style):
             rule(file)
+        if options.style == "alias" and not options.program and changes_kept_questions(file):
+            # A question that stays CUDA's is asked of torch, so torch keeps its name here.
+            file.scopes.forget()
+            return apply_rules(source, names, replace(options, style="explicit"), filename, whole)
     report_torchs_own(file, found)
     if options.annotate:
         annotate(file)

@@ -36,6 +36,14 @@ def kept_questions(file: File) -> None:
             file.findings[key] = replace(finding, message=message, severity=level)
 
 
+def changes_kept_questions(file: File) -> bool:
+    """Tell whether the imports, once changed, would answer a question for the device in use that has to stay CUDA's."""
+    return any(
+        answered == ANSWERED and found.package == "torch" and from_tdev(file, found)
+        for found, answered in file.asked.values()
+    )
+
+
 def from_tdev(file: File, found: Reference) -> bool:
     """Tell whether a reference is tdev's once the imports are changed."""
     if found.package == "tdev":

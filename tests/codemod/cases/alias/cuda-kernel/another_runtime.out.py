@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 class Session:
@@ -9,7 +10,7 @@ class Session:
 
 
 def batch(self):
-    cuda = torch.cuda.is_available()
+    cuda = tdev.cuda.is_available()
     return 64 if cuda else 8
 
 

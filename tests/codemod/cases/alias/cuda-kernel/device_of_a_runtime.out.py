@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 from faster_whisper import WhisperModel
 
 model = WhisperModel("large", device="cuda" if torch.cuda.is_available() else "cpu")
@@ -11,5 +12,5 @@ def transcribe(path):
 
 
 def train(model):
-    device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = "cuda" if tdev.cuda.is_available() else "cpu"
     return model.to(device)

@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 def enable(attention, use):
@@ -19,4 +20,4 @@ def probe():
 
 
 def free():
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return tdev.cuda.device_count() if tdev.cuda.is_available() else 0

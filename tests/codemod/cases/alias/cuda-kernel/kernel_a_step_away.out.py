@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 from torch.autograd import Function
 
 from package import _C
@@ -30,7 +31,7 @@ gather_scatter = GatherScatter.apply
 def summed(verts: torch.Tensor):
     return (
         gather_scatter_python(verts, None)
-        if not torch.is_accelerator(verts)
+        if not tdev.is_accelerator(verts)
         else scatter(verts)
     )
 

@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 def describe():
@@ -15,4 +16,4 @@ def is_rocm():
 
 def count():
     print(torch.version.cuda)
-    return torch.cuda.device_count()
+    return tdev.cuda.device_count()

@@ -1,6 +1,7 @@
 from typing import TYPE_CHECKING
 
-import tdev as torch
+import tdev
+import torch
 
 if TYPE_CHECKING:
     try:
@@ -16,7 +17,7 @@ def f(scaler: "GradScaler"):
 def g(device):
     if torch.device(device).type == "xla":
         raise ValueError("no")
-    return torch.device(device)
+    return tdev.device(device)
 
 
 def info():

@@ -1,9 +1,10 @@
-import tdev as torch
+import tdev
+import torch
 
-if not torch.answers_cuda():
+if not tdev.answers_cuda():
     raise SystemExit("this torch has no CUDA")
 
-device = "cuda" if torch.backends.cuda.is_built() else "cpu"
+device = "cuda" if tdev.backends.cuda.is_built() else "cpu"
 
 
 def choose():

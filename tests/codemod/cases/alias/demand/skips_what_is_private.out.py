@@ -1,9 +1,10 @@
 import pytest
-import tdev as torch
+import tdev
+import torch
 
 
 def loader(kind):
-    return [torch.zeros(3, device="cuda") for _ in range(3)], kind
+    return [tdev.zeros(3, device="cuda") for _ in range(3)], kind
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA is required")
@@ -17,6 +18,6 @@ def test_lifetime(kind):
         out[i].copy_(batch[0])
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="CUDA is required")
+@pytest.mark.skipif(not tdev.cuda.is_available(), reason="CUDA is required")
 def test_sum():
-    assert torch.ones(3, device="cuda").sum() == 3
+    assert tdev.ones(3, device="cuda").sum() == 3

@@ -1,10 +1,11 @@
-import tdev as torch
+import tdev
+import torch
 
 
 class Serial:
     def device(self) -> torch.device:
-        if torch.cuda.is_available():
-            return torch.device("cuda")
+        if tdev.cuda.is_available():
+            return tdev.device("cuda")
         if torch.backends.mps.is_available():
             return torch.device("mps")
         return torch.device("cpu")
@@ -13,18 +14,18 @@ class Serial:
 def numbered(index):
     if torch.backends.mps.is_available():
         device = torch.device("mps")
-    elif index >= 0 and torch.cuda.is_available():
-        device = torch.device(f"cuda:{index}")
+    elif index >= 0 and tdev.cuda.is_available():
+        device = tdev.device(f"cuda:{index}")
     else:
         device = torch.device("cpu")
     return device
 
 
-device = torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
+device = tdev.device("cuda" if tdev.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu")
 
 
 def name():
-    if torch.cuda.is_available():
+    if tdev.cuda.is_available():
         return "cuda"
     return "mps" if torch.backends.mps.is_available() else "cpu"
 

@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 def clear(device):
@@ -13,14 +14,14 @@ class CudaChecker:
     def check(self):
         if not torch.cuda.is_available():
             self.log_and_exit(mod_name="CUDA", message="cuda is not available.")
-        if torch.cuda.get_device_properties(0).major < 9:
+        if tdev.cuda.get_device_properties(0).major < 9:
             self.log_and_exit(mod_name="CUDA", message="requires sm>=9.0.")
 
 
 def seeded(seed):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-    with torch.random.fork_rng():
+    with tdev.random.fork_rng():
         torch.manual_seed(seed)
 
 

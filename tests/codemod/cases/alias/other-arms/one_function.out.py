@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 def select_device(device, batch):
@@ -14,4 +15,4 @@ def select_device(device, batch):
 
 
 def count():
-    return torch.cuda.device_count() if torch.cuda.is_available() else 0
+    return tdev.cuda.device_count() if tdev.cuda.is_available() else 0

@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 
 
 def tried(i):
@@ -19,6 +20,6 @@ def tried(i):
 
 def tried_alone(i):
     try:
-        return torch.device("cuda:" + str(i))
+        return tdev.device("cuda:" + str(i))
     except Exception:
         return torch.device("cpu")

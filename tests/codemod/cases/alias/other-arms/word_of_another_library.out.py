@@ -1,4 +1,5 @@
-import tdev as torch
+import tdev
+import torch
 from lightning import Trainer
 
 options = {}
@@ -13,5 +14,5 @@ class Forecast:
             if torch.cuda.is_available():
                 options["devices"] = -1
         options["accelerator"] = "cpu" if not torch.cuda.is_available() else "gpu"
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-        return torch.zeros(3, device=device)
+        device = "cuda" if tdev.cuda.is_available() else "cpu"
+        return tdev.zeros(3, device=device)
