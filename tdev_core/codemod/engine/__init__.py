@@ -20,7 +20,7 @@ from tdev_core.codemod.engine.api import (
     SyntaxError_,
 )
 from tdev_core.codemod.engine.driver import rewrite
-from tdev_core.codemod.engine.importing import Importing, may_need
+from tdev_core.codemod.engine.importing import BESIDE, Importing, may_need
 from tdev_core.codemod.engine.links import Links
 from tdev_core.codemod.engine.staying import imports_torch
 from tdev_core.codemod.engine.survey import Survey, dotted_name
@@ -33,6 +33,7 @@ __all__ = [
     "STYLES",
     "Edit",
     "Finding",
+    "BESIDE",
     "Importing",
     "Links",
     "Names",

@@ -40,6 +40,10 @@ class ProgramTree:
     """Modules that hold kernels for CUDA or cannot be imported without its packages."""
     kernel_modules: frozenset[str] = frozenset()
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
+    device_constants: frozenset[str] = frozenset()
+    """Variables of modules that hold a ``torch.device`` in each module that has them."""
+    string_devices: frozenset[str] = frozenset()
+    """Attributes that a class of the tree annotates as strings: ``_device: str``."""
     told_own: frozenset[str] = frozenset()
     """Functions that are told a device, and by each caller in the tree that of a tensor."""
     kernel_rooms: frozenset[str] = frozenset()

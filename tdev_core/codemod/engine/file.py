@@ -24,6 +24,7 @@ from tdev_core.codemod.engine.api import (
     Finding,
     Names,
     Options,
+    ProgramTree,
     Result,
     Rule,
     Severity,
@@ -91,7 +92,10 @@ class File:
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        self.flow = Flow(self.resolver, options.tree.give_devices if options.tree else frozenset())
+        around = options.tree or ProgramTree()
+        self.flow = Flow(
+            self.resolver, around.give_devices, around.device_constants, around.string_devices
+        )
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.edited_roots: set[cst.CSTNode] = set()

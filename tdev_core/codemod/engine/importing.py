@@ -63,6 +63,10 @@ def needed(raw: bytes) -> str:
     return ""
 
 
+BESIDE = "//"
+"""Between the folder and the name of a module that lies in no package."""
+
+
 class Importing:
     """The modules of a tree by their dotted names, and what each imports at its margin.
 
@@ -86,7 +90,7 @@ class Importing:
         for name, (raw, is_package) in self._imports.items():
             for imported in self._of(name, raw, is_package):
                 importers.setdefault(imported, []).append(name)
-            for imported in _imported(name, raw, is_package) if self._compiled else ():
+            for imported in _imported(_shown(name), raw, is_package) if self._compiled else ():
                 base, _, last = imported.rpartition(".")
                 if base in self._compiled and _EXTENSION.search(last.encode()):
                     self._needs.setdefault(name, last)
@@ -96,11 +100,17 @@ class Importing:
             name, package = waiting.popleft()
             for importer in importers.get(name, ()):
                 if importer not in through and importer not in self._needs:
-                    through[importer] = f"{name}, which it imports, needs {package}"
+                    through[importer] = f"{_shown(name)}, which it imports, needs {package}"
                     waiting.append((importer, package))
         return through
 
     def _of(self, name: str, raw: bytes, is_package: bool) -> set[str]:
+        folder, beside, own = name.rpartition(BESIDE)
+        if beside:
+            near = {f"{folder}{BESIDE}{each}" for each in _imported(own, raw, is_package)}
+            return {each for each in near if each in self._imports and each != name} | {
+                known for each in _imported(own, raw, is_package) for part in _chain(each) if (known := self._known(part))
+            }
         found = {
             self._known(part) for each in _imported(name, raw, is_package) for part in _chain(each)
         }
@@ -109,6 +119,10 @@ class Importing:
 
     def _known(self, name: str) -> str:
         return name if name in self._imports else ""
+
+
+def _shown(name: str) -> str:
+    return name.rpartition(BESIDE)[2]
 
 
 def _chain(name: str) -> Iterator[str]:

@@ -79,7 +79,7 @@ _SIGNS = (*_EXTENSION_SIGNS, *_CUDA_SIGNS, b"triton", b"get_device_capability")
 # Of the files that say torch, those in which it may be the last of an import's names.
 _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?<!\nimport torch)")
 _PLATFORM = re.compile(
-    r"(?<![a-z])(?:cuda|rocm|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
+    r"(?<![a-z])(?:cuda|gpu|rocm|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
 )
 _TEST_NAME = re.compile(
     r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
@@ -95,6 +95,12 @@ _CAPABILITY = re.compile(
 _FUNCTION = re.compile(rb"^def[ \t]+(\w+)(?:.*\n(?=[ \t)\n]))*", re.MULTILINE)
 _OF_NVIDIAS = re.compile(OF_NVIDIAS.encode(), re.IGNORECASE)
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
+
+
+# At a module's margin: `DEVICE = torch.device("cuda")`; and in a class: `_device: str`.
+_CONSTANT = re.compile(rb"^(\w*(?:DEVICE|device)\w*)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)", re.MULTILINE)
+_MADE = re.compile(rb"(?:torch|th|tdev)\.device\(")
+_STRING_DEVICE = re.compile(rb"^[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=|\r?$)", re.MULTILINE)
 
 
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
@@ -122,6 +128,9 @@ class Survey:
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
         self._told = ToldDevices()
+        self._constants: set[str] = set()
+        self._no_constants: set[str] = set()
+        self._strings: set[str] = set()
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
@@ -174,6 +183,10 @@ class Survey:
                 self._of_torch_cuda.add(top)
         if not self._looks_for_staying and b"device" in raw:
             self._told.see(raw)
+            for found in _CONSTANT.finditer(raw):
+                kept = self._constants if _MADE.match(found[2]) else self._no_constants
+                kept.add(found[1].decode())
+            self._strings.update(name.decode() for name in _STRING_DEVICE.findall(raw))
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -227,9 +240,10 @@ class Survey:
         packages = {name for name in held if name in self._modules}
         rooms = {name for name, had in held.items() if len(had) >= _SEVERAL}
         platforms = [
-            beside["cuda"]
+            beside[word]
             for beside in self._platforms.values()
-            if "cuda" in beside and len(beside) > 1
+            for word in ("cuda", "gpu")
+            if word in beside and not beside.keys() <= {"cuda", "gpu"}
         ]
         return ProgramTree(
             modules=frozenset(self._modules),
@@ -243,6 +257,8 @@ class Survey:
             taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
             told_own=self._told.own(),
+            device_constants=frozenset(self._constants - self._no_constants),
+            string_devices=frozenset(self._strings),
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),

@@ -126,6 +126,9 @@ def _origin(text: str, at: int, given: str, deep: int = 3) -> str | None:
     start, function = home
     around = text[start:at]
     bound = re.findall(rf"^[ \t]*{value}[ \t]*=(?!=)[ \t]*([^\n]+)$", around, re.MULTILINE)
+    # The last of several: `b, n, device = *x.shape, x.device`.
+    several = rf"^[ \t]*(?:[*\w]+,[ \t]*)+{value}[ \t]*=(?!=)[^\n]*,[ \t]*([^,\n]+)$"
+    bound += re.findall(several, around, re.MULTILINE)
     if bound:
         origins = [_origin(text, at, each.strip(), deep - 1) for each in bound]
         return "" if all(origin == "" for origin in origins) else None

@@ -75,7 +75,7 @@ TENSOR_WORD = re.compile(
     r"data|maps?|heatmaps?|patch(?:es)?|volumes?|spec|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
-    r"actions?|obs|observations?|rewards?|advantages?|"
+    r"td|tds|tensordict|actions?|obs|observations?|rewards?|advantages?|"
     r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z]))\d*$",
     re.IGNORECASE,
 )
@@ -105,11 +105,18 @@ _ANNOTATED_DEVICE = re.compile(
     r"def(?<!\wdef)[ \t]+(\w+)[ \t]*\((?:[^()]|\([^()]*\))*\)\s*->\s*[\"']?(?:torch|th)\.device[\"']?\s*:"
 )
 _DEVICE_DEFINED = re.compile(r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(")
+# All that it does is to ask a tensor: `def get_device(x): return str(x.device)`.
+_ASKS_A_TENSOR = re.compile(
+    r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(\s*(\w+)[^()]*\)[^:\n]*:\s*(?:\"{3}(?:(?!\"{3}).)*\"{3}\s*)?"
+    r"(?:if\s+isinstance\(\s*\2\s*,[^\n]*\n\s*)?return\s+(?:str\()?(?!self\b|cls\b)\2(?:\[0\])?\.device\b",
+    re.DOTALL,
+)
 
 
 def give_devices(text: str) -> tuple[set[str], set[str]]:
     """Return the functions of a text that promise a ``torch.device``, and others whose name says that they do."""
     promised = set(_ANNOTATED_DEVICE.findall(text)) if "device" in text and "->" in text else set()
+    promised |= {name for name, _ in _ASKS_A_TENSOR.findall(text)} if ".device" in text else set()
     return promised, set(_DEVICE_DEFINED.findall(text)) - promised
 
 

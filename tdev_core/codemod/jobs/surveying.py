@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from tdev_core.codemod.engine import (
+    BESIDE,
     Importing,
     Links,
     ProgramTree,
@@ -119,7 +120,8 @@ def _reaching(
             raw = path.read_bytes()
         except OSError:
             continue
-        names[path] = dotted_name(path, top, home)
+        # One of no package is found by what lies beside it alone.
+        names[path] = dotted_name(path, top, home) if home else f"{path.parent}{BESIDE}{path.stem}"
         importing.see(names[path], path.stem == "__init__", raw)
     reaching = importing.reaching()
     return {

@@ -39,6 +39,9 @@ from tdev_core.codemod.engine.vocabulary import (
     used_as_tensor,
 )
 
+_ASKS_TORCH = re.compile(r"\btorch\.cuda\.is_available\(\)")
+_OTHERS = re.compile(r"[\"'](?:mps|xpu|npu|hpu|mlu|xla)\b|\b(?:mps|xpu|npu)\.is_available\(")
+
 # The methods that torch calls with tensors, and the classes that they are of.
 _WAYS = {
     "forward": re.compile(r"Module|\bFunction\b"),
@@ -49,15 +52,22 @@ _WAYS = {
 class Flow:
     """Kinds of expressions, over one file's bindings."""
 
-    def __init__(self, resolver: Resolver, promised: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        resolver: Resolver,
+        promised: frozenset[str] = frozenset(),
+        constants: frozenset[str] = frozenset(),
+        strings: frozenset[str] = frozenset(),
+    ) -> None:
         self.resolver = resolver
+        self._constants = constants
+        self._strings = strings
         self._promised = promised | give_devices(resolver.tree.source)[0]
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
         self._partial: dict[cst.CSTNode, Kinds] = {}
         self._busy: set[object] = set()
-        self._attributes: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] | None = None
 
     def kinds(self, node: cst.CSTNode) -> Kinds:
         """Return the kinds of thing that ``node`` may be; ``{UNKNOWN}`` where the file does not say."""
@@ -96,7 +106,7 @@ class Flow:
 
     def _kinds(self, node: cst.CSTNode) -> Kinds:
         if names_cuda(node):
-            return frozenset({Kind.CUDA})
+            return frozenset({Kind.DEVICE if self._beside_others(node) else Kind.CUDA})
         if string_value(node) is not None or isinstance(
             node, (cst.Dict, cst.Float, cst.Lambda, cst.List, cst.Tuple, cst.Set)
         ):
@@ -118,6 +128,26 @@ class Flow:
         if isinstance(node, cst.Call):
             return self._call(node)
         return frozenset({Kind.TYPED}) if is_typed_device(node) else UNKNOWN
+
+    def _beside_others(self, node: cst.CSTNode) -> bool:
+        """Tell whether CUDA's name is chosen by torch's own question in a chain with one for another accelerator.
+
+        That question stays torch's: where its answer is yes, the device is there.
+        """
+        below = node
+        while isinstance(choice := self.tree.parents.get(below), cst.IfExp):
+            if choice.body is below:
+                if _ASKS_TORCH.search(self.tree.text(choice.test)) is None:
+                    return False
+                while isinstance(above := self.tree.parents.get(choice), cst.IfExp):
+                    choice = above
+                # What a device is made of at once is chosen by tdev's question.
+                kept = isinstance(self.tree.parents[choice], (cst.Assign, cst.AnnAssign))
+                return kept and _OTHERS.search(self.tree.text(choice)) is not None
+            if choice.orelse is not below:
+                return False
+            below = choice
+        return False
 
     def _name(self, node: cst.Name) -> Kinds:
         if node.value == "None":
@@ -159,6 +189,8 @@ class Flow:
             return self.kinds(binding.value)
         if binding.kind == "parameter" and isinstance(binding.node, cst.Param):
             return self._parameter(binding.node)
+        if binding.kind == "from" and (binding.target or "").rpartition(".")[2] in self._constants:
+            return frozenset({Kind.DEVICE})
         if binding.kind == "other" and DEVICE_NAME.search(binding.name):
             # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
             made = binding.statement
@@ -241,16 +273,34 @@ class Flow:
                 if said is not None:
                     kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
                 return frozenset(kinds) or UNKNOWN
+            if attr in self._strings:
+                return UNKNOWN  # of a base class in another file
             # A property, or set by a base class: nn modules and trainers give real devices.
             return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
         if DEVICE_NAME.search(attr):
             if is_typed_device(node):
                 return frozenset({Kind.TYPED})
+            if isinstance(base, cst.Name) and (made := self._of_own_class(base, attr)) is not None:
+                return made
             real = attr == "_execution_device" or self._holds_tensors(base)
             return frozenset({Kind.DEVICE}) if real else UNKNOWN
         if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
+
+    def _of_own_class(self, base: cst.Name, attr: str) -> Kinds | None:
+        """Return the kinds of an attribute of what a class of this file makes: ``env = Env(…)``, ``env.device``."""
+        bindings = self.scopes.of(base).lookup(base.value)
+        if len(bindings) != 1 or not isinstance(call := bindings[0].value, cst.Call):
+            return None
+        if not isinstance(call.func, cst.Name):
+            return None
+        made = self.scopes.of(call).lookup(call.func.value)
+        if len(made) != 1 or not isinstance(made[0].node, cst.ClassDef):
+            return None
+        values = self._assigned.get((made[0].node, attr), [])
+        kinds = frozenset(kind for value in values for kind in self.kinds(value))
+        return kinds or None
 
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like.
@@ -319,32 +369,34 @@ class Flow:
     def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
         """Return the values that the enclosing class assigns to ``self.<attr>``."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
-        if owner is None:
-            return []
-        if self._attributes is None:
-            self._attributes = {}
-            for assign in self.tree.of(cst.Assign, cst.AnnAssign):
-                targets = (
-                    [t.target for t in assign.targets]
-                    if isinstance(assign, cst.Assign)
-                    else [assign.target]
+        return self._assigned.get((owner, attr), []) if owner is not None else []
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]]:
+        """The values that each class assigns to its attributes."""
+        found: dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]] = {}
+        for assign in self.tree.of(cst.Assign, cst.AnnAssign):
+            targets = (
+                [t.target for t in assign.targets]
+                if isinstance(assign, cst.Assign)
+                else [assign.target]
+            )
+            for target in targets:
+                name = dotted(target)
+                if assign.value is None or name is None:
+                    continue
+                home = next(
+                    (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)),
+                    None,
                 )
-                for target in targets:
-                    name = dotted(target)
-                    if assign.value is None or name is None:
-                        continue
-                    home = next(
-                        (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)),
-                        None,
-                    )
-                    if home is None:
-                        continue
-                    head, _, last = name.rpartition(".")
-                    if head in ("self", "cls") or (
-                        not head and self.scopes.of(assign).node is home
-                    ):
-                        self._attributes.setdefault((home, last), []).append(assign.value)
-        return self._attributes.get((owner, attr), [])
+                if home is None:
+                    continue
+                head, _, last = name.rpartition(".")
+                if head in ("self", "cls") or (
+                    not head and self.scopes.of(assign).node is home
+                ):
+                    found.setdefault((home, last), []).append(assign.value)
+        return found
 
     def _said_of_self(self, node: cst.CSTNode, attr: str) -> Kinds | None:
         """Return what the class promises of ``self.<attr>``: ``self.device: torch.device = …``."""

@@ -72,11 +72,14 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
         return "may be cuda" if may_be else "not cuda"
+    found = False
     for value in call.double_starred:
         for given in _dictionary_values(file, value, file.names.device_params[name][0][0]):
-            if file.flow.may_be_cuda(given):
+            found = True
+            loads = file.names.device_params[name][0][0] == "map_location"
+            if _map_location(file, given) if loads else file.flow.may_be_cuda(given):
                 return "may be cuda"
-    return "absent"
+    return "not cuda" if found else "absent"
 
 
 def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:

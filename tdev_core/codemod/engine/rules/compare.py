@@ -11,7 +11,12 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.file import File, Question
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.architecture import asks_for_the_build
-from tdev_core.codemod.engine.rules.arms import ARMS, beside_what_stays, decides_beside_other_arms
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    beside_any_accelerator,
+    beside_what_stays,
+    decides_beside_other_arms,
+)
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, Demand, demand, has_kernels
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.matches import as_question
@@ -198,6 +203,8 @@ def _among_others(file: File, node: cst.BaseExpression, operand: cst.BaseExpress
     elif takes_the_type_of_others(file, node, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"the last arm takes the type of any {text}; left as it is")
+    elif beside_any_accelerator(file, node):
+        file.find(ARMS, node, "stands beside a question for any accelerator; left as it is")
     elif asks_about_others(file, operand):
         text = short(file, operand)
         file.find(ARMS, node, f"{text} is compared with other accelerators too; left as it is")
@@ -213,13 +220,14 @@ def _wrap(
     operand: cst.BaseExpression,
     no: bool,
     exact: bool = False,
+    word: bool = False,
 ) -> None:
     if file.options.style == "accelerator":
         file.questions.append(Question(node, not no, operand, COMPARISON, _NO_SPELLING))
         return
     demanded = demand(file, node, negated=no)
     if chooses_by_word(file, node, operand):
-        if exact:
+        if exact or word:
             file.find(COMPARISON, node, "chooses by the word that was given; left as it is", "note")
             return
         demanded = None
@@ -303,7 +311,8 @@ def _membership(file: File, node: cst.Comparison, right: cst.BaseExpression, no:
     named_many = isinstance(right, (cst.Name, cst.Attribute)) and last_name(right).endswith("s")
     if plain and asks_for_device(file, right) and not named_many:
         if not _among_others(file, node, right):
-            _wrap(file, node, right, no)
+            # A word that is taken apart, unless it is the type of a device.
+            _wrap(file, node, right, no, word=last_name(right) != "type")
     elif not other_business(file, right):
         text = short(file, right)
         file.find(COMPARISON, node, f'"cuda" is looked for in {text}; is it a device?')

@@ -119,12 +119,16 @@ def demand(file: File, node: cst.CSTNode, *, negated: bool = False) -> Demand | 
             return Demand("kept", found.skips, "says that it guards kernels for CUDA")
         if _PROFILED.search(PurePath(file.filename).stem):
             return Demand("kept", found.skips, "stands in what NVIDIA's profiler looks at")
+    if _OF_THE_WORD.search(found.words) and not file.options.program:
+        return Demand("kept", found.skips, "asks for the word that was given")
     known = reached == "known" or file.options.program or at_start
     if not known and _SAYS.search(found.words):
         return Demand("kept", found.skips, "says CUDA, and what it guards is not in the tree")
     return Demand("met", found.skips)
 
 
+# What two options have to agree on: "the device must be set to 'cuda'".
+_OF_THE_WORD = re.compile(r"\bmust be (?:set to )?[`'\\\"]+cuda[`'\\\"]")
 # A count that is reckoned with, and is 0 on the CPU: to run there would be to fail of that.
 _COUNTED = re.compile(
     r"(\w+)[ \t]*=[ \t]*(?:\w+\.)+device_count\(\)[ \t]*\n(?:[^\n]*\n)*?[^\n]*(?:\*[ \t]*\1\b|\b\1[ \t]*\*)"

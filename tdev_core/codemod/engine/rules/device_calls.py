@@ -10,12 +10,13 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
-from tdev_core.codemod.engine.rules.arms import ARMS, enclosing_function
+from tdev_core.codemod.engine.rules.arms import ARMS, beside_any_accelerator, enclosing_function
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
+from tdev_core.codemod.engine.rules.requests import requested_devices
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 
 
@@ -27,6 +28,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
             file.use(REFERENCE, found)
         return
     if _is_thrown_away(file, found, call):
+        return
+    if name == "torch.device" and _is_asked_whether_it_is_there(file, found.node):
+        message = f"{name} makes what is then asked whether it is there"
+        file.find(ARMS, found.node, f"{message}; {LEFT}")
         return
     if name == "torch.load" and _is_of_no_other(file, found.node, call):
         return
@@ -68,6 +73,16 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
         and isinstance(tried, cst.Try)
         and tried.body is block
     )
+
+
+def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a device is one that was asked for, with a way out where CUDA is not there."""
+    made = file.tree.parents[node]
+    kept = file.tree.parents.get(made)
+    if not isinstance(made, cst.Call) or not isinstance(kept, cst.Assign):
+        return False
+    names = requested_devices(file, enclosing_function(file, node))
+    return len(kept.targets) == 1 and file.tree.text(kept.targets[0].target) in names
 
 
 def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
@@ -132,6 +147,8 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return False
     target = asked.comparisons[0]
     word = string_value(target.comparator) or ""
+    if word == "cuda" and beside_any_accelerator(file, asked):
+        return True
     if word != "cuda" or not guards_cuda_only(file, asked):
         return _ANOTHER.match(word) is not None
     demanded = demand(file, asked, negated=isinstance(target.operator, cst.NotEqual))

@@ -134,6 +134,8 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _kept_for(file, node, _DALI):
         if _GPU.search(file.tree.line_text(file.tree.position(file.tree.span(node)[0])[0])):
             return "what DALI, which only knows NVIDIA's devices, is told"
+    if _is_kept_for_another(file, node):
+        return "what another library is told, which knows CUDA and the CPU alone"
     if _is_given_to_cudas(file, node):
         return "what torch takes for CUDA alone"
     if _is_said_to_need_cuda(file, node):
@@ -403,6 +405,9 @@ def _said_by(file: File, node: cst.CSTNode) -> str:
     return " ".join([*names, home.name.value if home is not None else ""])
 
 
+_OF_SELF = re.compile(r"self\.\w+\Z")
+
+
 def _opened_by_variable(
     file: File, node: cst.BaseSmallStatement, found: Callable[..., bool]
 ) -> bool:
@@ -412,25 +417,32 @@ def _opened_by_variable(
         target = node.targets[0].target
     elif isinstance(node, cst.AnnAssign):
         target = node.target
-    home = enclosing_function(file, node)
-    if home is None or not isinstance(target, cst.Name) or not found(file.tree.span(home)):
+    home: cst.CSTNode | None = enclosing_function(file, node)
+    kinds: tuple[type[ast.AST], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+    name = file.tree.text(target) if target is not None else ""
+    if _OF_SELF.match(name):  # which other methods ask
+        home = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
+        kinds = (ast.ClassDef,)
+    elif not isinstance(target, cst.Name):
+        return False
+    if home is None or target is None or not found(file.tree.span(home)):
         return False
     tree = file.python
     at = tree.at(file.tree.span(target)) if tree is not None else None
     around = tree.ancestors(at) if tree is not None and at is not None else iter(())
-    body = next((p for p in around if isinstance(p, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    body = next((p for p in around if isinstance(p, kinds)), None)
     for choice in ast.walk(body) if body is not None else ():
         if not isinstance(choice, (ast.If, ast.IfExp)):
             continue
         asks = choice.test
         if isinstance(asks, ast.UnaryOp) and isinstance(asks.op, ast.Not) and tree is not None:
             arm = choice.orelse if isinstance(choice, ast.If) else [choice.orelse]
-            if is_named(asks.operand, target.value) and found(*map(tree.span, arm)):
+            if is_named(asks.operand, name) and found(*map(tree.span, arm)):
                 return True
         while isinstance(asks, ast.BoolOp) and isinstance(asks.op, ast.And):
-            asks = next((v for v in asks.values if is_named(v, target.value)), asks.values[0])
+            asks = next((v for v in asks.values if is_named(v, name)), asks.values[0])
         opened = choice.body if isinstance(choice, ast.If) else [choice.body]
-        if tree is not None and is_named(asks, target.value) and found(*map(tree.span, opened)):
+        if tree is not None and is_named(asks, name) and found(*map(tree.span, opened)):
             return True
     return False
 
@@ -455,6 +467,12 @@ def _goes_to_another(file: File, node: cst.CSTNode) -> bool:
         re.search(rf"(?<![\w.]){name}\b(?![ \t]*=(?!=))", given.group(1)) is not None
         for given in _CALL_OF_ANOTHER.finditer(text)
     )
+
+
+def _is_kept_for_another(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that becomes of an answer is a variable that faiss or ONNX is told."""
+    choice = file.tree.parents[file.tree.parents[node]]
+    return isinstance(choice, (cst.Assign, cst.AnnAssign)) and _goes_to_another(file, choice)
 
 
 _CALL_OF_ANOTHER = re.compile(r"(?i:\b(?:faiss|onnx\w*)\.[\w.]+)\(((?:[^()]|\([^()]*\))*)\)")

@@ -118,7 +118,7 @@ def insert_at_top(file: File, comment: str = "") -> None:
             continue
         if not isinstance(small, (cst.Import, cst.ImportFrom)):
             break
-        if top_module(small) != "__future__" and top_module(small) not in STDLIB:
+        if _top_module(small) != "__future__" and _top_module(small) not in STDLIB:
             start = file.tree.span(statement)[0]
             at = file.tree.line_start(file.tree.position(start)[0])
             own = _is_own(file, small) and _blank_before(file, at)
@@ -139,13 +139,13 @@ def insert_at_top(file: File, comment: str = "") -> None:
     end = file.tree.span(last)[1]
     line = file.tree.position(end)[0]
     at = file.tree.line_start(line) + len(file.tree.line_text(line))
-    gap = newline if top_module(last) == "" or is_docstring(last) else ""
+    gap = newline if _top_module(last) == "" or is_docstring(last) else ""
     file.replace(IMPORT, at, at, gap + text + newline)
 
 
 def _is_own(file: File, node: cst.Import | cst.ImportFrom) -> bool:
     """Tell whether an import is of the package that the file lies in: those stand in a block of their own, the last."""
-    top = top_module(node)
+    top = _top_module(node)
     return top == "." or top in PurePath(file.filename).parts[:-1]
 
 
@@ -155,7 +155,7 @@ def _blank_before(file: File, at: int) -> bool:
     return not lines or not lines[-1].strip()
 
 
-def top_module(node: cst.CSTNode) -> str:
+def _top_module(node: cst.CSTNode) -> str:
     if isinstance(node, cst.Import):
         return (dotted(node.names[0].name) or "").split(".")[0]
     if isinstance(node, cst.ImportFrom):

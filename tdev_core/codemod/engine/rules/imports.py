@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_right
 from pathlib import PurePath
@@ -24,7 +25,6 @@ from tdev_core.codemod.engine.rules.import_places import (
     insert,
     insert_at_top,
     insert_in_function,
-    top_module,
     unique,
 )
 from tdev_core.codemod.engine.rules.moves import COMMENT, MOVES
@@ -260,9 +260,23 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
         comment = _COMMENT.match(line)
         if comment is not None and comment[1] and comment.start(1) <= column:
             continue
+        if _quoted(line, column) and not _IS_CODE.search(line, max(0, column - 8), column + 8):
+            continue  # a word of a message
         if _IMPORTED.search(line[:column]) or re.match(r"\s*=(?!=)", tree.source[end : end + 8]):
             continue  # a module's name in an import, or a keyword
         return True
+    return False
+
+
+_IS_CODE = re.compile(r"[\"']torch[\"']|\btorch\s*\.\s*\w|\bimport\s+torch\b|[(\[=,]\s*torch\b(?!-)|\btorch\s*[)\]]")
+
+
+def _quoted(line: str, column: int) -> bool:
+    """Tell whether a place of a line lies in a string that ends there, and is no text that is filled in by code."""
+    before = line[:column]
+    for quote in ("\"", "'"):
+        if before.count(quote) % 2 and quote in line[column:]:
+            return re.search(rf"\b[fF][rR]?{quote}[^{quote}]*\Z", before) is None
     return False
 
 
@@ -309,12 +323,16 @@ def _moves_before(file: File, anchor: cst.CSTNode) -> bool:
 def _takes_it_from_the_tree(file: File) -> bool:
     """Tell whether a script imports a package of its own tree that brings tdev, to which it hands what was typed."""
     tree = file.options.tree
-    tops = (
-        top_module(node)
-        for node in file.tree.of(cst.Import, cst.ImportFrom)
-        if isinstance(file.tree.parents[file.tree.parents[node]], cst.Module)
-    )
-    return tree is not None and not tree.of_torch_cuda.isdisjoint(tops)
+    if tree is None or file.python is None:
+        return False
+    # Of the whole text: an import of no concern is not in the tree.
+    tops: set[str] = set()
+    for node in file.python.module.body:
+        if isinstance(node, ast.Import):
+            tops |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            tops.add((node.module or "").partition(".")[0])
+    return not tree.of_torch_cuda.isdisjoint(tops)
 
 
 def _imports_tdev(file: File) -> bool:

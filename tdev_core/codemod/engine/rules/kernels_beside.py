@@ -89,5 +89,5 @@ def _called(call: ast.Call) -> str:
 
 
 def is_named(node: ast.expr, name: str) -> bool:
-    """Tell whether an expression is the name alone."""
-    return isinstance(node, ast.Name) and node.id == name
+    """Tell whether an expression is the name alone, or the attribute ``self.name``."""
+    return isinstance(node, (ast.Name, ast.Attribute)) and ast.unparse(node) == name

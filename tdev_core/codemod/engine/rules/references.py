@@ -40,7 +40,11 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
 )
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import PRIVATE, REFERENCE
-from tdev_core.codemod.engine.rules.requests import beside_a_request, compared_with_the_word
+from tdev_core.codemod.engine.rules.requests import (
+    asks_for_a_requested_device,
+    beside_a_request,
+    compared_with_the_word,
+)
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
     is_told_as_cudas,
@@ -168,11 +172,16 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     if name in ASKED:
         if found.node in chosen:
             kept_question(file, found, ARMS, chosen[found.node], "note")
+            only_cudas_arm(file, found.node)
             return
         if is_told_as_cudas(file, found.node):
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
             return
         asked = whole_question(file, found.node)
+        if asks_for_a_requested_device(file, found.node):
+            said = f"{name} decides about a device that was asked for by its name; {LEFT}"
+            kept_question(file, found, ARMS, said, "note")
+            return
         requested = beside_a_request(file, found.node)
         if requested and compared_with_the_word(file, found.node):
             said = f"{name} is asked for a word that a device's type is compared with; {LEFT}"

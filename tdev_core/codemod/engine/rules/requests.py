@@ -99,6 +99,39 @@ def _beside(
     return False
 
 
+_REQUESTED = re.compile(
+    r"(?<![\w.])([\w.]+)\.type\s*==\s*[\"']cuda[\"']\s+and\s+not\s+(?:\w+\.)*cuda\.is_available\(\)"
+)
+
+
+def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
+    """Return the devices that a function makes of what was asked for, and asks whether they are there.
+
+    ``if device.type == "cuda" and not torch.cuda.is_available(): device, dtype = cpu, torch.float32``: of the device in
+    use that could never be true.
+    """
+    if home is None or file.options.program:
+        return set()
+    text = file.tree.text(home)
+    return {
+        name
+        for name in _REQUESTED.findall(text)
+        if re.search(rf"(?<![\w.]){re.escape(name)}\s*=\s*(?:\w+\.)?device\(", text)
+    }
+
+
+def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:
+    """Tell whether a question decides about such a device."""
+    home = next((p for p in file.tree.ancestors(question) if isinstance(p, cst.FunctionDef)), None)
+    names = requested_devices(file, home)
+    for parent in file.tree.ancestors(question) if names else ():
+        if isinstance(parent, cst.BooleanOperation):
+            return not names.isdisjoint(_REQUESTED.findall(file.tree.text(parent)))
+        if not isinstance(parent, (cst.UnaryOperation, cst.Call)):
+            return False
+    return False
+
+
 def _in_the_arm_of(file: File, question: cst.CSTNode) -> bool:
     """Tell whether ``if not is_available()`` is the first thing in the arm of a request."""
     for parent in file.tree.ancestors(question):
@@ -118,7 +151,10 @@ def _in_the_arm_of(file: File, question: cst.CSTNode) -> bool:
 
 
 def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> bool:
-    """Tell whether a chain compares the same operand with other words, and knows no further: it ends in an error."""
+    """Tell whether a chain compares the same operand with other words, and knows no further: it ends in an error.
+
+    Or takes the word apart that it asked for: ``_, index = device.split(":")``.
+    """
     tree = file.python
     asked = tree.at(file.tree.span(comparison)) if tree is not None else None
     if tree is None or asked is None:
@@ -126,6 +162,9 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     head = next(iter(tree.ancestors(asked)), None)
     if not isinstance(head, ast.If) or head.test is not asked:
         return False
+    word = re.escape(ast.unparse(asked.comparators[0] if _is_in(asked) else asked.left)) if isinstance(asked, ast.Compare) else ""
+    if word and re.search(rf"(?<![\w.]){word}\.(?:r?split|r?partition)\(", tree.text(head.body)):
+        return True
     for above in tree.ancestors(head):
         if not isinstance(above, ast.If) or above.orelse != [head]:
             break
@@ -143,10 +182,17 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     return ends and any(not word.startswith("cuda") for word in words)
 
 
+def _is_in(asked: ast.Compare) -> bool:
+    return isinstance(asked.ops[0], (ast.In, ast.NotIn))
+
+
 def _word(test: ast.expr, operand: str) -> str | None:
     """Return the word that a test compares an operand with."""
     match test:
-        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))]):
-            return word if re.sub(r"\s", "", ast.unparse(left)) == operand else None
+        case (
+            ast.Compare(left=asked, ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))])
+            | ast.Compare(left=ast.Constant(value=str(word)), ops=[ast.In()], comparators=[asked])
+        ):
+            return word if re.sub(r"\s", "", ast.unparse(asked)) == operand else None
         case _:
             return None

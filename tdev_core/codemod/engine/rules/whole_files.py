@@ -76,7 +76,7 @@ _NAME = re.compile(r"\w+")
 _COLLECTS = re.compile(
     r"(?:collect|print|show)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
 )
-_OF_THE_BUILD = re.compile(r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b")
+_OF_THE_BUILD = re.compile(r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b|\bcollect_env\b|\bcuda_(?:device_count|version)\b")
 
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
