@@ -109,7 +109,10 @@ class Importing:
         if beside:
             near = {f"{folder}{BESIDE}{each}" for each in _imported(own, raw, is_package)}
             return {each for each in near if each in self._imports and each != name} | {
-                known for each in _imported(own, raw, is_package) for part in _chain(each) if (known := self._known(part))
+                known
+                for each in _imported(own, raw, is_package)
+                for part in _chain(each)
+                if (known := self._known(part))
             }
         found = {
             self._known(part) for each in _imported(name, raw, is_package) for part in _chain(each)

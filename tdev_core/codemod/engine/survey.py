@@ -98,9 +98,13 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 
 
 # At a module's margin: `DEVICE = torch.device("cuda")`; and in a class: `_device: str`.
-_CONSTANT = re.compile(rb"^(\w*(?:DEVICE|device)\w*)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)", re.MULTILINE)
+_CONSTANT = re.compile(
+    rb"^(\w*(?:DEVICE|device)\w*)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)", re.MULTILINE
+)
 _MADE = re.compile(rb"(?:torch|th|tdev)\.device\(")
-_STRING_DEVICE = re.compile(rb"^[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=|\r?$)", re.MULTILINE)
+_STRING_DEVICE = re.compile(
+    rb"^[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=|\r?$)", re.MULTILINE
+)
 
 
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.

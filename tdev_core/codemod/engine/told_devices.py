@@ -76,7 +76,10 @@ def _callers(text: str, name: str) -> Iterator[str | None]:
             continue
         if found[1] is None:
             # Handed on as a value: its callers are not to be seen.
-            if re.search(r"[=(,]\s*(?:\w+\.)*\Z", before) and text[found.end() :].lstrip()[:1] != "=":
+            if (
+                re.search(r"[=(,]\s*(?:\w+\.)*\Z", before)
+                and text[found.end() :].lstrip()[:1] != "="
+            ):
                 yield None
             continue
         arguments = list(_arguments(text, found.end()))

@@ -392,9 +392,7 @@ class Flow:
                 if home is None:
                     continue
                 head, _, last = name.rpartition(".")
-                if head in ("self", "cls") or (
-                    not head and self.scopes.of(assign).node is home
-                ):
+                if head in ("self", "cls") or (not head and self.scopes.of(assign).node is home):
                     found.setdefault((home, last), []).append(assign.value)
         return found
 

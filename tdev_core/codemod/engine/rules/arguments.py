@@ -87,7 +87,9 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     if isinstance(value, cst.Name):
         bindings = file.scopes.of(value).lookup(value.value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
-        if not all(isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given):
+        if not all(
+            isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given
+        ):
             return False
         if given and len(given) == len(bindings):
             return True

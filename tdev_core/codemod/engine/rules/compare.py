@@ -291,7 +291,11 @@ def beside_a_comparison_that_stays(file: File, node: cst.CSTNode) -> bool:
         if not isinstance(told.operator, (cst.Equal, cst.NotEqual)):
             continue
         operand = next(
-            (a for a, b in ((each.left, told.comparator), (told.comparator, each.left)) if _is_cuda(file, b)),
+            (
+                a
+                for a, b in ((each.left, told.comparator), (told.comparator, each.left))
+                if _is_cuda(file, b)
+            ),
             None,
         )
         if operand is None or not asks_for_device(file, operand):

@@ -417,15 +417,20 @@ def _is_of_a_script(file: File, found: _Found) -> bool:
     home, python = found.home, file.python
     if home is None or python is None or not _only_checks(home):
         return False
-    if not any(isinstance(s, ast.If) and "__name__" in ast.unparse(s.test) for s in python.module.body):
+    if not any(
+        isinstance(s, ast.If) and "__name__" in ast.unparse(s.test) for s in python.module.body
+    ):
         return False
     calls = [
         node
         for node in ast.walk(python.module)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == home.name
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == home.name
     ]
     around = (
-        next((p for p in python.ancestors(call) if isinstance(p, ast.FunctionDef)), None) for call in calls
+        next((p for p in python.ancestors(call) if isinstance(p, ast.FunctionDef)), None)
+        for call in calls
     )
     return bool(calls) and all(p is None or _STARTS.match(p.name) for p in around)
 

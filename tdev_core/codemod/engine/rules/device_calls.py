@@ -96,7 +96,11 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
         return True
     home = enclosing_function(file, node)
     source = call.argument("f", 0)
-    if home is None or not isinstance(source, cst.Name) or call.argument("map_location", 1) is not None:
+    if (
+        home is None
+        or not isinstance(source, cst.Name)
+        or call.argument("map_location", 1) is not None
+    ):
         return False
     text, name = file.tree.text(home), re.escape(source.value)
     filled = rf"\bsave\([^\n]*?,\s*(?:f\s*=\s*)?{name}\s*[,)]"

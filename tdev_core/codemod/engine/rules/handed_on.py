@@ -100,11 +100,17 @@ def _chosen(file: File, call: cst.Call, node: cst.Arg) -> None:
         bindings = file.scopes.of(value).lookup(value.value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
     else:
-        given = file.flow.self_values(value, value.attr.value if isinstance(value, cst.Attribute) else "")
+        given = file.flow.self_values(
+            value, value.attr.value if isinstance(value, cst.Attribute) else ""
+        )
     for each in given:
         if isinstance(each, cst.BooleanOperation):
             each = each.right  # `device or ("cuda" if … else "cpu")`
-        if isinstance(each, cst.IfExp) and file.flow.names_cuda(each.body) and not file.stays(each.body):
+        if (
+            isinstance(each, cst.IfExp)
+            and file.flow.names_cuda(each.body)
+            and not file.stays(each.body)
+        ):
             if isinstance(each.body, cst.SimpleString) and _is_answered(file, each.test):
                 inner = file.tree.span(each.body)
                 file.wrap(FOREIGN, inner, f"str({file.here(each)}.device(", inner, "))")

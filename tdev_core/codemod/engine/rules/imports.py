@@ -268,13 +268,15 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
     return False
 
 
-_IS_CODE = re.compile(r"[\"']torch[\"']|\btorch\s*\.\s*\w|\bimport\s+torch\b|[(\[=,]\s*torch\b(?!-)|\btorch\s*[)\]]")
+_IS_CODE = re.compile(
+    r"[\"']torch[\"']|\btorch\s*\.\s*\w|\bimport\s+torch\b|[(\[=,]\s*torch\b(?!-)|\btorch\s*[)\]]"
+)
 
 
 def _quoted(line: str, column: int) -> bool:
     """Tell whether a place of a line lies in a string that ends there, and is no text that is filled in by code."""
     before = line[:column]
-    for quote in ("\"", "'"):
+    for quote in ('"', "'"):
         if before.count(quote) % 2 and quote in line[column:]:
             return re.search(rf"\b[fF][rR]?{quote}[^{quote}]*\Z", before) is None
     return False

@@ -40,6 +40,7 @@ from tdev_core.codemod.engine.rules.left_to_cuda import (
 )
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import PRIVATE, REFERENCE
+from tdev_core.codemod.engine.rules.registered import is_of_a_kernel
 from tdev_core.codemod.engine.rules.requests import (
     asks_for_a_requested_device,
     beside_a_request,
@@ -57,7 +58,6 @@ from tdev_core.codemod.engine.rules.torch_names import (
     routed_prefix,
     whole_question,
 )
-from tdev_core.codemod.engine.rules.registered import is_of_a_kernel
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
 # A build script is left as it is, for it runs where tdev need not be; one that tdev runs is another thing.

@@ -50,6 +50,8 @@ def _is_torchs(func: ast.expr, imported: dict[str, str], home: ast.FunctionDef) 
         return True
     held = {each.arg for each in (*home.args.posonlyargs, *home.args.args, *home.args.kwonlyargs)}
     held |= {
-        each.id for each in ast.walk(home) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        each.id
+        for each in ast.walk(home)
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
     }
     return method and root.id in held

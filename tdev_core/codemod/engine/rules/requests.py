@@ -162,7 +162,11 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     head = next(iter(tree.ancestors(asked)), None)
     if not isinstance(head, ast.If) or head.test is not asked:
         return False
-    word = re.escape(ast.unparse(asked.comparators[0] if _is_in(asked) else asked.left)) if isinstance(asked, ast.Compare) else ""
+    word = (
+        re.escape(ast.unparse(asked.comparators[0] if _is_in(asked) else asked.left))
+        if isinstance(asked, ast.Compare)
+        else ""
+    )
     if word and re.search(rf"(?<![\w.]){word}\.(?:r?split|r?partition)\(", tree.text(head.body)):
         return True
     for above in tree.ancestors(head):

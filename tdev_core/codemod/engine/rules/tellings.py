@@ -146,9 +146,7 @@ def is_told_as_cudas(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
-_KEY = re.compile(
-    r"cuda.*(?:avail|version|enabled|support|count|\?)|avail.*cuda", re.IGNORECASE
-)
+_KEY = re.compile(r"cuda.*(?:avail|version|enabled|support|count|\?)|avail.*cuda", re.IGNORECASE)
 
 
 _COUNTED = re.compile(r"(?:\w+\.)*cuda\.device_count\(\)\Z")

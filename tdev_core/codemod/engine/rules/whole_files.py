@@ -76,7 +76,9 @@ _NAME = re.compile(r"\w+")
 _COLLECTS = re.compile(
     r"(?:collect|print|show)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
 )
-_OF_THE_BUILD = re.compile(r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b|\bcollect_env\b|\bcuda_(?:device_count|version)\b")
+_OF_THE_BUILD = re.compile(
+    r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b|\bcollect_env\b|\bcuda_(?:device_count|version)\b"
+)
 
 
 _SCRIPT = re.compile(r"^if __name__ == ", re.MULTILINE)
@@ -278,7 +280,9 @@ _REFUSED = re.compile(
     r"(?:[^\n]*\n){1,4}?[ \t]*raise\b|^[ \t]*assert\b[^\n]*(?:\.is_cuda\b|==\s*[\"']cuda[\"']|\bcuda\.is_available\()",
     re.MULTILINE,
 )
-_CUDAS = re.compile(r"_?(?:Static)?(?:CUDA|Cuda)[A-Z]\w*\Z|\w+(?:CUDA|Cuda)(?:Graphs?|Kernels?|Ops?)\Z")
+_CUDAS = re.compile(
+    r"_?(?:Static)?(?:CUDA|Cuda)[A-Z]\w*\Z|\w+(?:CUDA|Cuda)(?:Graphs?|Kernels?|Ops?)\Z"
+)
 
 
 def classes_of_cuda(file: File) -> None:

@@ -12,6 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 from tdev_core.codemod.engine.analysis.parsing import Span
@@ -223,9 +224,21 @@ class Reading:
                 return node
         return None
 
+    @cached_property
+    def _answers(self) -> frozenset[str]:
+        """The variables that keep where a tensor lies: ``on_cuda = x.is_cuda``."""
+        return frozenset(
+            node.targets[0].id
+            for node in ast.walk(self._python.module)
+            if isinstance(node, ast.Assign)
+            and isinstance(node.targets[0], ast.Name)
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "is_cuda"
+        )
+
     def _asks(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
-            return node.id == "is_cuda"
+            return node.id == "is_cuda" or node.id in self._answers
         if isinstance(node, ast.Attribute):
             if node.attr == "is_cuda":
                 return not self._touched(node)

@@ -25,6 +25,10 @@ _SIGNS = (
     (GROUP, "belongs to a process group, whose backend decides about its devices ({})"),
     (DOUBLE, "computes in double precision, which not every accelerator has ({})"),
 )
+# What gives a group its tensors, which lie where its backend can take them.
+_COLLECTIVE = re.compile(
+    r"\b(?:dist|distributed|c10d)\.(?:all_(?:reduce|gather|to_all)\w*|broadcast|reduce(?:_scatter)?\w*|gather|scatter)(?=\()"
+)
 # Told by a comment as well: what the code beside it is for.
 _RUNTIMES = re.compile(r"(?i)tensorrt|onnxruntime|nvidia[- ]dali")
 _VENDORS = "cuda|nccl|pynccl|nvidia|nvml|tensorrt|trt|rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
@@ -126,7 +130,7 @@ class Reasons:
         return (
             self._promised(unit)
             or self._said(unit)
-            or self._sign(unit, _SIGNS if opened else _SIGNS[:2])
+            or self._sign(unit, _SIGNS if opened else (*_SIGNS[:2], (_COLLECTIVE, _SIGNS[2][1])))
             or self._runtime(unit)
             or self._imports(unit)
             or self._given(unit)

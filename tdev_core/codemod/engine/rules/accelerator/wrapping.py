@@ -43,7 +43,13 @@ def wrapped(line: str, limit: int, inside: bool = False) -> list[str] | None:
 
 def same(old: str, new: str) -> bool:
     """Tell whether two texts are the same statement, header of a block, or arguments."""
-    for before, after in (("", ""), ("", "\n    pass"), ("f(\n", "\n)"), ("[\n", "\n]"), ("{\n", "\n}")):
+    for before, after in (
+        ("", ""),
+        ("", "\n    pass"),
+        ("f(\n", "\n)"),
+        ("[\n", "\n]"),
+        ("{\n", "\n}"),
+    ):
         dumps = [_parsed(before + _flush(text) + after) for text in (old, new)]
         if dumps[0] is not None and dumps[0] == dumps[1]:
             return True
