@@ -257,6 +257,8 @@ class Reasons:
             return f"it may test {min(tree.kernel_modules)}, which holds kernels for CUDA"
         if flag := sorted(tree.capabilities & set(_NAME.findall(self._texts(unit)))):
             return f"{flag[0]} tells CUDA's architecture"
+        if switch := sorted(tree.switches & set(_FLAG.findall(self._texts(unit)))):
+            return f"{switch[0]} is asked where CUDA is meant, too"
         return ""
 
     def _joined_openly(self, unit: Unit) -> str:
@@ -279,8 +281,6 @@ class Reasons:
         if tree.chooses and not is_script(path, self._file.tree.source.encode()):
             if any("current_" in change.text for change in unit.changes):
                 return f"{tree.chooses} goes on choosing CUDA or the CPU: devices of the tree would be mixed"
-        if switch := sorted(tree.switches & set(_FLAG.findall(self._texts(unit)))):
-            return f"{switch[0]} is asked where CUDA is meant, too"
         return ""
 
     def _chosen_in_a_module(self, unit: Unit) -> int | None:
