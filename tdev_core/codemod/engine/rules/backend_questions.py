@@ -8,7 +8,12 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.arms import ARMS, decides_beside_other_arms, enclosing_function
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    OTHERS,
+    decides_beside_other_arms,
+    enclosing_function,
+)
 from tdev_core.codemod.engine.rules.device_arms import gives_devices
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
@@ -28,6 +33,7 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         return {}
     asked = [f for f in found if f.name in ASKED]
     beside = [f for f in asked if decides_beside_other_arms(file, f.node)]
+    beside += [f for f in asked if f not in beside and _chooses_a_class(file, f.node)]
     if file.options.style != "accelerator":
         beside = [f for f in beside if not gives_devices(file, f.node)]
     stay: dict[cst.CSTNode, str] = {
@@ -41,6 +47,19 @@ def chooses_between_backends(file: File, found: list[Reference]) -> dict[cst.CST
         elif f.node not in stay and (answers := _is_the_question(file, f.node)) is not None:
             stay[f.node] = f"{answers}; {LEFT}"
     return stay
+
+
+_OF_A_GPU = re.compile(r"\w*(?:GPU|CUDA|Cuda)\Z")
+
+
+def _chooses_a_class(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether an answer chooses a class that is called after the GPU, where others have classes too: ``DeviceMPS``."""
+    choice = file.tree.parents[file.tree.parents[node]]
+    home = enclosing_function(file, node)
+    if not isinstance(choice, cst.IfExp) or home is None or not isinstance(choice.body, cst.Call):
+        return False
+    made = file.tree.text(choice.body.func).rpartition(".")[2]
+    return _OF_A_GPU.match(made) is not None and OTHERS.search(file.tree.text(home)) is not None
 
 
 _SAYS_CUDA = re.compile(r"cuda|gpu", re.IGNORECASE)

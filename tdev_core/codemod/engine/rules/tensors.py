@@ -245,6 +245,8 @@ class _Tensors:
                 return self.each(inner, deep - 1)
             case ast.Call(func=ast.Name() as function):
                 return self._promised(function, items=True)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=attr)):
+                return self._promised_by_class(node, attr) or self._several(node, deep - 1)
             case _:
                 return self._several(node, deep - 1) or self.one(node, deep - 1)
 
@@ -261,6 +263,16 @@ class _Tensors:
         if self._bindings(function, function.id) != [found[0]]:
             return False
         return self._annotated(found[0].returns, items)
+
+    def _promised_by_class(self, node: ast.AST, method: str) -> bool:
+        """Tell whether a method of the class around a call is annotated as giving several tensors."""
+        owner = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+        found = [
+            part
+            for part in (owner.body if owner is not None else ())
+            if isinstance(part, ast.FunctionDef) and part.name == method
+        ]
+        return len(found) == 1 and self._annotated(found[0].returns, True)
 
     def _bindings(self, node: ast.AST, name: str) -> list[ast.AST]:
         """Return what may bind a name in the function around ``node``, or in the one around that, and so on."""
