@@ -43,7 +43,7 @@ class ProgramTree:
     device_constants: frozenset[str] = frozenset()
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
     string_devices: frozenset[str] = frozenset()
-    """Attributes that a class of the tree annotates as strings: ``_device: str``."""
+    """``Class.attribute`` of each class of the tree that annotates a device as a string, ``_device: str``, or inherits it."""
     told_own: frozenset[str] = frozenset()
     """Functions that are told a device, and by each caller in the tree that of a tensor."""
     kernel_rooms: frozenset[str] = frozenset()

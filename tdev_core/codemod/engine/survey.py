@@ -102,6 +102,8 @@ _CONSTANT = re.compile(
     rb"^(\w*(?:DEVICE|device)\w*)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)", re.MULTILINE
 )
 _MADE = re.compile(rb"(?:torch|th|tdev)\.device\(")
+_CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
+_WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
 _STRING_DEVICE = re.compile(
     rb"^[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=|\r?$)", re.MULTILINE
 )
@@ -134,7 +136,8 @@ class Survey:
         self._told = ToldDevices()
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
-        self._strings: set[str] = set()
+        self._strings: set[tuple[str, str]] = set()
+        self._bases: dict[str, set[str]] = {}
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
@@ -190,7 +193,7 @@ class Survey:
             for found in _CONSTANT.finditer(raw):
                 kept = self._constants if _MADE.match(found[2]) else self._no_constants
                 kept.add(found[1].decode())
-            self._strings.update(name.decode() for name in _STRING_DEVICE.findall(raw))
+            self._classes(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -205,6 +208,29 @@ class Survey:
             self._questions(raw)
             if self._looks_for_staying:
                 self._stays(path, raw)
+
+    def _classes(self, raw: bytes) -> None:
+        """Take into account what classes inherit from, and which annotate a device as a string."""
+        heads = [(found.start(), found) for found in _CLASS.finditer(raw)]
+        for _, found in heads:
+            bases = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
+            self._bases.setdefault(found[1].decode(), set()).update(bases)
+        for found in _STRING_DEVICE.finditer(raw):
+            owner = next((h[1] for start, h in reversed(heads) if start < found.start()), None)
+            if owner is not None:
+                self._strings.add((owner.decode(), found[1].decode()))
+
+    def _with_heirs(self) -> set[str]:
+        """Return ``Class.attribute`` of each class that has, or inherits, a device that is a string."""
+        known = set(self._strings)
+        while more := {
+            (name, attr)
+            for name, bases in self._bases.items()
+            for base, attr in known
+            if base in bases and (name, attr) not in known
+        }:
+            known |= more
+        return {f"{name}.{attr}" for name, attr in known}
 
     def _stays(self, path: PurePath, raw: bytes) -> None:
         units, used, switches = staying(raw)
@@ -262,7 +288,7 @@ class Survey:
             give_devices=frozenset(self._give_devices - self._give_others),
             told_own=self._told.own(),
             device_constants=frozenset(self._constants - self._no_constants),
-            string_devices=frozenset(self._strings),
+            string_devices=frozenset(self._with_heirs()),
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),

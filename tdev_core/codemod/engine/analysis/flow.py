@@ -273,8 +273,8 @@ class Flow:
                 if said is not None:
                     kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
                 return frozenset(kinds) or UNKNOWN
-            if attr in self._strings:
-                return UNKNOWN  # of a base class in another file
+            if self._strings and f"{self._owner(node)}.{attr}" in self._strings:
+                return UNKNOWN  # a string, by a base class in another file
             # A property, or set by a base class: nn modules and trainers give real devices.
             return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
         if DEVICE_NAME.search(attr):
@@ -287,6 +287,11 @@ class Flow:
         if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
+
+    def _owner(self, node: cst.CSTNode) -> str:
+        """Return the name of the class around a node."""
+        owners = (p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef))
+        return next((owner.name.value for owner in owners), "")
 
     def _of_own_class(self, base: cst.Name, attr: str) -> Kinds | None:
         """Return the kinds of an attribute of what a class of this file makes: ``env = Env(…)``, ``env.device``."""
