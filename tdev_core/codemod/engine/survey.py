@@ -188,8 +188,9 @@ class Survey:
                     self._of_package.setdefault(top, []).append(compiled)
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
-        if not self._looks_for_staying and b"device" in raw:
+        if not self._looks_for_staying:
             self._told.see(raw)
+        if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
                 kept = self._constants if _MADE.match(found[2]) else self._no_constants
                 kept.add(found[1].decode())

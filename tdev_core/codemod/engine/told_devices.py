@@ -28,43 +28,56 @@ _LIMIT = 64 << 20
 
 
 class ToldDevices:
-    """The texts of a tree that speak of devices; :meth:`own` is asked once all are seen."""
+    """The texts of a tree; :meth:`own` is asked once all are seen."""
 
     def __init__(self) -> None:
         self._names: set[str] = set()
         self._raws: list[bytes] = []
+        self._silent: list[bytes] = []
+        """Those that never say ``device``: they may call with a name, or with nothing."""
         self._size = 0
 
     def see(self, raw: bytes) -> None:
-        """Take a file that says ``device`` into account."""
+        """Take a file into account."""
+        self._size += len(raw)
+        if b"device" not in raw:
+            self._silent.append(raw)
+            return
         for found in _DEFINED.finditer(raw):
             if b"device" in found[2] and _TOLD.search(found[2]):
                 name = found[1].decode("ascii", "ignore")
                 if _CALLED_OTHERWISE.match(name) is None and not _DEFAULT.search(found[2]):
                     self._names.add(name)
-        self._size += len(raw)
         self._raws.append(raw)
 
     def own(self) -> frozenset[str]:
         """Return the functions that are called, and told nothing but the device of a tensor."""
         if self._size > _LIMIT:
             return frozenset()
-        names = {name: name.encode() for name in self._names}
         calls: dict[str, set[str]] = {}
-        others: set[str] = set()
-        for raw in self._raws:
-            here = [name for name, word in names.items() if name not in others and word in raw]
+        self._look(self._raws, self._names, calls)
+        # Few are left to be looked for in the many files that say nothing of devices.
+        self._look(self._silent, set(calls), calls)
+        known = set(calls)
+        while lost := {name for name in known if any(by and by not in known for by in calls[name])}:
+            known -= lost
+        return frozenset(known)
+
+    @staticmethod
+    def _look(raws: list[bytes], names: set[str], calls: dict[str, set[str]]) -> None:
+        """Add who tells the functions of these names; those that may be told something else go."""
+        words = {name: name.encode() for name in names}
+        for raw in raws:
+            here = [name for name, word in words.items() if word in raw]
             text = raw.decode("utf-8", "replace") if here else ""
             for name in here:
                 for through in _callers(text, name):
                     if through is None:
-                        others.add(name)
-                    elif through != name:  # which calls itself
+                        calls.pop(name, None)
+                        del words[name]
+                        break
+                    if through != name:  # which calls itself
                         calls.setdefault(name, set()).add(through)
-        known = set(calls) - others
-        while lost := {name for name in known if any(by and by not in known for by in calls[name])}:
-            known -= lost
-        return frozenset(known)
 
 
 def _callers(text: str, name: str) -> Iterator[str | None]:
