@@ -32,6 +32,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
+    TENSOR_WORD,
     computed_with,
     give_devices,
     holds_tensors,
@@ -47,6 +48,11 @@ _WAYS = {
     "forward": re.compile(r"Module|\bFunction\b"),
     "backward": re.compile(r"\bFunction\b"),
 }
+
+
+_OF_A_DEVICE = frozenset({Kind.DEVICE, Kind.NONE})
+# What a module or a tensor is asked for by a function: `get_execution_device(module)`.
+_ASKED_DEVICE = re.compile(r"get_\w*device\Z")
 
 
 class Flow:
@@ -284,7 +290,7 @@ class Flow:
                 return made
             real = attr == "_execution_device" or self._holds_tensors(base)
             return frozenset({Kind.DEVICE}) if real else UNKNOWN
-        if attr == "type" and self.kinds(base) == {Kind.DEVICE}:
+        if attr == "type" and Kind.DEVICE in (of := self.kinds(base)) and of <= _OF_A_DEVICE:
             return frozenset({Kind.DEVICE})
         return UNKNOWN
 
@@ -441,6 +447,10 @@ class Flow:
                 if isinstance(inner_call, cst.GeneratorExp):
                     return self.kinds(inner_call.elt)
                 return UNKNOWN
+            if _ASKED_DEVICE.match(func.value) and len(node.args) == 1:
+                of = dotted(node.args[0].value) or ""
+                if TENSOR_WORD.search(of.rpartition(".")[2]):
+                    return frozenset({Kind.DEVICE})
             return self._local_call(func)
         return UNKNOWN
 

@@ -380,7 +380,7 @@ def _startswith(file: File, node: cst.Call) -> None:
         file.find(COMPARISON, node, "asks for an indexed CUDA device")
         return
     if not _among_others(file, node, func.value):
-        _wrap(file, node, func.value, False)
+        _wrap(file, node, func.value, False, word=last_name(func.value) != "type")
 
 
 def binds_tighter(file: File, node: cst.CSTNode) -> bool:

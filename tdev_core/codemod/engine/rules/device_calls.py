@@ -85,14 +85,18 @@ def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:
     return len(kept.targets) == 1 and file.tree.text(kept.targets[0].target) in names
 
 
+# `torch.load(f)["content"].squeeze(0).numpy()`: not by `.cpu()`.
+_TO_NUMPY = re.compile(r"(?:\[[^\[\]\n]*\]|\.(?!cpu\b|to\b)\w+\([^()\n]*\))*?\.numpy\(")
+
+
 def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     """Tell whether what is loaded lies where it was saved: a buffer that the function itself has filled.
 
     Or on the CPU, since NumPy gets it at once.
     """
     made = file.tree.parents[node]
-    after = file.tree.parents.get(made)
-    if isinstance(after, cst.Attribute) and after.attr.value == "numpy":
+    rest = file.tree.source[file.tree.span(made)[1] :]
+    if _TO_NUMPY.match(rest):
         return True
     home = enclosing_function(file, node)
     source = call.argument("f", 0)
@@ -135,6 +139,7 @@ def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
     return re.search(looked_up, file.tree.text(home)) is not None
 
 
+_OF_ANY = re.compile(r"\btorch\.accelerator\.\w")
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
@@ -151,6 +156,8 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
         return False
     target = asked.comparisons[0]
     word = string_value(target.comparator) or ""
+    if _OF_ANY.search(file.tree.text(target.comparator)):
+        return True
     if word == "cuda" and beside_any_accelerator(file, asked):
         return True
     if word != "cuda" or not guards_cuda_only(file, asked):

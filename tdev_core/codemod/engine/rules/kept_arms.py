@@ -13,6 +13,7 @@ from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.operands import asks_for_device
+from tdev_core.codemod.engine.rules.speaks_of_others import is_listed
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 
 
@@ -24,8 +25,13 @@ def kept_arms(file: File) -> None:
             continue
         if decides_beside_other_arms(file, node):
             _leave(file, node, no, arms=False)  # which are looked at for themselves
-        elif guards_cuda_only(file, node) or _is_unknown(file, node):
+        elif guards_cuda_only(file, node) or _is_unknown(file, node) or _is_listed(file, node):
             _leave(file, node, no)
+
+
+def _is_listed(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a comparison stays because a list of devices with CUDA in it is asked for as well."""
+    return isinstance(node, cst.Comparison) and is_listed(file, node.left)
 
 
 def _is_unknown(file: File, node: cst.CSTNode) -> bool:

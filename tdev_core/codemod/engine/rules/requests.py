@@ -22,6 +22,7 @@ _COUNT = r"(?:\w+\.)*cuda\.device_count\(\)\s*"
 _MISSING = re.compile(rf"\bnot\s+{_THERE}|{_COUNT}(?:==\s*0|<\s*1)\b")
 _IS_THERE = re.compile(rf"(?<!not ){_THERE}|{_COUNT}(?:>\s*0|>=\s*1)\b")
 _FIRST = r"\s*(?:#[^\n]*\s*)*if\s+"
+_MISSING_IN_THE_ARM = re.compile(rf"(?:^|\n)[ \t]*if\s+(?:{_MISSING.pattern})\s*:")
 _FIRST_MISSING = re.compile(rf"{_FIRST}(?:{_MISSING.pattern})")
 
 
@@ -73,7 +74,7 @@ def is_a_request(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -> b
     for parent in file.tree.ancestors(comparison):
         if isinstance(parent, cst.If):
             asks = below is parent.test
-            return asks and _FIRST_MISSING.match(file.tree.text(parent.body)) is not None
+            return asks and _MISSING_IN_THE_ARM.search(file.tree.text(parent.body)) is not None
         if not isinstance(parent, cst.BooleanOperation):
             return False
         below = parent
@@ -162,13 +163,11 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     head = next(iter(tree.ancestors(asked)), None)
     if not isinstance(head, ast.If) or head.test is not asked:
         return False
-    word = (
-        re.escape(ast.unparse(asked.comparators[0] if _is_in(asked) else asked.left))
-        if isinstance(asked, ast.Compare)
-        else ""
-    )
-    if word and re.search(rf"(?<![\w.]){word}\.(?:r?split|r?partition)\(", tree.text(head.body)):
-        return True
+    word = file.tree.text(operand)
+    for choice in (head, *tree.ancestors(head)):
+        if isinstance(choice, ast.If) and word in ast.unparse(choice.test):
+            if _takes_apart(word, tree.text(choice.body)):
+                return True
     for above in tree.ancestors(head):
         if not isinstance(above, ast.If) or above.orelse != [head]:
             break
@@ -186,8 +185,10 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     return ends and any(not word.startswith("cuda") for word in words)
 
 
-def _is_in(asked: ast.Compare) -> bool:
-    return isinstance(asked.ops[0], (ast.In, ast.NotIn))
+def _takes_apart(word: str, arm: str) -> bool:
+    """Tell whether an arm takes a word apart: ``device.split(":")``, ``int(device[5:])``."""
+    apart = rf"(?<![\w.]){re.escape(word)}(?:\.(?:r?split|r?partition|removeprefix|replace|lstrip)\(|\[\d+:\])"
+    return re.search(apart, arm) is not None
 
 
 def _word(test: ast.expr, operand: str) -> str | None:

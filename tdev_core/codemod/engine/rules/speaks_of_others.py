@@ -21,21 +21,43 @@ def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
 
     The text is searched, not the tree: such a comparison need not name CUDA.
     """
-    base = file.tree.text(operand)
-    base = re.sub(r"\A(?:str|repr)\((.*)\)\Z", r"\1", base, flags=re.DOTALL)
-    base = base.removesuffix(".type")
+    base = _asked(file, operand)
     home = enclosing_function(file, operand)
-    if home is None or len(base) > 80:
+    if home is None or not base:
         return False
     asked = (
         rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:\s*[!=]=\s*[\"']({NAMES})\b"
         rf"|\.startswith\(\s*[\"']({NAMES})\b"
-        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b"
-        # a list that stays has decided already which there are
-        rf"|\s+(?:not\s+)?in\s*[\[({{](?=[^])}}]*[\"']cuda[\"'])[^])}}]*[\"']cpu[\"'])"
+        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b)"
     )
     text = file.tree.text(home)
-    return re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None
+    if re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None:
+        return True
+    return is_listed(file, operand)
+
+
+def is_listed(file: File, operand: cst.BaseExpression) -> bool:
+    """Tell whether the function, or the class around it, asks for a list of devices that has decided which there are.
+
+    ``if device.type not in ("cuda", "meta"): warn(…)``.
+    """
+    base = _asked(file, operand)
+    home = enclosing_function(file, operand)
+    if home is None or not base:
+        return False
+    listed = (
+        rf"(?<![\w.]){re.escape(base)}(?:\.type)?\s+(?:not\s+)?in\s*"
+        rf"[\[({{](?=[^])}}]*[\"']cuda[\"'])[^])}}]*[\"'](?:cpu|meta)[\"']"
+    )
+    owner = next((p for p in file.tree.ancestors(home) if isinstance(p, cst.ClassDef)), home)
+    return re.search(listed, file.tree.text(owner)) is not None
+
+
+def _asked(file: File, operand: cst.BaseExpression) -> str:
+    """Return the text of what is asked for its type; nothing where it is a long one."""
+    base = file.tree.text(operand)
+    base = re.sub(r"\A(?:str|repr)\((.*)\)\Z", r"\1", base, flags=re.DOTALL).removesuffix(".type")
+    return base if len(base) <= 80 else ""
 
 
 _MEASURED = re.compile(r"\b(?:measured|benchmarked|faster|slower|beats)\b", re.IGNORECASE)
