@@ -33,6 +33,9 @@ from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
 
 _CUDA_C = re.compile(r"__global__[ \t]+(?:__launch_bounds__\([^)\n]*\)[ \t]+)?void\b")
+_PATCHED = re.compile(
+    r"^[ \t]*(?:>>>|\.\.\.)[^\n]*\bpatch\(\s*[\"'](torch\.cuda\.\w+)", re.MULTILINE
+)
 _KERNELS = tuple(map(re.compile, KERNELS))
 
 
@@ -153,6 +156,15 @@ class File:
         for low, high in self.pointed:
             text = text[:low] + " " * (high - low) + text[high:]
         return text
+
+    @cached_property
+    def patched(self) -> frozenset[str]:
+        """The names of torch's that the doctests of this file put something in the place of."""
+        return (
+            frozenset(_PATCHED.findall(self.tree.source))
+            if "patch(" in self.tree.source
+            else frozenset()
+        )
 
     @cached_property
     def code(self) -> str:

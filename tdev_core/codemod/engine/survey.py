@@ -104,8 +104,9 @@ _CONSTANT = re.compile(
 _MADE = re.compile(rb"(?:torch|th|tdev)\.device\(")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
+# Not a parameter on a line of its own: what stands before that ends in a bracket or a comma.
 _STRING_DEVICE = re.compile(
-    rb"^[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=|\r?$)", re.MULTILINE
+    rb"(?<![(,])\r?\n[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=[^\n,]*[^\n,\s][ \t]*)?\r?(?=\n)"
 )
 
 

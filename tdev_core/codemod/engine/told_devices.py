@@ -15,12 +15,15 @@ _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^(
 _TOLD = re.compile(rb"\b\w*device\w*\b")
 # Their callers do not say their names.
 _CALLED_OTHERWISE = re.compile(r"__\w+__\Z|forward\Z|to\Z|cuda\Z|setup\Z|main\Z|run\Z")
+# Annotated as a device, it needs no callers that say so.
+_TYPED = re.compile(rb"\b\w*device\w*\s*:[^,=]*\b(?:torch|th)\.device\b")
 _DEFAULT = re.compile(rb"\b\w*device\w*\b[^,=]*=(?!\s*None\b)")
 _KEYWORD = re.compile(r"\w+\s*=(?!=)\s*")
 _OWNED = re.compile(r"(.+)\.device\Z", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_]\w*\Z")
 _SETTING = re.compile(rf"(?:^|[._])(?:{SETTINGS})\b", re.IGNORECASE)
 _CONSTANT = re.compile(r"""(?:None|["'](?:cpu|meta)["'])\Z""")
+_MADE = re.compile(r"(?:torch|th|tdev)\.device\(")
 _FUNCTION = re.compile(r"^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
 _REACH = 2000
 _LIMIT = 64 << 20
@@ -46,7 +49,10 @@ class ToldDevices:
         for found in _DEFINED.finditer(raw):
             if b"device" in found[2] and _TOLD.search(found[2]):
                 name = found[1].decode("ascii", "ignore")
-                if _CALLED_OTHERWISE.match(name) is None and not _DEFAULT.search(found[2]):
+                typed = _TYPED.search(found[2]) is not None
+                if _CALLED_OTHERWISE.match(name) is None and not (
+                    typed or _DEFAULT.search(found[2])
+                ):
                     self._names.add(name)
         self._raws.append(raw)
 
@@ -123,7 +129,7 @@ def _arguments(text: str, at: int) -> Iterator[str]:
 def _origin(text: str, at: int, given: str, deep: int = 3) -> str | None:
     """Tell what an argument is: the empty text for a tensor's device, the function whose parameter it is, or None."""
     value = _KEYWORD.sub("", given, count=1) if _KEYWORD.match(given) else given
-    if _CONSTANT.match(value):
+    if _CONSTANT.match(value) or _MADE.match(value):
         return ""
     if (owned := _OWNED.match(value)) is not None:
         owner = owned[1]

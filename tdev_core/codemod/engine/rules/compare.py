@@ -36,10 +36,12 @@ from tdev_core.codemod.engine.rules.speaks_of_others import (
     takes_the_type_of_others,
 )
 from tdev_core.codemod.engine.rules.tellings import (
+    COPIES,
     ONLY_TELLS,
     PINS,
-    asks_to_pin,
+    gives_a_reason,
     only_tells_of_cuda,
+    why_it_pins,
 )
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
 
@@ -232,7 +234,7 @@ def _wrap(
             return
         demanded = None
     if (stays := _why_it_stays(file, node, demanded)) is not None:
-        file.find(COMPARISON, node, stays, "note" if stays == PINS else None)
+        file.find(COMPARISON, node, stays, "note" if stays in (PINS, COPIES) else None)
         return
     if is_a_request(file, node, operand):
         return
@@ -268,9 +270,9 @@ def _why_it_stays(file: File, node: cst.CSTNode, demanded: Demand | None) -> str
         return f"{demanded.why}; left as it is"
     if asks_for_the_build(file, node) is not None:
         return "stands beside a question about the build; left as it is"
-    if only_tells_of_cuda(file, node):
+    if only_tells_of_cuda(file, node) or gives_a_reason(file, node):
         return ONLY_TELLS
-    return PINS if asks_to_pin(file, node) else None
+    return why_it_pins(file, node)
 
 
 def beside_a_comparison_that_stays(file: File, node: cst.CSTNode) -> bool:

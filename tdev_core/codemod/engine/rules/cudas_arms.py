@@ -33,7 +33,9 @@ _OF_THE_BUILD = re.compile(
     r"|(?<!\w)(?:torch\.)?cuda\.get_device_capability\([^()]*\)(?:\[\d\])?\s*[<>=]+\s*[\d(][\d, ]*\)?"
 )
 # Accelerators whose own versions of torch a program is written for in such an arm.
-_OF_A_VENDOR = re.compile(rf"==\s*[\"'](?:{NAMES})[\"']")
+_OF_A_VENDOR = re.compile(
+    rf"==\s*[\"'](?:{NAMES})[\"']|\.startswith\(\s*\(?\s*[\"'](?:{NAMES})[:\"'](?![^)]*cuda)"
+)
 
 
 def cudas_arms(file: File) -> None:

@@ -33,6 +33,10 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         message = f"{name} makes what is then asked whether it is there"
         file.find(ARMS, found.node, f"{message}; {LEFT}")
         return
+    if name == "torch.device" and _is_kept_as_a_word(file, found.node):
+        message = f"{name} checks a word, which is kept as one"
+        file.find(ARMS, found.node, f"{message}; {LEFT}", "note")
+        return
     if name == "torch.load" and _is_of_no_other(file, found.node, call):
         return
     argument = device_argument(file, call, name)
@@ -75,6 +79,19 @@ def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:
     )
 
 
+def _is_kept_as_a_word(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a validator gives the text of the device that it was asked for: ``return str(torch.device(v))``."""
+    given = file.tree.parents[file.tree.parents[node]]
+    text = file.tree.parents.get(given)
+    home = enclosing_function(file, node)
+    return (
+        isinstance(text, cst.Call)
+        and file.tree.text(text.func) == "str"
+        and home is not None
+        and any("validator" in file.tree.text(each) for each in home.decorators)
+    )
+
+
 def _is_asked_whether_it_is_there(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a device is one that was asked for, with a way out where CUDA is not there."""
     made = file.tree.parents[node]
@@ -109,7 +126,8 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     text, name = file.tree.text(home), re.escape(source.value)
     filled = rf"\bsave\([^\n]*?,\s*(?:f\s*=\s*)?{name}\s*[,)]"
     made_here = rf"(?<![\w.]){name}\s*=\s*(?:\w+\.)?BytesIO\(\)|\bBytesIO\(\)\s+as\s+{name}\b"
-    return re.search(made_here, text) is not None and re.search(filled, text) is not None
+    once = len(re.findall(rf"(?<![\w.]){name}\s*=(?!=)|\bas\s+{name}\b", text)) == 1
+    return once and all(re.search(each, text) is not None for each in (made_here, filled))
 
 
 def _of_no_device(call: Call) -> bool:

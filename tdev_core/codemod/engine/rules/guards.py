@@ -292,7 +292,11 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
                     return True
                 if later is not None:
                     spans.append(later)
-                if only is _CUDA_ONLY and _said_beside(file, node) or found(*spans):
+                if only is _CUDA_ONLY and (
+                    _said_beside(file, node) or _said_of_the_rest(file, parent)
+                ):
+                    return True
+                if found(*spans):
                     return True
                 return only is _CUDA_ONLY and (
                     _in_the_arm_of_one(file, parent)
@@ -389,6 +393,18 @@ def _said_beside(file: File, node: cst.CSTNode) -> bool:
         # A sentence goes on in the next line.
         said += [*near, re.sub(r"\s*#\s*", " ", " ".join(near[::step])).join(("#", ""))]
     return any(_SAID.search(NOTE.sub("", text)) for text in said)
+
+
+_THE_REST = re.compile(r"#[^\n]*\bnon-?\s?cuda\b", re.IGNORECASE)
+
+
+def _said_of_the_rest(file: File, choice: cst.If) -> bool:
+    """Tell whether a comment in the other arm says that it is for what is not CUDA: ``# not supported on non-CUDA devices``."""
+    rest = choice.orelse
+    return (
+        isinstance(rest, cst.Else)
+        and _THE_REST.search(file.tree.source[slice(*file.tree.span(rest))]) is not None
+    )
 
 
 def _said_by(file: File, node: cst.CSTNode) -> str:

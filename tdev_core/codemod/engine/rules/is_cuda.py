@@ -14,9 +14,8 @@ from tdev_core.codemod.engine.rules.operands import short
 from tdev_core.codemod.engine.rules.speaks_of_others import measured_for_others, said_of_others
 from tdev_core.codemod.engine.rules.tellings import (
     ONLY_TELLS,
-    PINS,
-    asks_to_pin,
     only_tells_of_cuda,
+    why_it_pins,
 )
 from tdev_core.codemod.engine.rules.tensors import is_tensor
 from tdev_core.codemod.engine.rules.torchscript import left_to_script
@@ -70,8 +69,8 @@ def is_cuda_attributes(file: File) -> None:
             file.find(
                 IS_CUDA, node, "is_cuda stands beside a question about the build; left as it is"
             )
-        elif asks_to_pin(file, node):
-            file.find(IS_CUDA, node, f"is_cuda {PINS}", "note")
+        elif (pins := why_it_pins(file, node)) is not None:
+            file.find(IS_CUDA, node, f"is_cuda {pins}", "note")
         elif only_tells_of_cuda(file, node):
             file.find(IS_CUDA, node, ONLY_TELLS)
         elif guards_cuda_only(file, node) or has_kernels(file):

@@ -20,6 +20,11 @@ _INSTALLED = _PARSED.format(*[r"torch\.__version__"] * 2)
 _OTHER = _PARSED.format(*[r"[\"']\d+\.\d+[\w.+]*[\"']"] * 2)
 _ASKS = re.compile(rf"{_INSTALLED}\s*([<>]=?)\s*({_OTHER})")
 _NUMBERS = re.compile(r"(\d+)\.(\d+)")
+# What a program keeps the answer in: `is_torch_greater_or_equal_than_1_13`, `TORCH_2_4`.
+_FLAG = re.compile(
+    r"(not\s+)?(?:\w+\.)*_?(?:is_)?torch_(?:(?:greater_or_equal(?:_than)?|ge|gte|greater_equal|at_least)_)?(\d)_(\d+)(?:_\d+)?",
+    re.IGNORECASE,
+)
 
 
 def arms_of_old_torch(file: File) -> None:
@@ -38,6 +43,9 @@ def arms_of_old_torch(file: File) -> None:
 
 def _is_newer(test: str) -> bool | None:
     """Tell how a question about torch's version is answered on each torch of tdev's; None where they differ, or it is another."""
+    flag = _FLAG.fullmatch(test)
+    if flag is not None:
+        return None if (int(flag[2]), int(flag[3])) > OLDEST else flag[1] is None
     found = _ASKS.fullmatch(test)
     if found is None:
         return None

@@ -48,6 +48,7 @@ from tdev_core.codemod.engine.rules.requests import (
 )
 from tdev_core.codemod.engine.rules.tellings import (
     CHOOSES_A_WORD,
+    asks_to_copy_unwaited,
     is_told_as_cudas,
     only_chooses_a_word,
     only_tells_of_cuda,
@@ -178,6 +179,10 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
             kept_question(file, found, REFERENCE, f"{name} is told as CUDA's; {LEFT}", "note")
             return
         asked = whole_question(file, found.node)
+        if name in file.patched:
+            said = f"{name} is put in place by a doctest of this file, which asks torch; {LEFT}"
+            kept_question(file, found, ARMS, said, "note")
+            return
         if asks_for_a_requested_device(file, found.node):
             said = f"{name} decides about a device that was asked for by its name; {LEFT}"
             kept_question(file, found, ARMS, said, "note")
@@ -192,6 +197,8 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
         guarded = availability_guards(file, found.node)
         if guarded is None and only_tells_of_cuda(file, found.node):
             guarded = "a message that says CUDA"
+        if guarded is None and asks_to_copy_unwaited(file, found.node):
+            guarded = "copies that nobody waits for, which are right on CUDA alone"
         if guarded is None and beside_a_comparison_that_stays(file, found.node):
             said = f"{name} stands beside a question that is left as it is"
             kept_question(file, found, KERNEL, said, "note")

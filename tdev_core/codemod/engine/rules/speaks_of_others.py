@@ -85,6 +85,9 @@ def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode
     ``elif "cuda" in device: kind = "cuda"``, and then ``else: kind = device.split(":")[0]``.
     """
     choice = file.tree.parents[node]
+    if isinstance(choice, cst.IfExp) and choice.test is node:
+        # `"gpu" if device.type == "cuda" else device.type`
+        return file.tree.text(choice.orelse).strip() == file.tree.text(operand).strip()
     if not isinstance(choice, cst.If) or choice.test is not node:
         return False
     name = re.escape(file.tree.text(operand))

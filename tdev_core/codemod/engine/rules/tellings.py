@@ -49,6 +49,19 @@ def only_tells_of_cuda(file: File, node: cst.CSTNode) -> bool:
     return any(isinstance(text, str) and _TELLS_OF_CUDA.search(text) for text in said)
 
 
+_REASON = re.compile(
+    r"\s*\w*(?:reason|message|msg|error|why)\w*[ \t]*=[ \t]*[a-z]?[\"'][^\n]*\bCUDA\b[^\n]*\s*"
+)
+
+
+def gives_a_reason(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether all that a question opens is a text that says why CUDA is needed: ``reason = "… not CUDA"``."""
+    choice = file.tree.parents[node]
+    if not isinstance(choice, cst.If) or choice.test is not node:
+        return False
+    return _REASON.fullmatch(file.tree.text(choice.body)) is not None
+
+
 CHOOSES_A_WORD = (
     'decides "gpu", a word for another library, which knows CUDA and no device of tdev\'s'
 )
@@ -244,19 +257,30 @@ def _tells_the_build(file: File, table: cst.CSTNode) -> bool:
 
 
 PINS = "decides about page-locked memory, which torch has for CUDA; left as it is"
+COPIES = "decides about copies that nobody waits for, which are right on CUDA alone; left as it is"
+
+
+def why_it_pins(file: File, node: cst.CSTNode) -> str | None:
+    """Return what is said of an answer that goes to ``pin_memory`` or ``non_blocking``."""
+    if asks_to_copy_unwaited(file, node):
+        return COPIES
+    return PINS if asks_to_pin(file, node) else None
 
 
 def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
-    """Tell whether the answer goes to what is called ``pin_memory``: a loader warns where that is no CUDA."""
+    """Tell whether the answer goes to what is called ``pin_memory``, or ``non_blocking``: a loader warns where that is no CUDA."""
     below: cst.CSTNode = node
     for parent in file.tree.ancestors(node):
         if isinstance(parent, cst.If) and below is parent.test:
             return _PINNED.fullmatch(file.tree.text(parent.body)) is not None
         match parent:
-            case cst.Arg(keyword=cst.Name(value=name)) if name == "pin_memory":
+            case cst.Arg(keyword=cst.Name(value=name)) if name in _FOR_CUDA:
                 return True
             case cst.DictElement(key=key) if below is not key:
-                return string_value(key) == "pin_memory"
+                return string_value(key) in _FOR_CUDA
+            case cst.Element():  # `non_blocking, count = torch.cuda.is_available(), -1`
+                several = file.tree.parents[file.tree.parents[parent]]
+                return isinstance(several, cst.Assign) and _gives_to_one_of(file, several, parent)
             case (
                 cst.Assign(targets=[cst.AssignTarget(target=target)]) | cst.AnnAssign(target=target)
             ):
@@ -271,6 +295,23 @@ def asks_to_pin(file: File, node: cst.CSTNode) -> bool:
     return False
 
 
+def asks_to_copy_unwaited(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether the answer goes to what is called ``non_blocking``: other accelerators read what is not there yet."""
+    return asks_to_pin(file, node) and "non_blocking" in file.tree.text(file.tree.statement(node))
+
+
 # All that an arm does: `batch = batch.pin_memory()`.
 _PINNED = re.compile(r"\s*(?:[\w.]+[ \t]*=[ \t]*)?[\w.]+\.pin_memory\(\)\s*")
-_PINS = re.compile(r"(?:^|[.\"'])_?pin_memory(?:[\"']\])?\Z")
+_PINS = re.compile(r"(?:^|[.\"'])_?(?:pin_memory|non_blocking)(?:[\"']\])?\Z")
+_FOR_CUDA = frozenset({"pin_memory", "non_blocking"})
+
+
+def _gives_to_one_of(file: File, assigned: cst.Assign, part: cst.Element) -> bool:
+    """Tell whether a part of several values goes to a variable of such a name."""
+    target, given = assigned.targets[0].target, assigned.value
+    if not isinstance(target, cst.Tuple) or not isinstance(given, cst.Tuple):
+        return False
+    at = given.elements.index(part)
+    if at >= len(target.elements):
+        return False
+    return _PINS.search(file.tree.text(target.elements[at].value)) is not None

@@ -292,13 +292,16 @@ class _Tensors:
                 if isinstance(value, ast.Subscript):
                     return _SETTING.search(ast.unparse(value)) is None
                 return isinstance(value, ast.Name) and self._asked_as_tensor(value)
+            case ast.Call():
+                return self._name(node.func) == "torch.device"
             case ast.Name(id=name):
                 given = [
                     part.value if isinstance(part, ast.Assign) else None
                     for part in self._bindings(node, name)
                 ]
                 return bool(given) and all(
-                    isinstance(each, ast.Attribute) and self.is_own_device(each) for each in given
+                    isinstance(each, (ast.Attribute, ast.Call)) and self.is_own_device(each)
+                    for each in given
                 )
             case _:
                 return False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.literals import is_device_word
@@ -59,12 +61,33 @@ def scripts(file: File) -> None:
             found = file.resolver.reference(one.node)
             if found is None or file.kept(one.node) or _is_given_for_a_lack(file, one.node):
                 continue
+            named = file.options.style == "explicit" and found.target == "torch"
+            if named and not inside and not one.known and _is_saved(file, one.node):
+                said = "what torch.jit.script compiles here is saved, for whatever machine loads it"
+                file.find(TORCHSCRIPT, one.node, f"{said}; left as it is", "note")
+                continue
             if inside or not one.known:
                 file.use(TORCHSCRIPT, found, reason(_SCRIPT))
         elif one.compiler != _EXPORT:  # which is compiled with the module that it belongs to
             name = one.compiler.rpartition(".")[2]
             for node in inside:
                 file.find(TORCHSCRIPT, node, f"under {name} torch compiles this device by itself")
+
+
+_SAVES = re.compile(r"\bjit\.save\(\s*(?:\w+\s*=\s*)?(\w+)|(?<![\w.])(\w+)\.save\(")
+
+
+def _is_saved(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether what a call gives is written to a file in its function, for whatever machine loads it."""
+    home = next((p for p in file.tree.ancestors(node) if isinstance(p, cst.FunctionDef)), None)
+    kept = next(
+        (p for p in file.tree.ancestors(node) if isinstance(p, (cst.Assign, cst.BaseSuite))), None
+    )
+    if home is None or not isinstance(kept, cst.Assign):
+        return False
+    name = file.tree.text(kept.targets[0].target)
+    saved = _SAVES.findall(file.tree.source[slice(*file.tree.span(home))])
+    return any(name in each for each in saved)
 
 
 def _is_given_for_a_lack(file: File, node: cst.CSTNode) -> bool:

@@ -19,7 +19,7 @@ from tdev_core.codemod.engine.rules.kernels import KERNEL, imported_packages
 from tdev_core.codemod.engine.rules.stand_ins import is_answered
 from tdev_core.codemod.engine.survey import GUARDED, OF_KERNELS, is_for_tests
 
-_OTHERS = "rocm|hip|musa|npu|xpu|hpu|mps|mlu|tpu|xla"
+_OTHERS = "rocm|hip|musa|npu|xpu|hpu|habana|gaudi|mps|mlu|tpu|xla"
 _TOOLS = "nvidia|pynccl|tensorrt|trt"
 _NAMED = re.compile(
     rf"(?:test_)?({_OTHERS}|{_TOOLS})(?:_\w+)?\Z|\w+_({_OTHERS}|{_TOOLS})\Z", re.IGNORECASE
