@@ -44,8 +44,8 @@ class ProgramTree:
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
     string_devices: frozenset[str] = frozenset()
     """``Class.attribute`` of each class of the tree that annotates a device as a string, ``_device: str``, or inherits it."""
-    told_own: frozenset[str] = frozenset()
-    """Functions that are told a device, and by each caller in the tree that of a tensor."""
+    at_home: frozenset[str] = frozenset()
+    """Functions that are told a device, and whose name stands in no file but those that define and call them."""
     kernel_rooms: frozenset[str] = frozenset()
     """Packages at any depth most of whose modules hold kernels: the others are there for those."""
     platforms: frozenset[str] = frozenset()

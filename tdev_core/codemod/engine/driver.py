@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from dataclasses import replace
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
@@ -15,7 +16,7 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     ``source`` must keep its own newlines (decode with ``newline=""``). Raises
     :class:`SyntaxError_` for text that does not parse.
     """
-    if concern(source, options.style) == "no":
+    if concern(source, options.style) == "no" and not _inherits_a_string(source, options):
         return Result(source)
     # A file's tree is a million objects that all stay until the end: nothing for the collector,
     # which would walk them again and again.
@@ -33,6 +34,19 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
             gc.enable()
 
 
+_CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
+_OWN_DEVICE = re.compile(r"\bdevice(?:_type)?[ \t]*=[ \t]*(?:str\()?self\.(\w*device)\b")
+
+
+def _inherits_a_string(source: str, options: Options) -> bool:
+    """Tell whether a class gives torch a device that a base class in another file annotates as a string."""
+    strings = options.tree.string_devices if options.tree is not None else frozenset()
+    if not strings or options.style == "accelerator":
+        return False
+    own = set(_OWN_DEVICE.findall(source))
+    return any(f"{name}.{attr}" in strings for name in _CLASS.findall(source) for attr in own)
+
+
 def apply_rules(source: str, names: Names, options: Options, filename: str, whole: bool) -> Result:
     """Apply the rules to the whole text, or to a slice of it that gives the same result.
 
@@ -46,7 +60,7 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
         plan_torchs_own,
         report_torchs_own,
     )
-    from tdev_core.codemod.engine.rules.kept_questions import changes_kept_questions
+    from tdev_core.codemod.engine.rules.kept_questions import needs_torchs_name
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
     from tdev_core.codemod.engine.rules.whole_files import stays_whole
@@ -61,7 +75,7 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     else:
         for rule in passes(options.style):
             rule(file)
-        if options.style == "alias" and not options.program and changes_kept_questions(file):
+        if options.style == "alias" and not options.program and needs_torchs_name(file):
             # A question that stays CUDA's is asked of torch, so torch keeps its name here.
             file.scopes.forget()
             return apply_rules(source, names, replace(options, style="explicit"), filename, whole)

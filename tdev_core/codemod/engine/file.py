@@ -123,6 +123,8 @@ class File:
         """The imports that become tdev's, and why, where the name does not say it."""
         self.asked: dict[tuple[str, int, str], tuple[Reference, str]] = {}
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
+        self.requested: dict[cst.CSTNode, set[str]] = {}
+        """The devices that functions make of what was asked for, and ask whether they are there."""
         self.untouched: list[Span] = []
         """What only CUDA reaches, by the tests around it or by the kernels it starts: no edits there."""
         self.parallel: list[Span] = []

@@ -81,6 +81,8 @@ _MAY_GIVE_TORCH = re.compile(rb"torch(?=[ \t]*(?:[,)\r\n#]|\Z))(?<![\w.]torch)(?
 _PLATFORM = re.compile(
     r"(?<![a-z])(?:cuda|gpu|rocm|musa|npu|xpu|hpu|mps|mlu|tpu|xla)(?![a-z])", re.IGNORECASE
 )
+# Modules that are one kind of device each, where `train_gpu.py` beside `train_tpu.py` is a program.
+_OF_DEVICES = re.compile(r"(?:device|accelerator|platform|backend|hardware)s?(?:_|\b)[^/]*\Z")
 _TEST_NAME = re.compile(
     r"(?:test|bench|benchmark|profile|tuning|tune)_|\w+_(?:test|tests|bench|benchmark)\.|conftest\."
 )
@@ -99,9 +101,10 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 
 # At a module's margin: `DEVICE = torch.device("cuda")`; and in a class: `_device: str`.
 _CONSTANT = re.compile(
-    rb"^(\w*(?:DEVICE|device)\w*)[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)", re.MULTILINE
+    rb"^([ \t]*)(\w{0,40}(?:DEVICE|device)\w{0,40})[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)",
+    re.MULTILINE,
 )
-_MADE = re.compile(rb"(?:torch|th|tdev)\.device\(")
+_MADE = re.compile(rb"(?:torch|th|tdev)\.device\([^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
 # Not a parameter on a line of its own: what stands before that ends in a bracket or a comma.
@@ -193,8 +196,13 @@ class Survey:
             self._told.see(raw)
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
-                kept = self._constants if _MADE.match(found[2]) else self._no_constants
-                kept.add(found[1].decode())
+                # At a margin, and nowhere with another value.
+                made = (
+                    not found[1]
+                    and _MADE.match(found[3])
+                    and b" else " not in found[3].rpartition(b")")[2]
+                )
+                (self._constants if made else self._no_constants).add(found[2].decode())
             self._classes(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
@@ -270,12 +278,13 @@ class Survey:
         self._uses(*(name.encode() for name in self._defined))
         held = {name: had for name, had in self._of_package.items() if 2 * sum(had) > len(had)}
         packages = {name for name in held if name in self._modules}
-        rooms = {name for name, had in held.items() if len(had) >= _SEVERAL}
+        rooms = {name for name, had in held.items() if "." in name and len(had) >= _SEVERAL}
         platforms = [
             beside[word]
             for beside in self._platforms.values()
             for word in ("cuda", "gpu")
             if word in beside and not beside.keys() <= {"cuda", "gpu"}
+            if word == "cuda" or _OF_DEVICES.search(beside[word])
         ]
         return ProgramTree(
             modules=frozenset(self._modules),
@@ -288,7 +297,7 @@ class Survey:
             gives_torch=frozenset(self._gives_torch),
             taken=frozenset(self._taken),
             give_devices=frozenset(self._give_devices - self._give_others),
-            told_own=self._told.own(),
+            at_home=self._told.at_home(),
             device_constants=frozenset(self._constants - self._no_constants),
             string_devices=frozenset(self._with_heirs()),
             runtimes=frozenset(self._runtimes),

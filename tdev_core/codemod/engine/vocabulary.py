@@ -33,6 +33,20 @@ SETTINGS = (
     r"args?|opts?|options?|cfg|conf|config|configs|settings|hparams?|hps|flags|namespace|cli|kwargs"
 )
 
+# A part of an expression: `state["args"].device` holds what was typed.
+_OF_SETTINGS = re.compile(rf"(?<![a-zA-Z0-9])(?:{SETTINGS})(?![a-zA-Z])", re.IGNORECASE)
+
+_LAST_KEY = re.compile(r"\[[\"'](\w+)[\"']\]\Z")
+
+
+def is_of_settings(text: str) -> bool:
+    """Tell whether an expression takes something out of what holds settings: not ``kwargs["input_ids"]``."""
+    key = _LAST_KEY.search(text)
+    if key is not None and TENSOR_WORD.search(key[1]):
+        return False
+    return _OF_SETTINGS.search(text) is not None
+
+
 RUNTIMES = frozenset(
     "faster_whisper ctranslate2 fasttext llama_cpp onnxruntime xgboost catboost lightgbm".split()
 )
@@ -72,7 +86,7 @@ TENSOR_WORD = re.compile(
     r"weights?|bias|params?|parameters?|buffers?|inputs?|outputs?|hidden|states|embeds?|embeddings?|encodings?|"
     r"latents?|logits?|masks?|ids|tokens?|labels?|targets?|images?|imgs?|pixels|samples?|noise|feats?|"
     r"features?|query|queries|keys?|values?|attn|attention|scores?|probs?|batch|loss|grads?|preds?|"
-    r"data|maps?|heatmaps?|patch(?:es)?|volumes?|spec|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
+    r"data|maps?|heatmaps?|patch(?:es)?|volumes?|mel|wavs?|signals?|points?|b?boxes|coords?|positions?|indices|index|grid|theta|freqs?|timesteps?|sigmas?|betas?|"
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"td|tds|tensordict|actions?|obs|observations?|rewards?|advantages?|"
@@ -107,7 +121,7 @@ _ANNOTATED_DEVICE = re.compile(
 _DEVICE_DEFINED = re.compile(r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(")
 # All that it does is to ask a tensor: `def get_device(x): return str(x.device)`.
 _ASKS_A_TENSOR = re.compile(
-    r"def(?<!\wdef)[ \t]+(\w*device\w*)[ \t]*\(\s*(\w+)[^()]*\)[^:\n]*:\s*(?:\"{3}(?:(?!\"{3}).)*\"{3}\s*)?"
+    r"def(?<!\wdef)[ \t]+(\w{0,40}device\w{0,40})[ \t]*\(\s*(\w+)[^()]*\)[^:\n]*:\s*(?:\"{3}(?:(?!\"{3}).)*\"{3}\s*)?"
     r"(?:if\s+isinstance\(\s*\2\s*,[^\n]*\n\s*)?return\s+(?:str\()?(?!self\b|cls\b)\2(?:\[0\])?\.device\b",
     re.DOTALL,
 )
@@ -116,7 +130,8 @@ _ASKS_A_TENSOR = re.compile(
 def give_devices(text: str) -> tuple[set[str], set[str]]:
     """Return the functions of a text that promise a ``torch.device``, and others whose name says that they do."""
     promised = set(_ANNOTATED_DEVICE.findall(text)) if "device" in text and "->" in text else set()
-    promised |= {name for name, _ in _ASKS_A_TENSOR.findall(text)} if ".device" in text else set()
+    if ".device" in text and "return" in text:
+        promised |= {n for n, of in _ASKS_A_TENSOR.findall(text) if TENSOR_WORD.search(of)}
     return promised, set(_DEVICE_DEFINED.findall(text)) - promised
 
 
@@ -232,11 +247,10 @@ def mentions(text: str) -> bool:
     return (_IMPORT.search(text) or _FROM.search(text) or PATCHED.search(text)) is not None
 
 
-# What is returned, or kept, with a dtype is the device of tensors, not a name that somebody typed.
+# What is returned with a dtype is the device of tensors, not a name that somebody typed.
 DEVICE_AND_DTYPE = re.compile(
-    r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w+[ \t]*,[ \t]*)?(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
-    r"[ \t]*(?:[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\(|(?:self\.)?_?(?:specs?|meta)[ \t]*$)",
-    re.MULTILINE,
+    r"(?:(?:\w*_)?device[ \t]*,[ \t]*(?:\w*_)?dtype|(?:\w*_)?dtype[ \t]*,[ \t]*(?:\w*_)?device)[ \t]*="
+    r"[ \t]*[\w.]*(?:device\w*_dtype|dtype\w*_device)\w*\("
 )
 
 

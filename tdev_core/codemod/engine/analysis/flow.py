@@ -36,6 +36,7 @@ from tdev_core.codemod.engine.vocabulary import (
     computed_with,
     give_devices,
     holds_tensors,
+    is_of_settings,
     shown_device,
     used_as_tensor,
 )
@@ -143,7 +144,7 @@ class Flow:
         below = node
         while isinstance(choice := self.tree.parents.get(below), cst.IfExp):
             if choice.body is below:
-                if _ASKS_TORCH.search(self.tree.text(choice.test)) is None:
+                if _ASKS_TORCH.fullmatch(self.tree.text(choice.test)) is None:
                     return False
                 while isinstance(above := self.tree.parents.get(choice), cst.IfExp):
                     choice = above
@@ -200,38 +201,9 @@ class Flow:
         if binding.kind == "other" and DEVICE_NAME.search(binding.name):
             # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
             made = binding.statement
-            if isinstance(made, cst.Assign):
-                if DEVICE_AND_DTYPE.match(self.tree.text(made)):
-                    return frozenset({Kind.DEVICE})
-                return self._part(made, binding.name)
+            if isinstance(made, cst.Assign) and DEVICE_AND_DTYPE.match(self.tree.text(made)):
+                return frozenset({Kind.DEVICE})
         return UNKNOWN
-
-    def _part(self, made: cst.Assign, name: str) -> Kinds:
-        """Return the kinds of one of several results: ``device, steps = self._check(x)``, of this file's method."""
-        target, call = made.targets[0].target, made.value
-        if not isinstance(target, cst.Tuple) or not isinstance(call, cst.Call):
-            return UNKNOWN
-        names = [dotted(element.value) for element in target.elements]
-        function = dotted(call.func) or ""
-        found = [
-            home
-            for home in self._returns
-            if isinstance(home, cst.FunctionDef)
-            and home.name.value == function.removeprefix("self.")
-        ]
-        if not found or name not in names or not self._busy.isdisjoint(found):
-            return UNKNOWN
-        kinds: set[Kind] = set()
-        self._busy.update(found)
-        try:
-            for node in (node for home in found for node in self._returns[home]):
-                given = node.value
-                if not isinstance(given, cst.Tuple) or len(given.elements) != len(names):
-                    return UNKNOWN
-                kinds |= self.kinds(given.elements[names.index(name)].value)
-        finally:
-            self._busy.difference_update(found)
-        return frozenset(kinds) or UNKNOWN
 
     def _parameter(self, param: cst.Param) -> Kinds:
         default = self.kinds(param.default) if param.default is not None else frozenset()
@@ -310,8 +282,14 @@ class Flow:
         if len(made) != 1 or not isinstance(made[0].node, cst.ClassDef):
             return None
         values = self._assigned.get((made[0].node, attr), [])
+        # However else it may get one: by a class's field, from outside, in a tuple.
+        given = re.findall(rf"\.{attr}\b[^=\n]{{0,80}}?(?<![=!<>])=(?!=)", self.tree.source)
+        field = rf"^(?:[ ]{{4}}|\t){attr}[ \t]*(?::|=(?!=))"
+        given += re.findall(field, self.tree.text(made[0].node), re.MULTILINE)
+        if len(given) != len(values) or "setattr(" in self.tree.source:
+            return None
         kinds = frozenset(kind for value in values for kind in self.kinds(value))
-        return kinds or None
+        return kinds if kinds == {Kind.DEVICE} else None
 
     def _holds_tensors(self, node: cst.BaseExpression) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like.
@@ -320,7 +298,7 @@ class Flow:
         """
         name = dotted(node)
         if name is None:  # batch["x"], next(model.parameters()), layers[0]
-            return True
+            return not is_of_settings(self.tree.text(node))
         if Kind.TENSOR in self.kinds(node) or self.resolver.torch_name(node) is not None:
             return True
         # What an attribute holds, any function of the file may show; so for a name of several words.

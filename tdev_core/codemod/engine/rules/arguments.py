@@ -11,7 +11,11 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.tensors import callers_give_own_device, is_tensor
+from tdev_core.codemod.engine.rules.tensors import (
+    callers_give_own_device,
+    holds_own_device,
+    is_tensor,
+)
 
 
 @dataclass(frozen=True)
@@ -79,12 +83,15 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             loads = file.names.device_params[name][0][0] == "map_location"
             if _map_location(file, given) if loads else file.flow.may_be_cuda(given):
                 return "may be cuda"
-    return "not cuda" if found else "absent"
+    shown = found and all(_is_all_there(file, each) for each in call.double_starred)
+    return "not cuda" if shown else "absent"
 
 
 def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     """Tell whether a device is that of a tensor: ``x.device``, or a name that is given nothing else."""
     if isinstance(value, cst.Name):
+        if holds_own_device(file, value):
+            return True
         bindings = file.scopes.of(value).lookup(value.value)
         given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
         if not all(
@@ -100,6 +107,20 @@ def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
         and value.attr.value == "device"
         and is_tensor(file, value.value)
     )
+
+
+def _is_all_there(file: File, value: cst.BaseExpression) -> bool:
+    """Tell whether a dictionary shows all that it holds: it takes in no other, and is not changed."""
+    if not isinstance(value, cst.Name):
+        return isinstance(value, (cst.Dict, cst.Call)) and "**" not in file.tree.text(value)
+    bindings = file.scopes.of(value).lookup(value.value)
+    texts = [file.tree.text(b.value) for b in bindings if b.value is not None]
+    if len(texts) != len(bindings) or any("**" in text for text in texts):
+        return False
+    return re.search(_CHANGED.format(value.value), file.tree.source) is None
+
+
+_CHANGED = r"(?<![\w.]){}(?:\[[^]]*\]\s*=(?!=)|\.(?:update|setdefault)\b|\s*\|=)"
 
 
 def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:
@@ -119,8 +140,7 @@ def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:
     bindings = file.scopes.of(options).lookup(name)
     if said is None or any(b.kind != "value" for b in bindings):
         return False
-    changed = rf"(?<![\w.]){name}(?:\[[^]]*\]\s*=(?!=)|\.(?:update|setdefault)\b|\s*\|=)"
-    if re.search(changed, file.tree.source) is not None:
+    if re.search(_CHANGED.format(name), file.tree.source) is not None:
         return False
     found = _dictionary_values(file, options, said)
     return len(found) == len(bindings) > 0 and all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from tdev_core.codemod.engine.analysis.resolve import Reference
@@ -34,6 +35,24 @@ def kept_questions(file: File) -> None:
             message = finding.message.replace(LEFT, answered)
             level = "warning" if finding.rule == KERNEL.id else finding.severity
             file.findings[key] = replace(finding, message=message, severity=level)
+
+
+_SET = re.compile(r"^[ \t]*torch((?:\.\w+)+)[ \t]*=(?!=)", re.MULTILINE)
+# Settings, which tdev's modules hand on to torch's.
+_SETTINGS = re.compile(
+    r"\.(?:backends|_dynamo|_inductor|_logging|fx\.experimental|multiprocessing|compiler)\b"
+)
+
+
+def sets_names_of_torchs(file: File) -> bool:
+    """Tell whether a file puts functions of its own in torch's place, which others call by torch's name: ``torch.stft = stft``."""
+    return any(not _SETTINGS.match(name) for name in _SET.findall(file.code))
+
+
+def needs_torchs_name(file: File) -> bool:
+    """Tell whether an alias would have the file say another thing than it does."""
+    changed = any((b.target or "") == "torch" for b in file.wanted)
+    return changes_kept_questions(file) or changed and sets_names_of_torchs(file)
 
 
 def changes_kept_questions(file: File) -> bool:

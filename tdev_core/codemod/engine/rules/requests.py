@@ -113,12 +113,14 @@ def requested_devices(file: File, home: cst.FunctionDef | None) -> set[str]:
     """
     if home is None or file.options.program:
         return set()
-    text = file.tree.text(home)
-    return {
-        name
-        for name in _REQUESTED.findall(text)
-        if re.search(rf"(?<![\w.]){re.escape(name)}\s*=\s*(?:\w+\.)?device\(", text)
-    }
+    if (known := file.requested.get(home)) is None:
+        text = file.tree.text(home)
+        file.requested[home] = known = {
+            name
+            for name in _REQUESTED.findall(text)
+            if re.search(rf"(?<![\w.]){re.escape(name)}\s*=\s*(?:\w+\.)?device\(", text)
+        }
+    return known
 
 
 def asks_for_a_requested_device(file: File, question: cst.CSTNode) -> bool:

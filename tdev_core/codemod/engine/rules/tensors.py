@@ -16,11 +16,14 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import NOT_TENSORS, TENSOR_METHODS
 from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.vocabulary import SETTINGS, TENSOR_WORD, computed_with, used_as_tensor
+from tdev_core.codemod.engine.vocabulary import (
+    TENSOR_WORD,
+    computed_with,
+    is_of_settings,
+    used_as_tensor,
+)
 
 _DEEP = 10
-# `config["x"].device` holds what was typed; another item of a list or a table is a tensor.
-_SETTING = re.compile(rf"(?:^|[._])(?:{SETTINGS})\b", re.IGNORECASE)
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
 _MODULES = re.compile(r"torch\.(?:nn\.functional|linalg|fft|special)\.[a-z]\w*\Z")
@@ -73,7 +76,9 @@ def is_tensor(file: File, node: cst.BaseExpression) -> bool:
 
 
 def callers_give_own_device(file: File, node: cst.Name) -> bool:
-    """Tell whether a private or nested function is told a device by its own file alone, and each time that of a tensor.
+    """Tell whether a function is told a device by its own file alone, and each time that of a tensor.
+
+    A private one, a nested one, or one that no other file of the tree speaks of.
 
     ``self._mask(n, x.device)``, where ``node`` is the parameter of ``def _mask(self, n, device)``.
     """
@@ -83,11 +88,11 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
     home, parameter = bindings[0].scope.node, bindings[0].node
     if not isinstance(home, cst.FunctionDef) or not isinstance(parameter, cst.Param):
         return False
-    if file.options.tree is not None and home.name.value in file.options.tree.told_own:
-        return True
     nested = any(isinstance(p, cst.FunctionDef) for p in file.tree.ancestors(home))
     if not nested and not re.match(r"_[^_]", home.name.value):
-        return False
+        tree = file.options.tree
+        if tree is None or home.name.value not in tree.at_home:
+            return False
     names = [p.name.value for p in home.params.params]
     by_keyword = [p.name.value for p in home.params.kwonly_params]
     tree = file.python
@@ -97,6 +102,15 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
     if node.value in names:
         at = names.index(node.value) - (names[0] in ("self", "cls"))
     return all(_own_devices(file, tree, home.name.value, node.value, at))
+
+
+def holds_own_device(file: File, node: cst.Name) -> bool:
+    """Tell whether a variable holds the device of a tensor and nothing else, as the whole text shows."""
+    tree = file.python
+    asked = tree.at(file.tree.span(node)) if tree is not None else None
+    if tree is None or not isinstance(asked, ast.Name):
+        return False
+    return _Tensors(tree, file.tree.source).is_own_device(asked)
 
 
 def _own_devices(
@@ -282,7 +296,7 @@ class _Tensors:
         here = [part for part in _within(home) if self._binding(part, name, 0, False)]
         return here if here or isinstance(home, ast.Module) else self._bindings(home, name)
 
-    def is_own_device(self, node: ast.expr) -> bool:
+    def is_own_device(self, node: ast.expr, deep: int = 3) -> bool:
         """Tell whether an expression is the device of a tensor, or a variable that holds nothing else."""
         match node:
             case ast.Attribute(attr="device", value=value):
@@ -290,21 +304,52 @@ class _Tensors:
                 if TENSOR_WORD.search(owner) or self.one(value, _DEEP):
                     return True
                 if isinstance(value, ast.Subscript):
-                    return _SETTING.search(ast.unparse(value)) is None
+                    return not is_of_settings(ast.unparse(value))
                 return isinstance(value, ast.Name) and self._asked_as_tensor(value)
             case ast.Call():
                 return self._name(node.func) == "torch.device"
-            case ast.Name(id=name):
+            case ast.Name(id=name) if deep:
                 given = [
-                    part.value if isinstance(part, ast.Assign) else None
-                    for part in self._bindings(node, name)
+                    each for part in self._bindings(node, name) for each in self._given(part, name)
                 ]
                 return bool(given) and all(
-                    isinstance(each, (ast.Attribute, ast.Call)) and self.is_own_device(each)
-                    for each in given
+                    each is not None and self.is_own_device(each, deep - 1) for each in given
                 )
             case _:
                 return False
+
+    def _given(self, part: ast.AST, name: str) -> Iterator[ast.expr | None]:
+        """Yield what a statement gives a name, by itself or as one of several; None where that is not to be seen."""
+        target = (
+            part.targets[0] if isinstance(part, ast.Assign) and len(part.targets) == 1 else None
+        )
+        value = part.value if isinstance(part, ast.Assign) else None
+        if isinstance(target, ast.Name):
+            yield value
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            yield _one_of(value, target, name)
+        elif isinstance(target, ast.Tuple) and isinstance(value, ast.Call):
+            # `device, steps = self._check(x)`: of each function of that name.
+            called = (
+                value.func.attr
+                if isinstance(value.func, ast.Attribute)
+                else ast.unparse(value.func)
+            )
+            own = isinstance(value.func, ast.Name) or ast.unparse(value.func) == f"self.{called}"
+            homes = [
+                each
+                for each in ast.walk(self._tree.module)
+                if own and isinstance(each, ast.FunctionDef) and each.name == called
+            ]
+            returned = [r for home in homes for r in _within(home) if isinstance(r, ast.Return)]
+            for each in returned:
+                yield (
+                    _one_of(each.value, target, name) if isinstance(each.value, ast.Tuple) else None
+                )
+            if not returned:
+                yield None
+        else:
+            yield None
 
     # -- what gives a name its meaning ----------------------------------------------------
 
@@ -574,3 +619,16 @@ def _is_own(target: ast.expr, attr: str) -> bool:
         and isinstance(target.value, ast.Name)
         and target.value.id in ("self", "cls")
     )
+
+
+def _one_of(several: ast.Tuple, target: ast.Tuple, name: str) -> ast.expr | None:
+    """Return what a target's name gets of several values, counted from the end: `b, n, device = *x.shape, x.device`."""
+    names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
+    if name not in names:
+        return None
+    back = len(names) - names.index(name)
+    after = several.elts[-back:] if back <= len(several.elts) else []
+    if not after or any(isinstance(each, ast.Starred) for each in (*after, *target.elts)):
+        return None
+    starred = any(isinstance(each, ast.Starred) for each in several.elts)
+    return after[0] if starred or len(several.elts) == len(names) else None

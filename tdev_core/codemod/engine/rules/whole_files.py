@@ -175,6 +175,8 @@ def stays_whole(file: File) -> bool:
 def _room(file: File, folders: tuple[str, ...]) -> str | None:
     """Return the package around a file that is made of kernels; the folders may be more than the packages."""
     rooms = file.options.tree.kernel_rooms if file.options.tree is not None else frozenset()
+    if file.holds_kernels:
+        return None  # which is said of each
     here = f".{'.'.join(folders)}."
     return next((room for room in sorted(rooms) if f".{room}." in here), None)
 
@@ -276,7 +278,7 @@ def functions_of_cuda(file: File) -> None:
 
 
 _REFUSED = re.compile(
-    r"^[ \t]*(?:if|elif)\b[^:]*?(?:\.is_cuda\b|!=\s*[\"']cuda[\"']|\bnot\s+(?:\w+\.)*cuda\.is_available\(|version\.hip\b)"
+    r"^[ \t]*(?:if|elif)\b[^:]*?(?:\bnot\s+[\w.]+\.is_cuda\b|!=\s*[\"']cuda[\"']|\bnot\s+(?:\w+\.)*cuda\.is_available\(|version\.hip\b)"
     r"(?:[^\n]*\n){1,4}?[ \t]*raise\b|^[ \t]*assert\b[^\n]*(?:\.is_cuda\b|==\s*[\"']cuda[\"']|\bcuda\.is_available\()",
     re.MULTILINE,
 )
@@ -404,13 +406,37 @@ def beside_a_package(file: File) -> None:
             file.untouched.append((file.tree.span(node)[1], file.tree.span(block)[1]))
 
 
+def _taken(file: File, kernels: set[str]) -> Iterator[int]:
+    """Yield where a function takes a kernel by its name: ``(_kernel if wrap is None else wrap(_kernel))[grid](…)``."""
+    python = file.python
+    if python is None:
+        return
+    for home in ast.walk(python.module):
+        if not isinstance(home, ast.FunctionDef):
+            continue
+        inside = list(ast.walk(home))
+        if not any(isinstance(node, ast.Subscript) for node in inside):
+            continue
+        bound = {each.arg for each in inside if isinstance(each, ast.arg)}
+        bound |= {
+            each.id
+            for each in inside
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+        }
+        for node in inside:
+            if isinstance(node, (ast.Call, ast.IfExp, ast.Subscript)):
+                for each in ast.iter_child_nodes(node):
+                    if isinstance(each, ast.Name) and each.id in kernels - bound:
+                        yield python.span(each)[0]
+
+
 def _launched(file: File) -> Iterator[int]:
     """Yield where kernels of Triton's or CuPy's are started."""
     source = file.tree.source
     launch = LAUNCH
     if "@triton.jit" in source and (jitted := _JITTED.findall(source)):
-        # By its name, wherever a function takes it: `(_kernel if wrap is None else wrap(_kernel))[grid](…)`.
-        launch = re.compile(rf"{LAUNCH.pattern}|(?<!def )(?<![\w.])(?:{'|'.join(jitted)})\b")
+        launch = re.compile(rf"{LAUNCH.pattern}|\b(?:{'|'.join(jitted)})\[")
+        yield from _taken(file, set(jitted))
     elif not ("kernel" in source or "c_void_p(" in source):
         return
     if file.in_code(launch) is not None:

@@ -225,10 +225,10 @@ class Reading:
         return None
 
     @cached_property
-    def _answers(self) -> frozenset[str]:
-        """The variables that keep where a tensor lies: ``on_cuda = x.is_cuda``."""
+    def _answers(self) -> frozenset[tuple[ast.AST | None, str]]:
+        """The variables of functions that keep where a tensor lies: ``on_cuda = x.is_cuda``."""
         return frozenset(
-            node.targets[0].id
+            (self._home(node), node.targets[0].id)
             for node in ast.walk(self._python.module)
             if isinstance(node, ast.Assign)
             and isinstance(node.targets[0], ast.Name)
@@ -236,9 +236,14 @@ class Reading:
             and node.value.attr == "is_cuda"
         )
 
+    def _home(self, node: ast.AST) -> ast.AST | None:
+        """Return the function around a node."""
+        homes = (p for p in self._python.ancestors(node) if isinstance(p, ast.FunctionDef))
+        return next(homes, None)
+
     def _asks(self, node: ast.expr) -> bool:
         if isinstance(node, ast.Name):
-            return node.id == "is_cuda" or node.id in self._answers
+            return node.id == "is_cuda" or (self._home(node), node.id) in self._answers
         if isinstance(node, ast.Attribute):
             if node.attr == "is_cuda":
                 return not self._touched(node)
