@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
@@ -47,9 +48,17 @@ def _inherits_a_string(source: str, options: Options) -> bool:
     return any(f"{name}.{attr}" in strings for name in _CLASS.findall(source) for attr in own)
 
 
-def apply_rules(source: str, names: Names, options: Options, filename: str, whole: bool) -> Result:
+def apply_rules(
+    source: str,
+    names: Names,
+    options: Options,
+    filename: str,
+    whole: bool,
+    behind: Mapping[tuple[int, int], str] | None = None,
+) -> Result:
     """Apply the rules to the whole text, or to a slice of it that gives the same result.
 
+    ``behind`` are the functions that a first look has found to be called by nothing but what stays.
     Raises :class:`WholeTextNeeded` where a rule asks about what is not in the slice.
     """
     # libcst takes longer to import than most files take: who only asks `may_concern` never needs it.
@@ -60,6 +69,7 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
         plan_torchs_own,
         report_torchs_own,
     )
+    from tdev_core.codemod.engine.rules.behind_what_stays import behind_what_stays, leave_them
     from tdev_core.codemod.engine.rules.kept_questions import needs_torchs_name
     from tdev_core.codemod.engine.rules.kernels import runs_on_cuda_alone
     from tdev_core.codemod.engine.rules.stand_ins import know_answered
@@ -73,12 +83,17 @@ def apply_rules(source: str, names: Names, options: Options, filename: str, whol
     if runs_on_cuda_alone(file) or stays_whole(file):
         file.changes.clear()
     else:
+        leave_them(file, behind or {})
         for rule in passes(options.style):
             rule(file)
+        if behind is None and (behind := behind_what_stays(file)):
+            file.scopes.forget()
+            return apply_rules(source, names, options, filename, whole, behind)
         if options.style == "alias" and not options.program and needs_torchs_name(file):
             # A question that stays CUDA's is asked of torch, so torch keeps its name here.
             file.scopes.forget()
-            return apply_rules(source, names, replace(options, style="explicit"), filename, whole)
+            explicit = replace(options, style="explicit")
+            return apply_rules(source, names, explicit, filename, whole, behind)
     report_torchs_own(file, found)
     if options.annotate:
         annotate(file)

@@ -1,0 +1,61 @@
+"""Finds private functions that nothing calls but what stays CUDA's: they are reached on CUDA alone."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from tdev_core.codemod.engine.analysis.parsing import Span
+from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.rules.kernels import KERNEL
+
+_PRIVATE = re.compile(r"_[a-z]\w*\Z")
+
+
+def behind_what_stays(file: File) -> dict[Span, str]:
+    """Return the private functions in which something changes and that are called by nothing but what stays, by their spans.
+
+    A decorator may call a function, and so may who is handed it.
+    """
+    python = file.python
+    if python is None or not file.untouched or file.options.all or file.options.program:
+        return {}
+    found: dict[str, list[Span]] = {}
+    for node in ast.walk(python.module):
+        if isinstance(node, ast.FunctionDef) and _PRIVATE.match(node.name):
+            span = python.span(node)
+            if not node.decorator_list:
+                found.setdefault(node.name, []).append(span)
+    once = {name: spans[0] for name, spans in found.items() if len(spans) == 1}
+    uses: dict[str, list[int]] = {}
+    for name in once:
+        # As the code has them, in a string of it, too.
+        pattern = re.compile(rf"(?<!def )\b{name}\b")
+        uses[name] = [use.start() for use in pattern.finditer(file.code)]
+    stays = list(file.untouched)
+    behind: dict[Span, str] = {}
+    grown = True
+    while grown:
+        grown = False
+        for name, span in once.items():
+            outside = [at for at in uses[name] if not span[0] <= at < span[1]]
+            if span in behind or not outside or span in stays:
+                continue
+            if all(any(low <= at < high for low, high in stays) for at in outside):
+                behind[span] = name
+                stays.append(span)
+                grown = True
+    changed = [start for start, _ in file.changes]
+    return {
+        span: name
+        for span, name in behind.items()
+        if any(span[0] <= start < span[1] for start in changed)
+    }
+
+
+def leave_them(file: File, behind: dict[Span, str]) -> None:
+    """Leave these functions, and say so."""
+    for span, name in behind.items():
+        file.untouched.append(span)
+        said = f"{name} is called by nothing but what stays CUDA's; left as it is"
+        file.find_at(KERNEL, span[0], said, "note")
