@@ -358,7 +358,30 @@ class Flow:
     def self_values(self, node: cst.CSTNode, attr: str) -> list[cst.BaseExpression]:
         """Return the values that the enclosing class assigns to ``self.<attr>``."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
-        return self._assigned.get((owner, attr), []) if owner is not None else []
+        seen: set[cst.ClassDef] = set()
+        # Or what a class of the file does that it inherits from.
+        while owner is not None and owner not in seen:
+            if values := self._assigned.get((owner, attr)):
+                return values
+            seen.add(owner)
+            owner = self._base(owner)
+        return []
+
+    def _base(self, owner: cst.ClassDef) -> cst.ClassDef | None:
+        """Return the first class of the file among those that a class inherits from: the text has them, a slice need not."""
+        head = re.search(
+            rf"^[ \t]*class[ \t]+{owner.name.value}[ \t]*\(([^()]*)\)",
+            self.tree.source,
+            re.MULTILINE,
+        )
+        for base in re.findall(r"\w+", head[1]) if head is not None else ():
+            if (found := self._classes.get(base)) is not None and found is not owner:
+                return found
+        return None
+
+    @cached_property
+    def _classes(self) -> dict[str, cst.ClassDef]:
+        return {node.name.value: node for node in self.tree.of(cst.ClassDef)}
 
     @cached_property
     def _assigned(self) -> dict[tuple[cst.CSTNode, str], list[cst.BaseExpression]]:

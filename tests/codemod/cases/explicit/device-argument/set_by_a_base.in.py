@@ -1,0 +1,21 @@
+import torch
+
+
+class Base:
+    def __init__(self, device: str = "cpu"):
+        self.device = device
+
+
+class Search(Base):
+    def cost(self, sizes):
+        return torch.tensor(sizes, device=self.device)
+
+
+class Made:
+    def __init__(self):
+        self.device = torch.device("cuda")
+
+
+class Real(Made):
+    def cost(self, sizes):
+        return torch.tensor(sizes, device=self.device)
