@@ -307,7 +307,7 @@ class _Tensors:
                     return not is_of_settings(ast.unparse(value))
                 return isinstance(value, ast.Name) and self._asked_as_tensor(value)
             case ast.Call():
-                return self._name(node.func) == "torch.device"
+                return self._name(node.func) in ("torch.device", "tdev.device")
             case ast.Name(id=name) if deep:
                 given = [
                     each for part in self._bindings(node, name) for each in self._given(part, name)

@@ -1,0 +1,10 @@
+import torch
+
+
+def _inputs(n, device):
+    return torch.randint(0, 5, (n,), device=device)
+
+
+def main():
+    device = torch.device("cuda:0")
+    return _inputs(3, device)
