@@ -99,18 +99,15 @@ _OF_NVIDIAS = re.compile(OF_NVIDIAS.encode(), re.IGNORECASE)
 _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[\"']")
 
 
-# At a module's margin: `DEVICE = torch.device("cuda")`; and in a class: `_device: str`.
-_CONSTANT = re.compile(
-    rb"^([ \t]*)(\w{0,40}(?:DEVICE|device)\w{0,40})[ \t]*(?::[^=\n]+)?=(?!=)[ \t]*([^\n]*)",
-    re.MULTILINE,
-)
+# At a module's margin: `DEVICE = torch.device("cuda")`; from what is rare in it.
+_CONSTANT = re.compile(rb"(?:DEVICE|device)\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
+_NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
 _MADE = re.compile(rb"(?:torch|th|tdev)\.device\([^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
-# Not a parameter on a line of its own: what stands before that ends in a bracket or a comma.
-_STRING_DEVICE = re.compile(
-    rb"(?<![(,])\r?\n[ \t]+(?:self\.)?(\w*device)[ \t]*:[ \t]*str\b[ \t]*(?:=[^\n,]*[^\n,\s][ \t]*)?\r?(?=\n)"
-)
+# Of a class, `_device: str`, and no parameter on a line of its own.
+_STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", re.MULTILINE)
+_ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
 
 
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
@@ -196,13 +193,14 @@ class Survey:
             self._told.see(raw)
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
+                line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
+                if (before := _NAME_BEFORE.match(line)) is None:
+                    continue
+                name = before[2] + re.split(rb"\W", found[0], maxsplit=1)[0]
                 # At a margin, and nowhere with another value.
-                made = (
-                    not found[1]
-                    and _MADE.match(found[3])
-                    and b" else " not in found[3].rpartition(b")")[2]
-                )
-                (self._constants if made else self._no_constants).add(found[2].decode())
+                made = not before[1] and _MADE.match(found[1])
+                made = made and b" else " not in found[1].rpartition(b")")[2]
+                (self._constants if made else self._no_constants).add(name.decode())
             self._classes(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
@@ -226,9 +224,10 @@ class Survey:
             bases = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
             self._bases.setdefault(found[1].decode(), set()).update(bases)
         for found in _STRING_DEVICE.finditer(raw):
+            before = _ATTRIBUTE_BEFORE.search(raw[max(0, found.start() - 120) : found.start()])
             owner = next((h[1] for start, h in reversed(heads) if start < found.start()), None)
-            if owner is not None:
-                self._strings.add((owner.decode(), found[1].decode()))
+            if owner is not None and before is not None:
+                self._strings.add((owner.decode(), before[1].decode() + "device"))
 
     def _with_heirs(self) -> set[str]:
         """Return ``Class.attribute`` of each class that has, or inherits, a device that is a string."""

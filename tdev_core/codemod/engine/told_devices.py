@@ -11,6 +11,7 @@ import re
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _MAKES = re.compile(rb"\bdevice[ \t]*=[ \t]*\w*device\w*[ \t]*[,)]")
 _REACH = 4000
+_WORDS = (b"device", b"cuda", b"gpu")
 _LIMIT = 64 << 20
 """The bytes of texts that are kept until it is known what is looked for in them."""
 
@@ -30,6 +31,8 @@ class ToldDevices:
             self._raws.clear()
             self._defined.clear()
             return
+        if not any(word in raw for word in _WORDS):
+            return  # whoever tells a device there gives one that the text does not name
         self._raws.append(raw)
         if b".device" not in raw:
             return

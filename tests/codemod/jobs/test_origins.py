@@ -28,8 +28,8 @@ def _rewritten(place: Path, codemod: Callable[..., Ran], files: dict[str, str]) 
     [
         ("make(3, x.device)", "", True),
         ("make(3, device=next(model.parameters()).device)", "x = 1", True),
-        ("make(3, x.device)", "from .makes import make as made", False),
-        ("make(3, x.device)", "made = ['make']", False),
+        ("make(3, x.device)", "from .makes import make as made  # its device", False),
+        ("make(3, x.device)", "made = {'device': 'make'}", False),
         ("make(3, args.device)", "", False),
         ("make(3, 'cuda')", "", False),
         ("make(3, exp.device)", "", False),

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_right
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 
+_HEAD = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)
+_NEAR = 6
+"""The functions above a change of which it may lie in one: others are nested in that."""
 _PRIVATE = re.compile(r"_[a-z]\w*\Z")
 
 
@@ -17,8 +21,10 @@ def behind_what_stays(file: File) -> dict[Span, str]:
 
     A decorator may call a function, and so may who is handed it.
     """
-    python = file.python
-    if python is None or not file.untouched or file.options.all or file.options.program:
+    if not file.untouched or file.options.all or file.options.program:
+        return {}
+    python = file.python if _changes_a_private_one(file) else None
+    if python is None:
         return {}
     found: dict[str, list[Span]] = {}
     for node in ast.walk(python.module):
@@ -51,6 +57,19 @@ def behind_what_stays(file: File) -> dict[Span, str]:
         for span, name in behind.items()
         if any(span[0] <= start < span[1] for start in changed)
     }
+
+
+def _changes_a_private_one(file: File) -> bool:
+    """Tell by the lines above the changes whether one may lie in a private function."""
+    heads = [(found.start(), found[1]) for found in _HEAD.finditer(file.tree.source)]
+    starts = [start for start, _ in heads]
+    for start, _ in file.changes:
+        column = file.tree.position(start)[1]
+        # The function is the last one above that stands further to the left; of several, any may be it.
+        for at, name in heads[max(0, (here := bisect_right(starts, start)) - _NEAR) : here]:
+            if _PRIVATE.match(name) and file.tree.position(at)[1] < max(column, 2):
+                return True
+    return False
 
 
 def leave_them(file: File, behind: dict[Span, str]) -> None:

@@ -408,7 +408,8 @@ def beside_a_package(file: File) -> None:
 
 def _taken(file: File, kernels: set[str]) -> Iterator[int]:
     """Yield where a function takes a kernel by its name: ``(_kernel if wrap is None else wrap(_kernel))[grid](…)``."""
-    python = file.python
+    handed = rf"(?<!def )(?<![\w.])(?:{'|'.join(sorted(kernels))})\b(?![\[(])"
+    python = file.python if file.in_code(re.compile(handed)) is not None else None
     if python is None:
         return
     for home in ast.walk(python.module):
