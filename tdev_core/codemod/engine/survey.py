@@ -102,7 +102,7 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 # At a module's margin: `DEVICE = torch.device("cuda")`; from what is rare in it.
 _CONSTANT = re.compile(rb"(?:DEVICE|device)\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
 _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
-_MADE = re.compile(rb"(?:torch|th|tdev)\.device\([^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z")
+_MADE = re.compile(rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
 # Of a class, `_device: str`, and no parameter on a line of its own.
@@ -196,11 +196,10 @@ class Survey:
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
                 if (before := _NAME_BEFORE.match(line)) is None:
                     continue
-                name = before[2] + re.split(rb"\W", found[0], maxsplit=1)[0]
+                constant = before[2] + re.split(rb"\W", found[0], maxsplit=1)[0]
                 # At a margin, and nowhere with another value.
-                made = not before[1] and _MADE.match(found[1])
-                made = made and b" else " not in found[1].rpartition(b")")[2]
-                (self._constants if made else self._no_constants).add(name.decode())
+                made = not before[1] and _MADE.match(found[1]) is not None
+                (self._constants if made else self._no_constants).add(constant.decode())
             self._classes(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
+from collections.abc import Mapping
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
@@ -72,7 +73,7 @@ def _changes_a_private_one(file: File) -> bool:
     return False
 
 
-def leave_them(file: File, behind: dict[Span, str]) -> None:
+def leave_them(file: File, behind: Mapping[Span, str]) -> None:
     """Leave these functions, and say so."""
     for span, name in behind.items():
         file.untouched.append(span)

@@ -11,7 +11,7 @@ from tdev_core.codemod.engine.analysis.literals import is_device_word
 from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules._make import rule
-from tdev_core.codemod.engine.rules.import_places import STDLIB
+from tdev_core.codemod.engine.rules.import_order import STDLIB
 from tdev_core.codemod.engine.vocabulary import RUNTIMES
 
 FOREIGN = rule(

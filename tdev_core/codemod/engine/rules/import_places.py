@@ -33,7 +33,11 @@ IMPORT = rule(
     Alias style: `import torch` becomes `import tdev as torch`, `import torch as th` becomes
     `import tdev as th`, and `import torch.nn` (which binds `torch` too) becomes `import
     tdev.nn`, in the scopes where a rule has found something that depends on the device; call
-    sites stay. A file in which nothing does keeps its imports.
+    sites stay. A file in which nothing does keeps its imports. Where a question has to stay CUDA's (it
+    chooses beside arms for other accelerators, or opens a kernel), an alias would answer it for the
+    device in use: such a file is written as in the explicit style, `import tdev` beside `import torch`.
+    So is a file that puts a function of its own in torch's place (`torch.stft = stft`), which other
+    modules call by torch's name.
 
     tdev's names are torch's own objects unless they depend on the device, so re-pointing an
     import never changes what another name means.

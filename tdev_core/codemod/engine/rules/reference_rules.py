@@ -60,8 +60,13 @@ ARGUMENT = rule(
 
     The same holds in a file that never mentions CUDA: `torch.zeros(n, device=device)` there is as
     right or wrong as what its callers hand over, and what a person typed (a command line, a YAML
-    file) is seen by no tool. Each file is decided by its own text, so that rewriting one file, as
-    pre-commit does, gives what rewriting the whole tree gives.
+    file) is seen by no tool. Each file is decided by its own text and the rest of its package, which is
+    read whichever of its files are given, so that rewriting one file, as pre-commit does, gives what
+    rewriting the package gives. A function whose callers all give it the device of a tensor needs
+    nothing: a private one, or one that no other file of the tree speaks of. Nor does a device
+    that the rest of the package shows to be one: a module's constant that is a `torch.device` wherever
+    its name is set, an attribute of a class of the file that nothing else sets. One that a base
+    class annotates as a string, `_device: str`, is none.
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
     the default of a parameter or of a class attribute: it was made when the module is imported, and

@@ -178,8 +178,8 @@ def chooses_by_word(file: File, comparison: cst.CSTNode, operand: cst.CSTNode) -
     words: list[str] = []
     link = head
     while True:
-        if (word := _word(link.test, same)) is not None:
-            words.append(word)
+        if (said := _word(link.test, same)) is not None:
+            words.append(said)
         if len(link.orelse) != 1 or not isinstance(link.orelse[0], ast.If):
             break
         link = link.orelse[0]

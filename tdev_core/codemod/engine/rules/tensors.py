@@ -90,8 +90,8 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
         return False
     nested = any(isinstance(p, cst.FunctionDef) for p in file.tree.ancestors(home))
     if not nested and not re.match(r"_[^_]", home.name.value):
-        tree = file.options.tree
-        if tree is None or home.name.value not in tree.at_home:
+        around = file.options.tree
+        if around is None or home.name.value not in around.at_home:
             return False
     names = [p.name.value for p in home.params.params]
     by_keyword = [p.name.value for p in home.params.kwonly_params]
