@@ -123,6 +123,8 @@ class File:
         """The imports that become tdev's, and why, where the name does not say it."""
         self.asked: dict[tuple[str, int, str], tuple[Reference, str]] = {}
         """The findings about a name that stays, and what is said of it where it is tdev's all the same."""
+        self.saves_scripts = False
+        """Whether what TorchScript compiles here is saved, with the devices of its source."""
         self.requested: dict[cst.CSTNode, set[str]] = {}
         """The devices that functions make of what was asked for, and ask whether they are there."""
         self.untouched: list[Span] = []

@@ -102,7 +102,9 @@ _BINDS = re.compile(rb"[ \t]*(?:def|class|from|import|global|nonlocal)\b|[ \t]*[
 # At a module's margin: `DEVICE = torch.device("cuda")`; from what is rare in it.
 _CONSTANT = re.compile(rb"(?:DEVICE|device)\w{0,40}[ \t]*(?::[^=\n]{0,60})?=(?!=)[ \t]*([^\n]*)")
 _NAME_BEFORE = re.compile(rb"([ \t]*)(\w{0,40})\Z")
-_MADE = re.compile(rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z")
+_MADE = re.compile(
+    rb"(?:torch|th|tdev)\.device\((?![^\n]*\)[ \t]*(?:if|or|and)\b)[^\n]*\)[ \t]*(?:#[^\n]*)?\r?\Z"
+)
 _CLASS = re.compile(rb"^class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD_OF_A_NAME = re.compile(rb"\w+(?=[\s,)]|\Z)")
 # Of a class, `_device: str`, and no parameter on a line of its own.

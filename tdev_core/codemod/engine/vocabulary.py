@@ -132,7 +132,32 @@ def give_devices(text: str) -> tuple[set[str], set[str]]:
     promised = set(_ANNOTATED_DEVICE.findall(text)) if "device" in text and "->" in text else set()
     if ".device" in text and "return" in text:
         promised |= {n for n, of in _ASKS_A_TENSOR.findall(text) if TENSOR_WORD.search(of)}
-    return promised, set(_DEVICE_DEFINED.findall(text)) - promised
+    defined = list(_DEVICE_DEFINED.finditer(text))
+    promised |= {found[1] for found in defined if _makes_devices(text, found)}
+    return promised, {found[1] for found in defined} - promised
+
+
+_RETURNED = re.compile(r"^[ \t]+return\b[ \t]*([^\n]*)", re.MULTILINE)
+_MADE = re.compile(r"(?:torch|th|tdev)\.device\(")
+
+
+def _makes_devices(text: str, found: re.Match[str]) -> bool:
+    """Tell whether a function returns nothing but a ``torch.device`` that it makes, or was given."""
+    line = text.rfind("\n", 0, found.start()) + 1
+    indent = found.start() - line
+    end = re.compile(rf"^(?![ \t]{{{indent + 1}}})(?=[^\s#)])", re.MULTILINE).search(
+        text, found.end()
+    )
+    body = text[found.end() : end.start() if end is not None else len(text)]
+    given = re.match(r"\s*(?:self\s*,\s*)?(\w+)", body)
+    returned = _RETURNED.findall(body)
+    kept = given is not None and re.search(
+        rf"isinstance\(\s*{given[1]}\s*,\s*torch\.device\s*\)", body
+    )
+    return bool(returned) and all(
+        _MADE.match(each) or kept and given is not None and each.split("#")[0].strip() == given[1]
+        for each in returned
+    )
 
 
 @lru_cache(maxsize=16)

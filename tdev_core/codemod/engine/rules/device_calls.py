@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import libcst as cst
 
@@ -26,6 +27,11 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
     if call is None:
         if always or (name == "torch.device" and _handed_on(file, found.node)):
             file.use(REFERENCE, found)
+        elif any(
+            device_argument(file, each, name) == "may be cuda"
+            for each in _calls_by_name(file, found)
+        ):
+            file.use(ARGUMENT, found)
         return
     if _is_thrown_away(file, found, call):
         return
@@ -54,6 +60,26 @@ def device_call(file: File, found: Reference, call: Call | None) -> None:
         return
     if argument == "may be cuda" or (argument == "absent" and always):
         file.use(REFERENCE if argument == "absent" else ARGUMENT, found, reason(name))
+
+
+def _calls_by_name(file: File, found: Reference) -> Iterator[Call]:
+    """Yield the calls of a variable that a function of torch's is kept in: ``new = torch.empty if fast else torch.zeros``."""
+    kept: cst.CSTNode = file.tree.parents[found.node]
+    while isinstance(kept, cst.IfExp):
+        kept = file.tree.parents[kept]
+    if isinstance(kept, cst.Assign):
+        target: cst.CSTNode = kept.targets[0].target
+    elif isinstance(kept, cst.AnnAssign):
+        target = kept.target
+    else:
+        return
+    if not isinstance(target, cst.Name):
+        return
+    home = enclosing_function(file, found.node)
+    for call in file.tree.of(cst.Call):
+        if isinstance(call.func, cst.Name) and call.func.value == target.value:
+            if enclosing_function(file, call) is home:
+                yield Call(tuple(call.args))
 
 
 def _is_thrown_away(file: File, found: Reference, call: Call) -> bool:

@@ -12,6 +12,7 @@ from tdev_core.codemod.engine.rules.arms import decides_beside_other_arms, enclo
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.left_to_cuda import leave_the_rest
 from tdev_core.codemod.engine.rules.operands import asks_for_device
 from tdev_core.codemod.engine.rules.speaks_of_others import is_listed
 from tdev_core.codemod.engine.rules.tensors import is_tensor
@@ -21,7 +22,13 @@ def kept_arms(file: File) -> None:
     """Leave the arms of comparisons and of ``is_cuda`` that guard code which only CUDA can run."""
     for node in file.tree.of(cst.Comparison, cst.Attribute):
         no = _denies(file, node)
-        if no is None or file.kept(node) or demand(file, node, negated=no) is not None:
+        if no is None or file.kept(node):
+            continue
+        demanded = demand(file, node, negated=no)
+        if demanded is not None:
+            if demanded.verdict == "kept" and not demanded.skips:
+                _leave(file, node, no)
+                leave_the_rest(file, node)
             continue
         if decides_beside_other_arms(file, node):
             _leave(file, node, no, arms=False)  # which are looked at for themselves

@@ -52,7 +52,9 @@ def sets_names_of_torchs(file: File) -> bool:
 def needs_torchs_name(file: File) -> bool:
     """Tell whether an alias would have the file say another thing than it does."""
     changed = any((b.target or "") == "torch" for b in file.wanted)
-    return changes_kept_questions(file) or changed and sets_names_of_torchs(file)
+    return changes_kept_questions(file) or (
+        changed and (file.saves_scripts or sets_names_of_torchs(file))
+    )
 
 
 def changes_kept_questions(file: File) -> bool:

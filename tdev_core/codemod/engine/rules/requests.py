@@ -19,7 +19,7 @@ _NAMED = re.compile(
 _NOT_NAMED = re.compile(r"!=\s*[\"']cuda[\"']|[\"']cuda[\"']\s*(?:!=|not\s+in\b)")
 _THERE = r"(?:\w+\.)*(?:cuda\.is_available|is_(?:torch_)?cuda_available|cuda_is_available)\(\)"
 _COUNT = r"(?:\w+\.)*cuda\.device_count\(\)\s*"
-_MISSING = re.compile(rf"\bnot\s+{_THERE}|{_COUNT}(?:==\s*0|<\s*1)\b")
+_MISSING = re.compile(rf"\bnot\s+\(?\s*{_THERE}|{_COUNT}(?:==\s*0|<\s*1)\b")
 _IS_THERE = re.compile(rf"(?<!not ){_THERE}|{_COUNT}(?:>\s*0|>=\s*1)\b")
 _FIRST = r"\s*(?:#[^\n]*\s*)*if\s+"
 _MISSING_IN_THE_ARM = re.compile(rf"(?:^|\n)[ \t]*if\s+(?:{_MISSING.pattern})\s*:")

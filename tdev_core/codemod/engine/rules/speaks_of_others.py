@@ -101,12 +101,16 @@ def takes_the_type_of_others(file: File, node: cst.CSTNode, operand: cst.CSTNode
     return re.search(given, file.tree.text(choice.body)) is not None
 
 
+_OPENS = re.compile(r"[ \t]*if\b[^\n]*:[ \t]*$")
 _SAYS_OTHER = re.compile(r"#.*\b(?:mps|xpu|npu|hpu|other accelerators?)\b", re.IGNORECASE)
 
 
 def said_of_others(file: File, node: cst.CSTNode) -> bool:
     """Tell whether the comment above a statement speaks of another accelerator: somebody has thought of it."""
     line = file.tree.position(file.tree.span(file.tree.statement(node))[0])[0] - 1
+    # Or above the `if` that the statement is the first of.
+    if line >= 1 and _OPENS.match(file.tree.line_text(line)):
+        line -= 1
     while line >= 1 and (text := file.tree.line_text(line).strip()).startswith("#"):
         if _SAYS_OTHER.match(NOTE.sub("#", text)):
             return True

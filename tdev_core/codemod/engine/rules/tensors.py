@@ -96,12 +96,16 @@ def callers_give_own_device(file: File, node: cst.Name) -> bool:
     names = [p.name.value for p in home.params.params]
     by_keyword = [p.name.value for p in home.params.kwonly_params]
     tree = file.python
-    if tree is None or node.value not in names + by_keyword or parameter.default is not None:
+    if tree is None or node.value not in names + by_keyword:
+        return False
+    # Where none is given, torch takes its own.
+    may_lack = isinstance(parameter.default, cst.Name) and parameter.default.value == "None"
+    if parameter.default is not None and not may_lack:
         return False
     at = None
     if node.value in names:
         at = names.index(node.value) - (names[0] in ("self", "cls"))
-    return all(_own_devices(file, tree, home.name.value, node.value, at))
+    return all(_own_devices(file, tree, home.name.value, node.value, at, may_lack))
 
 
 def holds_own_device(file: File, node: cst.Name) -> bool:
@@ -114,7 +118,7 @@ def holds_own_device(file: File, node: cst.Name) -> bool:
 
 
 def _own_devices(
-    file: File, tree: PythonTree, function: str, parameter: str, at: int | None
+    file: File, tree: PythonTree, function: str, parameter: str, at: int | None, may_lack: bool
 ) -> Iterator[bool]:
     """Yield of each use of a function whether it is a call that gives it a tensor's device."""
     tensors = _Tensors(tree, file.tree.source)
@@ -128,11 +132,14 @@ def _own_devices(
             continue
         call, used = called.get(part), True
         given = None
-        if call is not None and not any(isinstance(a, ast.Starred) for a in call.args):
+        shown = call is not None and not any(isinstance(a, ast.Starred) for a in call.args)
+        shown = shown and call is not None and all(k.arg for k in call.keywords)
+        if shown and call is not None:
             given = next((k.value for k in call.keywords if k.arg == parameter), None)
             if given is None and at is not None and at < len(call.args):
                 given = call.args[at]
-        if given is None or not tensors.is_own_device(given):
+        lacks = shown and given is None and may_lack
+        if not lacks and (given is None or not tensors.is_own_device(given)):
             yield False
             return
         yield True
@@ -361,7 +368,8 @@ class _Tensors:
         asked = (
             rf"(?:isinstance\(\s*{name}\s*,\s*(?:\w+\.)*Tensor\s*\)|\bis_tensor\(\s*{name}\s*\))"
         )
-        if re.search(rf"(?<!not ){asked}", text) is not None:
+        # A module's own `forward` is given tensors, too.
+        if re.search(rf"(?<!not ){asked}|\bself\.forward\(\s*{name}\s*[,)]", text) is not None:
             return True
         return home is not None and computed_with(text, node.id)
 

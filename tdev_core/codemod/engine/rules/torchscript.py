@@ -61,8 +61,10 @@ def scripts(file: File) -> None:
             found = file.resolver.reference(one.node)
             if found is None or file.kept(one.node) or _is_given_for_a_lack(file, one.node):
                 continue
-            named = file.options.style == "explicit" and found.target == "torch"
-            if named and not inside and not one.known and _is_saved(file, one.node):
+            unknown = found.target == "torch" and not inside and not one.known
+            saved = unknown and _is_saved(file, one.node)
+            file.saves_scripts = file.saves_scripts or saved
+            if saved and file.options.style == "explicit":
                 said = "what torch.jit.script compiles here is saved, for whatever machine loads it"
                 file.find(TORCHSCRIPT, one.node, f"{said}; left as it is", "note")
                 continue

@@ -74,7 +74,7 @@ _NAME = re.compile(r"\w+")
 
 # A report for the people who are asked about a fault: torch's own script, and what was made after it.
 _COLLECTS = re.compile(
-    r"(?:collect|print|show)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
+    r"(?:collect|print|show|check)_env(?:ironment)?(?:_info)?\Z|env(?:ironment)?_(?:info|report)\Z"
 )
 _OF_THE_BUILD = re.compile(
     r"\bversion\.cuda\b|nvidia-smi|\bCUDA_HOME\b|\bcollect_env\b|\bcuda_(?:device_count|version)\b"
