@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
@@ -34,11 +34,8 @@ def behind_what_stays(file: File) -> dict[Span, str]:
             if not node.decorator_list:
                 found.setdefault(node.name, []).append(span)
     once = {name: spans[0] for name, spans in found.items() if len(spans) == 1}
-    uses: dict[str, list[int]] = {}
-    for name in once:
-        # As the code has them, in a string of it, too.
-        pattern = re.compile(rf"(?<!def )\b{name}\b")
-        uses[name] = [use.start() for use in pattern.finditer(file.code)]
+    # As the code has them, in a string of it, too.
+    uses = {name: list(_uses(file.code, name)) for name in once}
     stays = list(file.untouched)
     behind: dict[Span, str] = {}
     grown = True
@@ -58,6 +55,20 @@ def behind_what_stays(file: File) -> dict[Span, str]:
         for span, name in behind.items()
         if any(span[0] <= start < span[1] for start in changed)
     }
+
+
+def _uses(code: str, name: str) -> Iterator[int]:
+    """Yield where a name stands as a word of its own, but where it is defined."""
+    at = code.find(name)
+    while at >= 0:
+        end = at + len(name)
+        around = code[at - 1 : at] + code[end : end + 1]
+        if (
+            not any(each.isalnum() or each == "_" for each in around)
+            and code[at - 4 : at] != "def "
+        ):
+            yield at
+        at = code.find(name, end)
 
 
 def _changes_a_private_one(file: File) -> bool:
