@@ -140,7 +140,6 @@ class Survey:
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
-        self._bases: dict[str, set[str]] = {}
         self._runtimes: set[str] = set()
         self._of_torch_cuda: set[str] = set()
         self._staying: set[bytes] = set()
@@ -202,7 +201,7 @@ class Survey:
                 # At a margin, and nowhere with another value.
                 made = not before[1] and _MADE.match(found[1]) is not None
                 (self._constants if made else self._no_constants).add(constant.decode())
-            self._classes(raw)
+            self._annotated(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -218,26 +217,31 @@ class Survey:
             if self._looks_for_staying:
                 self._stays(path, raw)
 
-    def _classes(self, raw: bytes) -> None:
-        """Take into account what classes inherit from, and which annotate a device as a string."""
-        heads = [(found.start(), found) for found in _CLASS.finditer(raw)]
-        for _, found in heads:
-            bases = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
-            self._bases.setdefault(found[1].decode(), set()).update(bases)
+    def _annotated(self, raw: bytes) -> None:
+        """Take into account which classes annotate a device as a string."""
+        heads: list[re.Match[bytes]] | None = None
         for found in _STRING_DEVICE.finditer(raw):
             before = _ATTRIBUTE_BEFORE.search(raw[max(0, found.start() - 120) : found.start()])
-            owner = next((h[1] for start, h in reversed(heads) if start < found.start()), None)
-            if owner is not None and before is not None:
+            if before is None:
+                continue
+            heads = list(_CLASS.finditer(raw)) if heads is None else heads
+            owner = next((h[1] for h in reversed(heads) if h.start() < found.start()), None)
+            if owner is not None:
                 self._strings.add((owner.decode(), before[1].decode() + "device"))
 
     def _with_heirs(self) -> set[str]:
         """Return ``Class.attribute`` of each class that has, or inherits, a device that is a string."""
         known = set(self._strings)
+        bases: dict[str, set[str]] = {}
+        for raw in self._told.texts if known else ():
+            for found in _CLASS.finditer(raw):
+                named = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
+                bases.setdefault(found[1].decode(), set()).update(named)
         while more := {
             (name, attr)
-            for name, bases in self._bases.items()
+            for name, of in bases.items()
             for base, attr in known
-            if base in bases and (name, attr) not in known
+            if base in of and (name, attr) not in known
         }:
             known |= more
         return {f"{name}.{attr}" for name, attr in known}
