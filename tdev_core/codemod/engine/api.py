@@ -42,10 +42,10 @@ class ProgramTree:
     """Modules that hold kernels themselves, and packages that are made of such, by the names they are imported by."""
     device_constants: frozenset[str] = frozenset()
     """Variables of modules that hold a ``torch.device`` in each module that has them."""
-    string_devices: frozenset[str] = frozenset()
-    """``Class.attribute`` of each class of the tree that annotates a device as a string, ``_device: str``, or inherits it."""
-    at_home: frozenset[str] = frozenset()
-    """Functions that are told a device, and whose name stands in no file but those that define and call them."""
+    word_devices: frozenset[str] = frozenset()
+    """``Class.attribute`` of each class that has, or inherits, a device that is a word: ``_device: str``."""
+    told_devices: frozenset[str] = frozenset()
+    """``function.parameter``, and ``Class.parameter`` for what makes one, of what everybody gives real devices alone."""
     kernel_rooms: frozenset[str] = frozenset()
     """Packages at any depth most of whose modules hold kernels: the others are there for those."""
     platforms: frozenset[str] = frozenset()

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
+from tdev_core.codemod.engine.python.collector import without_collector
+from tdev_core.codemod.engine.python.tensors import Known
 from tdev_core.codemod.engine.triage.concern import concern
 
 
@@ -17,22 +19,16 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     ``source`` must keep its own newlines (decode with ``newline=""``). Raises
     :class:`SyntaxError_` for text that does not parse.
     """
-    if concern(source, options.style) == "no" and not _inherits_a_string(source, options):
+    known = Known.of(options.tree) if options.tree is not None else None
+    if concern(source, options.style, known) == "no" and not _inherits_a_string(source, options):
         return Result(source)
-    # A file's tree is a million objects that all stay until the end: nothing for the collector,
-    # which would walk them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with without_collector():
         try:
             return apply_rules(source, names, options, filename, whole=False)
         except (WholeTextNeeded, SyntaxError_):
             pass
         gc.collect()  # one tree at a time: they are large
         return apply_rules(source, names, options, filename, whole=True)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 _CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
@@ -41,7 +37,7 @@ _OWN_DEVICE = re.compile(r"\bdevice(?:_type)?[ \t]*=[ \t]*(?:str\()?self\.(\w*de
 
 def _inherits_a_string(source: str, options: Options) -> bool:
     """Tell whether a class gives torch a device that a base class in another file annotates as a string."""
-    strings = options.tree.string_devices if options.tree is not None else frozenset()
+    strings = options.tree.word_devices if options.tree is not None else frozenset()
     if not strings or options.style == "accelerator":
         return False
     own = set(_OWN_DEVICE.findall(source))

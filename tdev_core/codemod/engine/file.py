@@ -12,8 +12,6 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding
 from tdev_core.codemod.engine.analysis.cudas import Cudas
 from tdev_core.codemod.engine.analysis.flow import Flow
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference, Resolver
 from tdev_core.codemod.engine.analysis.scopes import Scopes
 from tdev_core.codemod.engine.analysis.scripted import Scripted
@@ -24,11 +22,14 @@ from tdev_core.codemod.engine.api import (
     Finding,
     Names,
     Options,
-    ProgramTree,
     Result,
     Rule,
     Severity,
 )
+from tdev_core.codemod.engine.python.callers import told_alone
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tensors import Known
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import KERNELS
 from tdev_core.codemod.engine.vocabulary import CUTS, NOTE, kept_by, may_be_kept, without_prose
 
@@ -95,10 +96,8 @@ class File:
         self.resolver = Resolver(
             self.tree, self.scopes, names, either=options.style != "accelerator"
         )
-        around = options.tree or ProgramTree()
-        self.flow = Flow(
-            self.resolver, around.give_devices, around.device_constants, around.string_devices
-        )
+        known = Known.of(options.tree) if options.tree else Known(told_alone(self.tree.source))
+        self.flow = Flow(self.resolver, known)
         self.changes: dict[tuple[int, int], Change] = {}
         self.findings: dict[tuple[str, int, str], Finding] = {}
         self.edited_roots: set[cst.CSTNode] = set()
@@ -206,7 +205,7 @@ class File:
     def python(self) -> PythonTree | None:
         """Python's tree of the whole text; None where its parser does not take it."""
         try:
-            return PythonTree(self.tree)
+            return PythonTree(self.tree, self.tree.python)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

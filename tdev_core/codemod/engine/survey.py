@@ -11,9 +11,10 @@ import re
 from pathlib import PurePath
 
 from tdev_core.codemod.engine.api import ProgramTree
+from tdev_core.codemod.engine.python.callers import Callers
+from tdev_core.codemod.engine.python.tensors import Known
 from tdev_core.codemod.engine.staying import built_on, moves_by_cuda_alone, staying
-from tdev_core.codemod.engine.told_devices import ToldDevices
-from tdev_core.codemod.engine.vocabulary import give_devices, without_prose
+from tdev_core.codemod.engine.vocabulary import SETTINGS, give_devices, without_prose
 from tdev_core.ecosystem.package_table import packages
 
 _GIVES_TORCH = re.compile(
@@ -112,6 +113,26 @@ _STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", r
 _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
 
 
+_KEPT_DEVICE = re.compile(rb"self\.((?:\w+_)?device)[ \t]*(?::[^=\n]*)?=(?!=)[ \t]*([^\n#]+)")
+_TYPED = re.compile(
+    rf"(?:(?:\w+\.)*(?:{SETTINGS})(?:\.\w*device|\[[\"']\w*device[\"']\]|\.(?:get|pop)\([\"']\w*device[\"'][^()]*\))"
+    r"|str\(\w+\)|[\"']cuda(?::\d+)?[\"'])\s*\Z".encode()
+)
+
+
+def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
+    """Tell whether what is kept is a word that was typed, or a parameter that says that it takes one."""
+    value = kept[2].strip()
+    if _TYPED.match(value):
+        return True
+    if not re.fullmatch(rb"[A-Za-z_]\w*", value):
+        return False
+    # As its signature says, or the prose of its class.
+    start = max(0, raw.rfind(b"\nclass ", 0, kept.start()))
+    said = rb"(?<!\w)" + value + rb"`*[ \t]*(?:[:(][^\n=)]*\bstr\b|(?::[^\n=)]*)?=[ \t]*[\"']cuda)"
+    return re.search(said, raw[start : kept.start()]) is not None
+
+
 # Packages that take the very word which a command line takes: `WhisperModel(name, device=args.device)`.
 _TOLD_BY_NAME = [(name, f"import {name}".encode()) for name in ("faster_whisper", "ctranslate2")]
 
@@ -136,7 +157,7 @@ class Survey:
         self._of_package: dict[str, list[bool]] = {}
         self._give_devices: set[str] = set()
         self._give_others: set[str] = set()
-        self._told = ToldDevices()
+        self._callers = Callers()
         self._constants: set[str] = set()
         self._no_constants: set[str] = set()
         self._strings: set[tuple[str, str]] = set()
@@ -191,7 +212,7 @@ class Survey:
             if _brings_tdev(raw) and not is_script(path, raw):
                 self._of_torch_cuda.add(top)
         if not self._looks_for_staying:
-            self._told.see(raw)
+            self._callers.see(raw)
         if not self._looks_for_staying and b"device" in raw:
             for found in _CONSTANT.finditer(raw):
                 line = raw[raw.rfind(b"\n", 0, found.start()) + 1 : found.start()]
@@ -202,6 +223,8 @@ class Survey:
                 made = not before[1] and _MADE.match(found[1]) is not None
                 (self._constants if made else self._no_constants).add(constant.decode())
             self._annotated(raw)
+            if b"self." in raw:
+                self._kept_words(raw)
         if b"device" in raw and (b"_device" in raw or b".device:" in raw):
             promised, others = give_devices(raw.decode("latin-1"))
             self._give_devices |= promised
@@ -229,11 +252,22 @@ class Survey:
             if owner is not None:
                 self._strings.add((owner.decode(), before[1].decode() + "device"))
 
+    def _kept_words(self, raw: bytes) -> None:
+        """Take into account which classes keep what a person typed as their device: ``self.device = cfg.device``."""
+        heads = list(_CLASS.finditer(raw))
+        kept: dict[tuple[str, str], bool] = {}
+        for found in _KEPT_DEVICE.finditer(raw):
+            owner = next((h[1] for h in reversed(heads) if h.start() < found.start()), None)
+            if owner is not None:
+                key = owner.decode(), found[1].decode()
+                kept[key] = kept.get(key, True) and _is_a_word(raw, found)
+        self._strings |= {key for key, words in kept.items() if words}
+
     def _with_heirs(self) -> set[str]:
         """Return ``Class.attribute`` of each class that has, or inherits, a device that is a string."""
         known = set(self._strings)
         bases: dict[str, set[str]] = {}
-        for raw in self._told.texts if known else ():
+        for raw in self._callers.texts if known else ():
             for found in _CLASS.finditer(raw):
                 named = {each.decode() for each in _WORD_OF_A_NAME.findall(found[2] or b"")}
                 bases.setdefault(found[1].decode(), set()).update(named)
@@ -290,6 +324,10 @@ class Survey:
             if word in beside and not beside.keys() <= {"cuda", "gpu"}
             if word == "cuda" or _OF_DEVICES.search(beside[word])
         ]
+        promised = frozenset(self._give_devices - self._give_others)
+        words = frozenset(self._with_heirs())
+        constants = frozenset(self._constants - self._no_constants)
+        known = Known(words=words, promised=promised, constants=constants)
         return ProgramTree(
             modules=frozenset(self._modules),
             kernels=frozenset(self._kernels),
@@ -300,10 +338,10 @@ class Survey:
             architectures=frozenset(self._architectures),
             gives_torch=frozenset(self._gives_torch),
             taken=frozenset(self._taken),
-            give_devices=frozenset(self._give_devices - self._give_others),
-            at_home=self._told.at_home(),
-            device_constants=frozenset(self._constants - self._no_constants),
-            string_devices=frozenset(self._with_heirs()),
+            give_devices=promised,
+            told_devices=self._callers.told(known),
+            device_constants=known.constants,
+            word_devices=words,
             runtimes=frozenset(self._runtimes),
             of_torch_cuda=frozenset(self._of_torch_cuda),
             staying=frozenset(name.decode() for name in self._staying),

@@ -80,6 +80,8 @@ def without_prose(text: str) -> str:
     return PROSE.sub(lambda found: found[1] or _LETTERS.sub(" ", found.group()), text)
 
 
+DEVICE_NAME = re.compile(r"(^|_)device$")
+"""What a variable or an attribute that holds a device is called."""
 # Words by which programs call tensors, and what holds them: their `.device` is a real one.
 TENSOR_WORD = re.compile(
     r"(?:^|_)(?:tensors?|models?|modules?|net|network|unet|vae|encoders?|decoders?|transformer|layers?|"
@@ -90,7 +92,7 @@ TENSOR_WORD = re.compile(
     r"alphas?|mean|std|var|scales?|audio|waveform|video|frames?|depth|rays?|mat|matrix|vec|vector|"
     r"norms?|coefs?|coeffs?|counts?|priors?|accelerator|fabric|generator|gen|pipe|pipeline|rng|device_mesh|mesh|mixture|dist|distribution|"
     r"td|tds|tensordict|actions?|obs|observations?|rewards?|advantages?|"
-    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z]))\d*$",
+    r"x|y|z|xs|ys|q|k|v|qkv|kv|h|w|u|t|out|emb|lat|mu|rho|eps|lengths?|lens|idxs?|(?-i:\b[A-Z]))\d*_?$",
     re.IGNORECASE,
 )
 _AS_TENSOR = (

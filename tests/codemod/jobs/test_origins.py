@@ -28,7 +28,16 @@ def _rewritten(place: Path, codemod: Callable[..., Ran], files: dict[str, str]) 
     [
         ("make(3, x.device)", "", True),
         ("make(3, device=next(model.parameters()).device)", "x = 1", True),
+        ("make(3, x.device)", "from .makes import make  # its device\nmake(4, y.device)", True),
+        ("make(3, x.device)", "from .makes import make  # its device\nmake(4, exp.device)", False),
         ("make(3, x.device)", "from .makes import make as made  # its device", False),
+        (
+            "make(3, x.device)",
+            "make = 3  # a device\n\n\ndef f(make):\n    return make, 'device'",
+            True,
+        ),
+        ("make(3, x.device)", "__all__ = ['make', 'device']", True),
+        ("getattr(args, 'make')(3, x.device)", "", False),
         ("make(3, x.device)", "made = {'device': 'make'}", False),
         ("make(3, args.device)", "", False),
         ("make(3, 'cuda')", "", False),
@@ -41,7 +50,7 @@ def _rewritten(place: Path, codemod: Callable[..., Ran], files: dict[str, str]) 
 def test_a_function_that_every_caller_tells_a_tensors_device(
     place: Path, codemod: Callable[..., Ran], call: str, other: str, told: bool
 ) -> None:
-    """As its own file shows, where no other one speaks of it; who may tell it what a person typed is enough."""
+    """As all files show together; who may tell it what a person typed is enough."""
     files = {
         "pkg/__init__.py": "",
         "pkg/makes.py": f"import torch\n\n\ndef make(n, device):\n{MADE}\n\ndef f(x):\n    return make(3, x.device)\n"
@@ -49,6 +58,91 @@ def test_a_function_that_every_caller_tells_a_tensors_device(
         "pkg/other.py": f"{other}\n",
     }
     assert ("pkg/makes.py" in _rewritten(place, codemod, files)) is not told
+
+
+HELD = "import torch\n\n\nclass Maker:\n    def __init__(self, n, device=None):\n        self.device = device\n"
+USED = "\n    def make(self):\n        return torch.zeros(3, device=self.device)\n"
+
+
+@pytest.mark.parametrize(
+    ("uses", "told"),
+    [
+        ("Maker(3, x.device)", True),
+        ("Maker(3, device=get_device(x))", True),
+        ("isinstance(x, Maker), Maker(3, x.device)", True),
+        ("Maker(3, cfg.device)", False),
+        ("Maker(3, 'cuda:0')", False),
+        ("MAKERS['plain'](3, cfg.device), {'plain': Maker}", False),
+        ("Heir(3, x.device)", True),
+        ("Heir(3, cfg.device)", False),
+        ("Own(x.device)", True),
+        ("Own(cfg.device), Maker(3, x.device)", False),
+    ],
+)
+def test_an_object_that_everybody_makes_with_a_tensors_device(
+    place: Path, codemod: Callable[..., Ran], uses: str, told: bool
+) -> None:
+    """Whoever makes it, or a class that is made as it is: ``super().__init__(device)`` is one of them."""
+    inits = "    def __init__(self, device):\n        super().__init__(3, device)\n"
+    own = f"\n\nclass Own(Maker):\n{inits}" if "Own" in uses else ""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/maker.py": HELD + USED,
+        "pkg/uses.py": f"from .maker import Maker\n\n\nclass Heir(Maker):\n    pass\n{own}\n\n"
+        "def get_device(model):\n    return next(model.parameters()).device\n\n\n"
+        f"def f(x, cfg):\n    return {uses}\n",
+    }
+    assert ("pkg/maker.py" in _rewritten(place, codemod, files)) is not told
+
+
+@pytest.mark.parametrize(
+    ("body", "real"),
+    [
+        ("return next(model.parameters()).device", True),
+        ("device = 'cpu'\n    device = torch.device(device)\n    return device", True),
+        ("return pick_device(model)", True),
+        ("return 'cuda' if model else 'cpu'", False),
+        ("return model.cfg.device", False),
+        ("return None if model else cfg", False),
+    ],
+)
+def test_a_function_that_gives_a_device(
+    place: Path, codemod: Callable[..., Ran], body: str, real: bool
+) -> None:
+    """By all that it returns, in whatever file it stands."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/finds.py": "import torch\n\n\ndef pick_device(m) -> torch.device | None:\n    return m.device\n\n\n"
+        f"def find_my_device(model, cfg):\n    {body}\n",
+        "pkg/uses.py": "import torch\nfrom .finds import find_my_device\n\n\ndef f(m):\n"
+        "    device = find_my_device(m, 3)\n    return torch.zeros(3, device=device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not real
+
+
+@pytest.mark.parametrize(
+    ("kept", "word"),
+    [
+        ("cfg.device", True),
+        ("str(device)", True),
+        ("device", True),
+        ("other", False),
+        ("torch.device('cuda')", False),
+        ("next(self.parameters()).device", False),
+    ],
+)
+def test_what_a_base_class_of_another_file_keeps_as_its_device(
+    place: Path, codemod: Callable[..., Ran], kept: str, word: bool
+) -> None:
+    """A word that was typed, or a parameter that says that it takes one."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/base.py": "import torch\n\n\nclass Base:\n    def __init__(self, cfg, device: str, other=None):\n"
+        f"        self.device = {kept}\n",
+        "pkg/heir.py": "import torch\nfrom .base import Base\n\n\nclass Heir(Base):\n    def f(self):\n"
+        "        return torch.zeros(3, device=self.device)\n",
+    }
+    assert ("pkg/heir.py" in _rewritten(place, codemod, files)) is word
 
 
 @pytest.mark.parametrize("kernels", [3, 1])

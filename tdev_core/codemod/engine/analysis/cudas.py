@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.survey import GUARDED
 
 _PACKAGE = re.compile(rf"(?:{GUARDED}|cucim|cudf|cuml)(?:\.|\Z)")

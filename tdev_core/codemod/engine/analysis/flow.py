@@ -8,6 +8,7 @@ Unknown stays unknown, and an unknown device counts as one that may be CUDA.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cached_property
 
 import libcst as cst
@@ -15,23 +16,22 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.kinds import (
     MAY_BE_CUDA,
-    NOT_TENSORS,
     TENSOR_ATTRIBUTES,
-    TENSOR_METHODS,
     UNKNOWN,
     Kind,
     Kinds,
 )
 from tdev_core.codemod.engine.analysis.literals import (
-    DEVICE_NAME,
     is_typed_device,
     names_cuda,
     names_other_device,
 )
 from tdev_core.codemod.engine.analysis.nodes import dotted, string_value
 from tdev_core.codemod.engine.analysis.resolve import Resolver
+from tdev_core.codemod.engine.python.tensors import NOT_TENSORS, TENSOR_METHODS, Known
 from tdev_core.codemod.engine.vocabulary import (
     DEVICE_AND_DTYPE,
+    DEVICE_NAME,
     TENSOR_WORD,
     computed_with,
     give_devices,
@@ -62,14 +62,12 @@ class Flow:
     def __init__(
         self,
         resolver: Resolver,
-        promised: frozenset[str] = frozenset(),
-        constants: frozenset[str] = frozenset(),
-        strings: frozenset[str] = frozenset(),
+        known: Known | None = None,
     ) -> None:
+        known = known or Known()
         self.resolver = resolver
-        self._constants = constants
-        self._strings = strings
-        self._promised = promised | give_devices(resolver.tree.source)[0]
+        promised = known.promised | give_devices(resolver.tree.source)[0]
+        self.known = replace(known, promised=promised)
         self.tree = resolver.tree
         self.scopes = resolver.scopes
         self._memo: dict[cst.CSTNode, Kinds] = {}
@@ -196,7 +194,10 @@ class Flow:
             return self.kinds(binding.value)
         if binding.kind == "parameter" and isinstance(binding.node, cst.Param):
             return self._parameter(binding.node)
-        if binding.kind == "from" and (binding.target or "").rpartition(".")[2] in self._constants:
+        if (
+            binding.kind == "from"
+            and (binding.target or "").rpartition(".")[2] in self.known.constants
+        ):
             return frozenset({Kind.DEVICE})
         if binding.kind == "other" and DEVICE_NAME.search(binding.name):
             # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
@@ -211,9 +212,22 @@ class Flow:
             name = param.name.value
             if "device" in name and shown_device(self._around(param), name):
                 return default | {Kind.DEVICE}
-            return default | UNKNOWN
+            return default | (frozenset({Kind.DEVICE}) if self._is_told_devices(param) else UNKNOWN)
         said = self.annotation(param.annotation.annotation)
         return default | (said if said is not None else UNKNOWN)
+
+    def _is_told_devices(self, param: cst.Param) -> bool:
+        """Tell whether everybody who calls a function gives this parameter a real device."""
+        homes = (
+            p for p in self.tree.ancestors(param) if isinstance(p, (cst.FunctionDef, cst.Lambda))
+        )
+        home = next(homes, None)
+        if not isinstance(home, cst.FunctionDef):
+            return False
+        name = home.name.value
+        return self.known.told(
+            f"{self._owner(home) if name == '__init__' else name}.{param.name.value}"
+        )
 
     def annotation(self, node: cst.BaseExpression) -> Kinds | None:
         """Return the kinds that an annotation promises: a real device, a tensor, None; None if it says neither."""
@@ -251,8 +265,8 @@ class Flow:
                 if said is not None:
                     kinds = kinds - {Kind.UNKNOWN, Kind.NONE} | said
                 return frozenset(kinds) or UNKNOWN
-            if self._strings and f"{self._owner(node)}.{attr}" in self._strings:
-                return UNKNOWN  # a string, by a base class in another file
+            if self.known.words and f"{self._owner(node)}.{attr}" in self.known.words:
+                return UNKNOWN  # a word, by a base class in another file
             # A property, or set by a base class: nn modules and trainers give real devices.
             return frozenset({Kind.DEVICE}) if DEVICE_NAME.search(attr) else UNKNOWN
         if DEVICE_NAME.search(attr):
@@ -409,13 +423,19 @@ class Flow:
         return found
 
     def _said_of_self(self, node: cst.CSTNode, attr: str) -> Kinds | None:
-        """Return what the class promises of ``self.<attr>``: ``self.device: torch.device = …``."""
+        """Return what the class, or one of the file that it inherits from, promises of it: ``self.device: torch.device``."""
         owner = next((p for p in self.tree.ancestors(node) if isinstance(p, cst.ClassDef)), None)
-        for assign in self.tree.of(cst.AnnAssign):
-            if dotted(assign.target) in (f"self.{attr}", attr) and owner is next(
-                (p for p in self.tree.ancestors(assign) if isinstance(p, cst.ClassDef)), None
-            ):
-                return self.annotation(assign.annotation.annotation)
+        said = {
+            next((p for p in self.tree.ancestors(each) if isinstance(p, cst.ClassDef)), None): each
+            for each in reversed(self.tree.of(cst.AnnAssign))
+            if dotted(each.target) in (f"self.{attr}", attr)
+        }
+        seen: set[cst.ClassDef] = set()
+        while owner is not None and owner not in seen:
+            if owner in said:
+                return self.annotation(said[owner].annotation.annotation)
+            seen.add(owner)
+            owner = self._base(owner)
         return None
 
     def _call(self, node: cst.Call) -> Kinds:
@@ -429,7 +449,7 @@ class Flow:
                 return UNKNOWN
             if method in TENSOR_METHODS and Kind.TENSOR in self.kinds(func.value):
                 return frozenset({Kind.TENSOR})
-            if method in self._promised:
+            if method in self.known.promised or self.known.told(f"{method}()"):
                 return frozenset({Kind.DEVICE})
             if method == "get_device":
                 return frozenset({Kind.INDEX})
@@ -482,7 +502,7 @@ class Flow:
 
     def _local_call(self, func: cst.Name) -> Kinds:
         """Return the union of what a function of this file returns."""
-        if func.value in self._promised:
+        if func.value in self.known.promised or self.known.told(f"{func.value}()"):
             return frozenset({Kind.DEVICE})
         bindings = self.scopes.of(func).lookup(func.value)
         if len(bindings) != 1 or not isinstance(bindings[0].node, cst.FunctionDef):

@@ -8,13 +8,12 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.tree import Tree
-from tdev_core.codemod.engine.vocabulary import SETTINGS
+from tdev_core.codemod.engine.vocabulary import DEVICE_NAME, SETTINGS
 
 CUDA_STRING = re.compile(r"cuda(:\d+)?\Z")
 TENSOR_TYPE = re.compile(r"torch\.cuda\.\w+Tensor\Z")
 _CUDA_FORMAT = re.compile(r"cuda:(%[ds]|\{[^{}]*\})\Z")
 NAMES_DEVICE = re.compile(r"(?:auto|cpu|cuda|meta|mps|xpu|npu|hpu|mtia)(?::\d+)?\Z")
-DEVICE_NAME = re.compile(r"(^|_)device$")
 _HOLDS_SETTINGS = re.compile(rf"(^|_)({SETTINGS})$", re.IGNORECASE)
 _OF_TENSORS = re.compile(r"(?:ids|mask|labels|values|embeds|states|features|tokens|inputs)\Z")
 _DEVICE_WORD = re.compile(r"(^|_)devices?(_?(type|str|string|name))?(_|$)|^device|device$", re.I)

@@ -18,8 +18,8 @@ from libcst._nodes.expression import _BaseParenthesizedNode
 from libcst._nodes.internal import CodegenState
 
 from tdev_core.codemod.engine.api import SyntaxError_
+from tdev_core.codemod.engine.python.lines import Span
 
-Span = tuple[int, int]
 Spans = dict[cst.CSTNode, Span]
 
 

@@ -14,25 +14,25 @@ from typing import Any
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import children
-from tdev_core.codemod.engine.analysis.parsing import Span, parse
+from tdev_core.codemod.engine.analysis.parsing import parse
 from tdev_core.codemod.engine.api import Names
+from tdev_core.codemod.engine.python.lines import NEWLINE, Lines, Span
 from tdev_core.codemod.engine.slicing.cutting import Cut
 from tdev_core.codemod.engine.slicing.slicer import take_slice
 
-_NEWLINE = re.compile(r"\r\n|\r|\n")
 _LONE_CR = re.compile(r"\r(?!\n)")
 # Before a statement: it starts the column anew, and libcst does not write it again.
 _FORM_FEED = re.compile(r"^[ \t\f]*\f(?=[^\s#]|[ \t]+[^\s#]|\Z)", re.MULTILINE)
 
 
-class Tree:
+class Tree(Lines):
     """The parsed file: ``source`` (without a byte order mark), nodes, parents and spans."""
 
     def __init__(
         self, source: str, names: Names | None = None, marks: tuple[str, ...] = ()
     ) -> None:
         self.bom = source[:1] == "\ufeff"
-        self.source = source[1:] if self.bom else source
+        super().__init__(source[1:] if self.bom else source)
         # Old Macintosh line ends: libcst knows only the other two. The offsets stay the same.
         parsed = _LONE_CR.sub("\n", self.source)
         feeds = [(*f.span(), "") for f in _FORM_FEED.finditer(parsed)] if "\f" in parsed else []
@@ -53,7 +53,6 @@ class Tree:
         self.parents: dict[cst.CSTNode, cst.CSTNode] = {}
         self.nodes: dict[type[cst.CSTNode], list[cst.CSTNode]] = {}
         self._walk()
-        self._lines = [0, *(m.end() for m in _NEWLINE.finditer(self.source))]
 
     def _walk(self) -> None:
         stack: list[cst.CSTNode] = [self.module]
@@ -101,25 +100,9 @@ class Tree:
             end = _closing(self.source, end)
         return start, end
 
-    def position(self, offset: int) -> tuple[int, int]:
-        """1-based line and column (in characters) of an offset."""
-        line = bisect.bisect_right(self._lines, offset)
-        return line, offset - self._lines[line - 1] + 1
-
-    def line_start(self, line: int) -> int:
-        return self._lines[line - 1]
-
-    def line_text(self, line: int) -> str:
-        end = self._lines[line] if line < len(self._lines) else len(self.source)
-        return self.source[self._lines[line - 1] : end]
-
-    @property
-    def line_count(self) -> int:
-        return len(self._lines)
-
     @property
     def newline(self) -> str:
-        found = _NEWLINE.search(self.source)
+        found = NEWLINE.search(self.source)
         return found.group() if found else "\n"
 
     def ancestors(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
@@ -159,7 +142,7 @@ def _closing(source: str, at: int) -> int:
         if source[at] == ")":
             return at + 1
         if source[at] == "#":
-            found = _NEWLINE.search(source, at)
+            found = NEWLINE.search(source, at)
             at = found.end() if found else len(source)
         else:
             at += 1

@@ -11,11 +11,7 @@ import libcst as cst
 from tdev_core.codemod.engine.analysis.kinds import MAY_BE_CUDA, Kind
 from tdev_core.codemod.engine.analysis.nodes import descendants, string_value
 from tdev_core.codemod.engine.file import File
-from tdev_core.codemod.engine.rules.tensors import (
-    callers_give_own_device,
-    holds_own_device,
-    is_tensor,
-)
+from tdev_core.codemod.engine.rules.tensors import is_own_device
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
             return "may be cuda" if _map_location(file, value) else "not cuda"
         if _is_cpus_arm(file, value):
             return "not cuda"
-        may_be = file.flow.may_be_cuda(value) and not _is_tensors_own(file, value)
+        may_be = file.flow.may_be_cuda(value) and not is_own_device(file, value)
         may_be = may_be and not _holds_tensors_own(file, value)
         if name in _MAKES_DEVICES and not may_be:
             may_be = bool(file.flow.kinds(value) & MAY_BE_CUDA)
@@ -85,28 +81,6 @@ def device_argument(file: File, call: Call, name: str) -> Answer:
                 return "may be cuda"
     shown = found and all(_is_all_there(file, each) for each in call.double_starred)
     return "not cuda" if shown else "absent"
-
-
-def _is_tensors_own(file: File, value: cst.BaseExpression) -> bool:
-    """Tell whether a device is that of a tensor: ``x.device``, or a name that is given nothing else."""
-    if isinstance(value, cst.Name):
-        if holds_own_device(file, value):
-            return True
-        bindings = file.scopes.of(value).lookup(value.value)
-        given = [b.value for b in bindings if b.kind == "value" and b.value is not None]
-        if not all(
-            isinstance(each, cst.Attribute) and _is_tensors_own(file, each) for each in given
-        ):
-            return False
-        if given and len(given) == len(bindings):
-            return True
-        others = [b for b in bindings if b.kind not in ("value", "parameter")]
-        return not others and callers_give_own_device(file, value)
-    return (
-        isinstance(value, cst.Attribute)
-        and value.attr.value == "device"
-        and is_tensor(file, value.value)
-    )
 
 
 def _is_all_there(file: File, value: cst.BaseExpression) -> bool:
@@ -144,7 +118,7 @@ def _holds_tensors_own(file: File, value: cst.BaseExpression) -> bool:
         return False
     found = _dictionary_values(file, options, said)
     return len(found) == len(bindings) > 0 and all(
-        not file.flow.may_be_cuda(each) or _is_tensors_own(file, each) for each in found
+        not file.flow.may_be_cuda(each) or is_own_device(file, each) for each in found
     )
 
 

@@ -7,8 +7,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.kernels import KERNEL
 
 _HEAD = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)

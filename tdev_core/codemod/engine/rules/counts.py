@@ -11,9 +11,9 @@ import ast
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.demands import DEMAND, counts
 
 _COUNT = "torch.cuda.device_count"

@@ -19,9 +19,9 @@ from typing import Literal
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules._make import rule
 from tdev_core.codemod.engine.rules.guards import KERNEL_NAME
 from tdev_core.codemod.engine.staying import DOUBLE

@@ -6,8 +6,8 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 
 _LEAVES = re.compile(
     r"(?:return|raise|continue|break)\b"

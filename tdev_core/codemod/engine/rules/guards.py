@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.architecture import asks_for_nvidias, asks_for_the_build
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import Change, File, Move
+from tdev_core.codemod.engine.python.lines import Span
 
 STDLIB = sys.stdlib_module_names
 

@@ -11,8 +11,8 @@ import libcst as cst
 
 from tdev_core.codemod.engine.analysis.bindings import Binding, Scope
 from tdev_core.codemod.engine.analysis.nodes import dotted
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
 from tdev_core.codemod.engine.rules.import_order import planned, settle
 from tdev_core.codemod.engine.rules.import_places import (

@@ -7,8 +7,8 @@ import re
 
 import libcst as cst
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.arms import ARMS, NAMES
 from tdev_core.codemod.engine.rules.cudas_arms import CALLS_CUDA
 

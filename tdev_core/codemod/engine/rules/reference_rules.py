@@ -62,11 +62,13 @@ ARGUMENT = rule(
     right or wrong as what its callers hand over, and what a person typed (a command line, a YAML
     file) is seen by no tool. Each file is decided by its own text and the rest of its package, which is
     read whichever of its files are given, so that rewriting one file, as pre-commit does, gives what
-    rewriting the package gives. A function whose callers all give it the device of a tensor needs
-    nothing: a private one, or one that no other file of the tree speaks of. Nor does a device
-    that the rest of the package shows to be one: a module's constant that is a `torch.device` wherever
-    its name is set, an attribute of a class of the file that nothing else sets. One that a base
-    class annotates as a string, `_device: str`, is none.
+    rewriting the package gives. A parameter that everybody in the tree gives a real device needs
+    nothing, be it a function's or that of a class which keeps it: who calls what is told by names, a
+    name that is handed on instead of called may be called with anything, and an annotation or a
+    docstring that says `str` is believed. So does the result of a function that returns real devices alone,
+    a module's constant that is a `torch.device` wherever its name is set, or an attribute of a class of the file
+    that nothing else sets. What a base class in another file annotates as a string, `_device: str`, or keeps
+    of what was typed, `self.device = cfg.device`, is none.
 
     `torch.device("cuda")` becomes `tdev.device("cuda")`, which gives a real `torch.device`, also in
     the default of a parameter or of a class attribute: it was made when the module is imported, and

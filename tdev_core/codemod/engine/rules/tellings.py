@@ -8,8 +8,8 @@ import re
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import string_value
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 
 _MESSAGE = r"(?:print|\w*(?:log|logger|logging|warnings)\.(?:debug|info|warn|warning|error|critical|exception))\("
 ONLY_TELLS = "opens a message that says CUDA; left as it is: reword it, or it is said of any device"

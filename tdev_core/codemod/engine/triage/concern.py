@@ -19,7 +19,8 @@ from functools import lru_cache
 from typing import Literal
 
 from tdev_core.codemod.engine.api import Style
-from tdev_core.codemod.engine.triage.provenance import gives_unknown_device
+from tdev_core.codemod.engine.python.tensors import Known
+from tdev_core.codemod.engine.triage.provenance import gives_unknown_device, shows_real_devices
 from tdev_core.codemod.engine.vocabulary import (
     ORDINAL_MOVES,
     PROSE,
@@ -55,8 +56,8 @@ _HEADER_ABOVE = re.compile(
 _COMMENTS = re.compile(r"\s*(?:#[^\n]*\n\s*)*")
 
 
-def concern(source: str, style: Style = "explicit") -> Concern:
-    """Tell what the rules of this style could change or report in this file."""
+def concern(source: str, style: Style = "explicit", known: Known | None = None) -> Concern:
+    """Tell what the rules of this style could change or report in this file, given what is known of its tree."""
     mentioned = mentions(source)
     # The accelerator target knows generic spellings only for what names CUDA.
     if not mentioned and style == "accelerator":
@@ -64,27 +65,31 @@ def concern(source: str, style: Style = "explicit") -> Concern:
     code = PROSE.sub(r"\1", source)  # without comments and what is in three quotes
     if mentioned and (mentions(code) or _mentioned_in_code(source)):
         return "cuda"
-    return "device" if style != "accelerator" and _makes_a_device(code) else "no"
+    if style == "accelerator":
+        return "no"
+    made = _makes_a_device(code, known or Known())
+    if made == "unknown" and shows_real_devices(source, known or Known()):
+        return "no"
+    return "device" if made else "no"
 
 
-def _makes_a_device(text: str) -> bool:
+def _makes_a_device(text: str, known: Known) -> Literal["", "made", "unknown"]:
     """Tell whether a device is made of what a person typed, a checkpoint loaded, or memory pinned.
 
-    ``torch.device`` itself counts where it is called or handed on, not in an annotation.
+    Or torch only given one of unknown origin. ``torch.device`` itself counts where it is called or handed on,
+    not in an annotation.
     """
     if "torch" not in text:
-        return False
+        return ""
     roots = {"torch", *_ALIAS.findall(text)}
     for given in _FROM.findall(text):
         names = set(_NAME.findall(given))
         roots |= names
     ours = _ours(frozenset(roots))
     if _PINNED.search(text) or _of_settings(text):
-        return True
+        return "made"
     if "device_ids" in text or ORDINAL_MOVES.search(text):
-        return True
-    if gives_unknown_device(text, ours):
-        return True
+        return "made"
     for word, pattern in _MAKER.items():
         for found in pattern.finditer(text):
             start, end = found.span()
@@ -93,12 +98,12 @@ def _makes_a_device(text: str) -> bool:
                 # What may end in `cfg.` or `cfg.my_`; the pattern looks everywhere for its start.
                 dotted = before.endswith("_") or before.rstrip().endswith(".")
                 if (dotted and _SETTING.search(before)) or _NUMBER.match(text, end):
-                    return True
+                    return "made"
                 if not (_CALLED.match(text, end) or _HANDED.search(before)):
                     continue
             if ours.search(before + found.group()):
-                return True
-    return False
+                return "made"
+    return "unknown" if gives_unknown_device(text, ours, known) else ""
 
 
 def _of_settings(text: str) -> bool:

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree, below
+from tdev_core.codemod.engine.python.tree import PythonTree, below
 
 __all__ = ["Shape", "shapes_at"]
 

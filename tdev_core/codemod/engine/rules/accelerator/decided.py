@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import descendants, dotted
-from tdev_core.codemod.engine.analysis.parsing import Span
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 

@@ -12,10 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.links import OUTSIDE
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 
 
 @dataclass(eq=False)

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.guards import QUIET
 
 _Defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import Change, File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 
 _BY_NUMBER = re.compile(

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from pathlib import PurePath
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.api import ProgramTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.flows import Unit
 from tdev_core.codemod.engine.rules.accelerator.kept import Kept, Reading
 from tdev_core.codemod.engine.rules.accelerator.mixed import MixedDevices

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.attention_shapes import shapes_at
 
 __all__ = ["CALLS", "UNSEEN", "Call", "Replaced", "Torch", "Written", "literal"]

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator import torchs_calls
 from tdev_core.codemod.engine.rules.accelerator.layout import usual_length
 from tdev_core.codemod.engine.rules.accelerator.torchs_amp import AMP

@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator
 import libcst as cst
 
 from tdev_core.codemod.engine.analysis.nodes import dotted
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.python_tree import PythonTree
 from tdev_core.codemod.engine.file import File, Question
+from tdev_core.codemod.engine.python.lines import Span
+from tdev_core.codemod.engine.python.tree import PythonTree
 from tdev_core.codemod.engine.rules.accelerator.decided import decides_about
 from tdev_core.codemod.engine.rules.accelerator.flows import Links, Unit, units_of
 from tdev_core.codemod.engine.rules.accelerator.kept import Reading

@@ -13,18 +13,17 @@ import warnings
 from collections.abc import Iterator
 from functools import cached_property
 
-from tdev_core.codemod.engine.analysis.parsing import Span
-from tdev_core.codemod.engine.analysis.tree import Tree
+from tdev_core.codemod.engine.python.lines import Lines, Span
 
 
 class PythonTree:
     """Python's tree of a file's whole text; nodes are found by their place in it."""
 
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-        self.module = tree.python or _parse(tree.source)
+    def __init__(self, text: Lines, module: ast.Module | None = None) -> None:
+        """``module`` is Python's tree of the text, where it has been read already."""
+        self._text = text
+        self.module = module or _parse(text.source)
         self._parents: dict[ast.AST, ast.AST] = {}
-        self._complete = False
 
     def at(self, span: Span) -> ast.AST | None:
         """Return the expression that has this span in the text, if there is one; the innermost of several.
@@ -48,6 +47,24 @@ class PythonTree:
                     child.end_col_offset,
                 ):
                     found = child
+        return found
+
+    @cached_property
+    def everything(self) -> list[ast.AST]:
+        """All nodes, those around others before them; all have ancestors from then on."""
+        found: list[ast.AST] = [self.module]
+        parents = self._parents
+        for node in found:
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    parents[value] = node
+                    found.append(value)
+                elif isinstance(value, list):
+                    for each in value:
+                        if isinstance(each, ast.AST):
+                            parents[each] = node
+                            found.append(each)
         return found
 
     @cached_property
@@ -89,16 +106,13 @@ class PythonTree:
         return imported, defined
 
     def _place(self, offset: int) -> tuple[int, int]:
-        row, column = self._tree.position(offset)
-        return row, len(self._tree.line_text(row)[: column - 1].encode())
+        row, column = self._text.position(offset)
+        return row, len(self._text.line_text(row)[: column - 1].encode())
 
     def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the parents of a node, nearest first."""
-        if not self._complete and node not in self._parents and node is not self.module:
-            # One that was not on the way to anything asked about.
-            self._complete = True
-            for parent in ast.walk(self.module):
-                self._parents.update(dict.fromkeys(ast.iter_child_nodes(parent), parent))
+        if node not in self._parents and node is not self.module:
+            _ = self.everything  # one that was not on the way to anything asked about
         current = self._parents.get(node)
         while current is not None:
             yield current
@@ -107,7 +121,7 @@ class PythonTree:
     def source(self, node: ast.stmt | ast.expr) -> str:
         """Return the text of one statement or expression, from its first character to its last."""
         start, end = self.span(node)
-        return self._tree.source[start:end]
+        return self._text.source[start:end]
 
     def span(self, node: ast.stmt | ast.expr) -> Span:
         """Return where one statement or expression starts and ends."""
@@ -116,17 +130,17 @@ class PythonTree:
         return start, self._offset(node.end_lineno, node.end_col_offset)
 
     def _offset(self, line: int, column: int) -> int:
-        text = self._tree.line_text(line).encode()[:column]
-        return self._tree.line_start(line) + len(text.decode())
+        text = self._text.line_text(line).encode()[:column]
+        return self._text.line_start(line) + len(text.decode())
 
     def text(self, nodes: list[ast.stmt]) -> str:
         """Return the lines of these statements, without comments' effect on them."""
         if not nodes:
             return ""
         first = min([nodes[0].lineno, *(d.lineno for d in getattr(nodes[0], "decorator_list", ()))])
-        start = self._tree.line_start(first)
+        start = self._text.line_start(first)
         last = nodes[-1].end_lineno or nodes[-1].lineno
-        return self._tree.source[start : self._tree.line_start(last)] + self._tree.line_text(last)
+        return self._text.source[start : self._text.line_start(last)] + self._text.line_text(last)
 
     def block(self, statement: ast.AST) -> list[ast.stmt]:
         """Return the statements among which one stands."""

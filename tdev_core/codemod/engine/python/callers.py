@@ -1,0 +1,599 @@
+"""Finds the parameters that everybody in a tree gives a real device, and no word that a person may have typed.
+
+``_mask(n, device)`` is called as ``_mask(3, x.device)`` wherever it is called. Who calls whom is told by names
+alone: a call of any ``_mask`` is one of each, and a name that is handed on instead of called counts as
+called with anything. Only the statements at the margin of a file that speak of such a function are parsed.
+"""
+
+from __future__ import annotations
+
+import ast
+import bisect
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from itertools import chain
+
+from tdev_core.codemod.engine.python.collector import without_collector
+from tdev_core.codemod.engine.python.lines import Lines
+from tdev_core.codemod.engine.python.tensors import Known, Tensors
+from tdev_core.codemod.engine.python.tree import PythonTree
+
+_DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+_PARAMETER = re.compile(
+    rb"(?<![\w.\"'\[])((?:\w+_)?device(?:_type)?)[ \t]*((?::(?:\[[^]]*\]|[^,\[=])*)?(?:=[^,]*)?)(?=,|\s*\Z)"
+)
+# What says that a parameter takes a word: `device: str = "cuda"`; or that it is real, which needs no callers.
+_WORDS_TAKEN = re.compile(
+    rb":[^=]*\b(?:str|int|Any|DeviceLike\w*)\b|=[ \t]*[\"'](?!cpu|meta)|:[ \t]*torch\.device[ \t]*(?:=|\Z)"
+)
+_CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
+_WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
+_MADE_OF_IT = re.compile(rb"device[ \t]*=(?!=)[ \t]*[\w.]*device")
+_REACH = 6000
+_WORDS = (b"device", b"cuda", b"gpu")
+_LIMIT = 64 << 20
+"""The bytes of texts that are kept until it is known what is looked for in them."""
+_MOST = 300
+"""The uses of a name beyond which it says nothing of one function."""
+# At the margin of a file, and no part of the statement before it.
+_STARTS = re.compile(rb"^(?![ \t\r\n#)\]}]|(?:elif|else|except|finally)\b)", re.MULTILINE)
+_IMPORTS = re.compile(rb"^(?:import[ \t]+torch|from[ \t]+torch)\b[^\n(\\]*$", re.MULTILINE)
+# What is called by everybody, by other names or by none.
+_NEVER = frozenset({b"forward", b"__call__", b"main", b"run", b"__new__", b"to", b"cuda"})
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+# Names that ask about a class or speak of it, and make none.
+_ASK = frozenset({"isinstance", "issubclass", "super", "cast", "TypeVar", "hasattr"})
+
+
+_Place = tuple[int, int]
+"""The number of a text, and an offset in it."""
+
+
+class Callers:
+    """The texts of a tree; :meth:`told` and :meth:`words` are asked once all are seen."""
+
+    def __init__(self) -> None:
+        self._asked: set[str] = set()
+        self._homes: dict[str, list[_Place]] = {}
+        self._givers: dict[str, list[_Place]] = {}
+        self.texts: list[bytes] = []
+        """Those that say anything of devices; none where they are too many to keep."""
+        self._size = 0
+
+    def see(self, raw: bytes) -> None:
+        """Take a file into account."""
+        self._size += len(raw)
+        if self._size > _LIMIT:
+            self.texts.clear()
+            self._asked.clear()
+            self._homes.clear()
+            self._givers.clear()
+            return
+        if not any(word in raw for word in _WORDS):
+            return  # whoever tells a device there gives one that the text does not name
+        self.texts.append(raw)
+        if b"device" not in raw:
+            return
+        for found in _DEFINED.finditer(raw):
+            if b"device" in found[1] and found[1] not in _NEVER:
+                place = len(self.texts) - 1, found.start()
+                self._givers.setdefault(found[1].decode(), []).append(place)
+            if b"device" not in found[2]:
+                continue
+            owner = _class_around(raw, found.start()) if found[1] == b"__init__" else found[1]
+            if not owner or owner in _NEVER:
+                continue
+            self._homes.setdefault(owner.decode(), []).append((len(self.texts) - 1, found.start()))
+            if _MADE_OF_IT.search(raw, found.end(), found.end() + _REACH) is not None:
+                for parameter, said in _PARAMETER.findall(found[2]):
+                    if _WORDS_TAKEN.search(said) is None:
+                        self._asked.add(f"{owner.decode()}.{parameter.decode()}")
+
+    def told(self, known: Known) -> frozenset[str]:
+        """Return ``function.parameter``, and ``Class.parameter`` for what makes one, of those told real devices alone.
+
+        ``function()`` are those that give nothing else, of those whose name says that they give a device.
+        """
+        givers = {f"{name}()": places for name, places in self._givers.items()}
+        if not self._asked and not givers:
+            return frozenset()
+        with without_collector():
+            return _Tree(self.texts, self._homes | givers, known).real(self._asked | set(givers))
+
+
+def told_alone(source: str) -> Callable[[str], bool]:
+    """Return what answers for the parameters of a text that is all there is, once it is asked."""
+
+    @cache
+    def told() -> frozenset[str]:
+        seen = Callers()
+        seen.see(source.encode())
+        return seen.told(Known())
+
+    return lambda parameter: parameter in told()
+
+
+def _class_around(raw: bytes, at: int) -> bytes:
+    """Return the name of the class that a method at an offset is of, by their indents."""
+    indent = at - (raw.rfind(b"\n", 0, at) + 1)
+    start = at
+    while (start := raw.rfind(b"class ", 0, start)) >= 0:
+        line = raw.rfind(b"\n", 0, start) + 1
+        if start - line < indent and not raw[line:start].strip():
+            found = _CLASS.match(raw, line)
+            return found[2] if found is not None else b""
+    return b""
+
+
+@dataclass
+class _Statement:
+    """One statement at the margin of a file, with what its text needs to be understood."""
+
+    tree: PythonTree
+    tensors: Tensors
+    source: str = ""
+    """The text of its whole file."""
+
+    @cached_property
+    def named(self) -> dict[str, list[ast.AST]]:
+        """The nodes that use a name, or define what it is the name of."""
+        found: dict[str, list[ast.AST]] = {}
+        for node in self.tree.everything:
+            if isinstance(node, ast.Name):
+                if not isinstance(node.ctx, ast.Load):
+                    continue
+                name = node.id
+            elif isinstance(node, ast.Attribute):
+                name = node.attr
+            elif isinstance(node, ast.Constant):
+                if not isinstance(node.value, str) or not _is_kept(self.tree, node):
+                    continue
+                name = node.value
+            elif isinstance(node, ast.alias):
+                name = node.name
+                if node.asname in (None, name):
+                    continue
+            elif isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+                name = node.name
+            else:
+                continue
+            found.setdefault(name, []).append(node)
+        return found
+
+    def class_of(self, function: ast.AST) -> ast.ClassDef | None:
+        """Return the class that a function is a method of."""
+        parent = next(self.tree.ancestors(function), None)
+        return parent if isinstance(parent, ast.ClassDef) else None
+
+    def class_around(self, node: ast.AST) -> ast.ClassDef | None:
+        return next((p for p in self.tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
+
+
+_Use = tuple[_Statement, ast.AST]
+
+
+def _is_kept(tree: PythonTree, node: ast.Constant) -> bool:
+    """Tell whether a function's name is kept for somebody who looks it up: in a table, or by ``getattr``."""
+    around = tree.ancestors(node)
+    parent = next(around, None)
+    if isinstance(parent, ast.Call):
+        return isinstance(parent.func, ast.Name) and parent.func.id == "getattr"
+    if not isinstance(parent, (ast.Dict, ast.List, ast.Tuple, ast.Set)):
+        return False
+    statement = next((p for p in around if isinstance(p, ast.stmt)), None)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    target = statement.target if isinstance(statement, ast.AugAssign) else target
+    return target is None or ast.unparse(target) != "__all__"
+
+
+def _is_of_word(letter: bytes) -> bool:
+    return letter.isalnum() or letter == b"_" or letter > b"\x7f"
+
+
+class _Text:
+    """One file, of which statements are parsed when they are asked for."""
+
+    def __init__(self, raw: bytes, known: Known) -> None:
+        self.raw = raw
+        self._known = known
+        self._parsed: dict[int, _Statement | None] = {}
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [found.start() for found in _STARTS.finditer(self.raw)]
+
+    @cached_property
+    def _whole(self) -> str:
+        return self.raw.decode("utf-8", "replace")
+
+    @cached_property
+    def _above(self) -> list[ast.stmt]:
+        """What the file takes from torch, by those of its imports that stand on a line of their own."""
+        lines = (line.decode("utf-8", "replace") for line in _IMPORTS.findall(self.raw))
+        try:
+            return ast.parse("\n".join(lines)).body
+        except SyntaxError:
+            return []
+
+    def statements(self, name: bytes) -> Iterator[_Statement | None]:
+        """Yield the statements whose text holds a word, None for what cannot be read; not plain imports of it."""
+        raw, seen = self.raw, -2
+        at = raw.find(name)
+        while at >= 0:
+            after = at + len(name)
+            if not (_is_of_word(raw[at - 1 : at]) or _is_of_word(raw[after : after + 1])):
+                number = bisect.bisect_right(self._starts, at) - 1
+                if number != seen:  # they come in the order of the text
+                    seen = number
+                    if self._may_use(number, name):
+                        yield self._statement(number)
+            at = raw.find(name, after)
+
+    def at(self, offset: int) -> _Statement | None:
+        return self._statement(bisect.bisect_right(self._starts, offset) - 1)
+
+    def _may_use(self, number: int, name: bytes) -> bool:
+        """Tell whether a statement does more than to import a name under itself."""
+        if number < 0 or not self.raw.startswith((b"from ", b"import "), self._starts[number]):
+            return True
+        return re.search(rb"(?<!\w)" + name + rb"[ \t]+as\b", self._text_of(number)) is not None
+
+    def _text_of(self, number: int) -> bytes:
+        start = self._starts[number] if number >= 0 else 0
+        end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.raw)
+        return self.raw[start:end]
+
+    def _statement(self, number: int) -> _Statement | None:
+        if number not in self._parsed:
+            text = self._text_of(number).decode("utf-8", "replace")
+            self._parsed[number] = self._read(text) or self._read(self._whole)
+        return self._parsed[number]
+
+    def _read(self, text: str) -> _Statement | None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                module = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        tree = PythonTree(Lines(text), module)
+        return _Statement(tree, Tensors(tree, self._whole, self._known, self._above), self._whole)
+
+
+_NOTHING = PythonTree(Lines(""))
+_UNREAD: _Use = (_Statement(_NOTHING, Tensors(_NOTHING, "")), ast.Name("", ast.Load()))
+
+
+class _Tree:
+    """The uses of names over all texts, and what is taken for real until something speaks against it."""
+
+    def __init__(self, texts: list[bytes], homes: dict[str, list[_Place]], known: Known) -> None:
+        self._homes = homes
+        self._known = replace(known, told=self._is_real)
+        self._texts = [_Text(raw, self._known) for raw in texts]
+        self._defined: dict[str, list[_Use]] = {}
+        self._used: dict[str, tuple[list[_Use], Iterator[_Use]]] = {}
+        self._refuted: set[str] = set()
+        self._asking = ""
+        self._rests_on: dict[str, set[str]] = {}
+        self._waiting: list[str] = []
+        self._seen: set[str] = set()
+
+    def real(self, asked: set[str]) -> frozenset[str]:
+        """Return those of ``function.parameter`` that nothing in the tree speaks against."""
+        for key in sorted(asked):
+            self._is_real(key)
+        while self._waiting:
+            key = self._waiting.pop()
+            if key in self._refuted:
+                continue
+            self._asking = key
+            if not self._holds(key):
+                self._refuted.add(key)
+                # What took this one for real is looked at again.
+                self._waiting += self._rests_on.pop(key, ())
+        return frozenset(self._seen - self._refuted)
+
+    def _is_real(self, key: str) -> bool:
+        """Answer for a parameter while another is looked at, which then rests on the answer."""
+        if self._asking and self._asking != key:
+            self._rests_on.setdefault(key, set()).add(self._asking)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._waiting.append(key)
+        return key not in self._refuted
+
+    # -- one parameter ------------------------------------------------------------------------
+
+    def _holds(self, key: str) -> bool:
+        if key.endswith("()"):
+            return self._gives(key)
+        name, _, parameter = key.rpartition(".")
+        heads = self._heads(name)
+        classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
+        uses = self._uses_of(name)
+        inits: list[tuple[_Statement, _Function | None, ast.ClassDef | None]]
+        if classes:
+            if len(classes) != len(heads):
+                return False
+            if any(_init(node) is None and node.decorator_list for _, node in classes):
+                return False  # a dataclass, whose fields are its parameters
+            made = (c for s, node in classes for c in _makes_itself(s, node))
+            uses = chain(made, self._makers(name, uses))
+            inits = [(s, _init(node), node) for s, node in classes]
+        else:
+            inits = [
+                (statement, node, statement.class_of(node))
+                for statement, node in heads
+                if isinstance(node, _DEFINITIONS)
+            ]
+            uses = (use for use in uses if _may_mean(use, [owner for _, _, owner in inits]))
+        signatures = [_Signature(s, node, owner) for s, node, owner in inits if node is not None]
+        signatures = [each for each in signatures if each.has(parameter)]
+        return bool(signatures) and self._all_give(uses, signatures, name, parameter)
+
+    def _gives(self, key: str) -> bool:
+        """Tell whether every function of a name gives a real device."""
+        heads = self._heads(key)
+        return bool(heads) and all(
+            isinstance(node, _DEFINITIONS) and statement.tensors.gives_device(node)
+            for statement, node in heads
+        )
+
+    def _makers(self, name: str, uses: Iterator[_Use]) -> Iterator[_Use]:
+        """Yield the uses of a class that make one, or an heir that is made as it is."""
+        todo, done = [uses], {name}
+        while todo:
+            for statement, node in todo.pop():
+                heir = _based(statement, node)
+                if heir is None:
+                    if not _asks_about(statement, node):
+                        yield statement, node
+                    continue
+                yield from _made_within(statement, heir)
+                if _init(heir) is None and heir.name not in done:
+                    done.add(heir.name)
+                    todo.append(self._uses_of(heir.name))
+
+    def _all_give(
+        self, uses: Iterable[_Use], signatures: list[_Signature], name: str, parameter: str
+    ) -> bool:
+        if any(each.takes_words(parameter) for each in signatures):
+            return False
+        # Of a function that others may call, its callers have to show what it is for.
+        shown = re.match(r"_[^_]", name) is not None
+        found = False
+        for count, (statement, node) in enumerate(uses):
+            if count > _MOST:
+                return False
+            call = next(statement.tree.ancestors(node), None)
+            if isinstance(node, ast.Call):
+                call = node
+            elif not isinstance(call, ast.Call) or call.func is not node:
+                return False
+            own = [each for each in signatures if _is_own(statement, call, each)]
+            for signature in own or signatures:
+                given = signature.given(call, parameter)
+                if given is _NONE_GIVEN and statement.source not in (s.source for s in signatures):
+                    continue  # a call of another one of this name
+                if given is None:
+                    return False
+                found = True
+                if given is not signature.default(parameter):
+                    shown = True
+                    if not statement.tensors.is_own_device(given):
+                        return False
+        return shown and found
+
+    def _heads(self, name: str) -> list[_Use]:
+        """Return the functions of a name that are told a device, or the classes that are made with one."""
+        if name not in self._defined:
+            found: list[_Use] = []
+            for number, at in self._homes.get(name, ()):
+                statement = self._texts[number].at(at)
+                named = statement.named if statement is not None else {}
+                for node in named.get(name.removesuffix("()"), ()):
+                    if isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+                        if all(node is not known for _, known in found) and statement is not None:
+                            found.append((statement, node))
+            self._defined[name] = found
+        return self._defined[name]
+
+    def _uses_of(self, name: str) -> Iterator[_Use]:
+        """Yield the nodes that use a name, those where it is defined first; what has been found is kept."""
+        if name not in self._used:
+            self._used[name] = [], self._look_for(name)
+        known, more = self._used[name]
+        at = 0
+        while True:
+            while at < len(known):
+                yield known[at]
+                at += 1
+            found = next(more, None)
+            if found is None:
+                return
+            known.append(found)
+
+    def _look_for(self, name: str) -> Iterator[_Use]:
+        """Yield them as they are found; one that is no call for a text that cannot be read."""
+        homes = list(dict.fromkeys(number for number, _ in self._homes.get(name, ())))
+        word = name.encode()
+        for number in chain(homes, (n for n in range(len(self._texts)) if n not in homes)):
+            text = self._texts[number]
+            for statement in text.statements(word) if word in text.raw else ():
+                if statement is None:
+                    yield _UNREAD
+                    continue
+                for node in statement.named.get(name, ()):
+                    if not isinstance(node, (*_DEFINITIONS, ast.ClassDef)):
+                        yield statement, node
+
+
+_NONE_GIVEN = ast.Constant(value=...)
+"""What a call gives that lacks a parameter which has no default."""
+
+
+class _Signature:
+    """The parameters of one function, and what a call gives each."""
+
+    def __init__(
+        self,
+        statement: _Statement,
+        node: _Function,
+        owner: ast.ClassDef | None,
+    ) -> None:
+        self.source = statement.source
+        self.owner = owner
+        self._node = node
+        of_class, given = owner is not None, node.args
+        names = [arg.arg for arg in (*given.posonlyargs, *given.args)]
+        static = any(
+            isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list
+        )
+        self._names = names[1:] if of_class and not static else names
+        self.bound = of_class and not static
+        self._all = {arg.arg: arg for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
+        defaults = dict(zip(reversed(names), reversed(given.defaults), strict=False))
+        by_keyword = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        self._defaults = defaults | {
+            arg.arg: value for arg, value in by_keyword if value is not None
+        }
+
+    def has(self, parameter: str) -> bool:
+        return parameter in self._all
+
+    def takes_words(self, parameter: str) -> bool:
+        """Tell whether it says that it is given a word: by its default, its annotation or its docstring."""
+        default = self.default(parameter)
+        if isinstance(default, ast.Constant) and default.value not in (None, "cpu", "meta"):
+            return True
+        said = self._all[parameter].annotation
+        if said is not None and re.search(r"\bstr\b|\bint\b|\bAny\b|DeviceLike", ast.unparse(said)):
+            return True
+        prose = ast.get_docstring(self._node, clean=False) or ""
+        told = rf"^[ \t]*(?::param\s+)?`*{parameter}`*\s*[:(][^\n]{{0,60}}\bstr(?:ing)?\b"
+        return re.search(told, prose, re.MULTILINE) is not None
+
+    def given(self, call: ast.Call, parameter: str) -> ast.expr | None:
+        """Return what a call gives, or the default, or that there is none; None where it is not to be seen."""
+        for keyword in call.keywords:
+            if keyword.arg == parameter:
+                return keyword.value
+        if any(keyword.arg is None for keyword in call.keywords):
+            return None
+        args = call.args
+        # `Class.method(self, x, device)`: the first is the object.
+        if (
+            self.bound
+            and isinstance(call.func, ast.Attribute)
+            and isinstance(call.func.value, ast.Name)
+        ):
+            if call.func.value.id[:1].isupper() and args and isinstance(args[0], ast.Name):
+                args = args[1:] if args[0].id in ("self", "cls") else args
+        if any(isinstance(arg, ast.Starred) for arg in args):
+            return None
+        if parameter in self._names and (at := self._names.index(parameter)) < len(args):
+            return args[at]
+        return self.default(parameter) or _NONE_GIVEN
+
+    def default(self, parameter: str) -> ast.expr | None:
+        return self._defaults.get(parameter)
+
+
+def _may_mean(use: _Use, owners: list[ast.ClassDef | None]) -> bool:
+    """Tell whether a name may be that of a method of these classes, or of a function at a module's margin."""
+    statement, node = use
+    method, plain = any(owners), not all(owners)
+    match node:
+        case ast.Name():
+            return plain and not statement.tensors.is_variable(node)
+        case ast.Attribute(value=ast.Name(id="self" | "cls")):
+            return method
+        case ast.Attribute(value=ast.Name() as owner):
+            return method or not statement.tensors.is_variable(owner)
+        case ast.Attribute(value=ast.Attribute()):
+            return True
+        case ast.Attribute():
+            return method
+        case _:
+            return True
+
+
+def _is_own(statement: _Statement, call: ast.Call, signature: _Signature) -> bool:
+    """Tell whether ``self.function(…)`` calls the one that the class around defines itself."""
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self" | "cls")):
+            return statement.class_around(call) is signature.owner is not None
+        case _:
+            return False
+
+
+def _init(node: ast.ClassDef) -> ast.FunctionDef | None:
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            return part
+    return None
+
+
+def _based(statement: _Statement, node: ast.AST) -> ast.ClassDef | None:
+    """Return the class that a name is a base of."""
+    parent = next(statement.tree.ancestors(node), None)
+    return parent if isinstance(parent, ast.ClassDef) and node in parent.bases else None
+
+
+def _asks_about(statement: _Statement, node: ast.AST) -> bool:
+    """Tell whether a class is asked about, annotated with or taken something from, and none is made of it."""
+    below = node
+    if isinstance(node, ast.Constant):
+        return True  # a class is spoken of by its name, and is not made by it
+    for parent in statement.tree.ancestors(node):
+        match parent:
+            case ast.Attribute():
+                return parent.attr != "__init__"
+            case ast.Call(func=ast.Name(id=name)) if name in _ASK:
+                return True
+            case ast.arg() | ast.AnnAssign() if parent.annotation is below:
+                return True
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                return parent.returns is below
+            case ast.ExceptHandler(type=caught):
+                return caught is below
+            case ast.Subscript() | ast.BinOp(op=ast.BitOr()) | ast.Tuple() | ast.Compare():
+                below = parent
+            case _:
+                return False
+    return False
+
+
+def _made_within(statement: _Statement, heir: ast.ClassDef) -> list[_Use]:
+    """Return the calls by which a class that inherits from another makes what it is: ``super().__init__(…)``."""
+    found = _makes_itself(statement, heir) if _init(heir) is None else []
+    for node in ast.walk(heir):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(attr="__init__", value=ast.Call(func=ast.Name(id="super")))
+            ):
+                found.append((statement, node))
+            case _:
+                pass
+    return found
+
+
+def _makes_itself(statement: _Statement, owner: ast.ClassDef) -> list[_Use]:
+    """Return the calls of ``cls(…)`` and the like in a class."""
+    found: list[_Use] = []
+    for node in ast.walk(owner):
+        match node:
+            case ast.Call(
+                func=ast.Name(id="cls")
+                | ast.Attribute(attr="__class__")
+                | ast.Call(func=ast.Name(id="type"))
+            ):
+                found.append((statement, node))
+            case _:
+                pass
+    return found
