@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -195,6 +196,21 @@ class File:
             return text
         names = "|".join(sorted(map(re.escape, answered)))
         return re.sub(rf"(?<![\w.])(?:{names})\w*(?:\.\w+)*", "", text)
+
+    @cached_property
+    def texts(self) -> list[tuple[int, int, str]]:
+        """Where each string of the source stands, without those that code fills in, and what it says."""
+        tree = self.python
+        return (
+            [
+                (*tree.span(node), node.value)
+                for node in (tree.everything if tree is not None else ())
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+                if not any(isinstance(p, ast.JoinedStr) for p in tree.ancestors(node))
+            ]
+            if tree is not None
+            else []
+        )
 
     @cached_property
     def scripted(self) -> Scripted:

@@ -143,6 +143,8 @@ class Survey:
     def __init__(self, *, staying: bool = True) -> None:
         self._looks_for_staying = staying
         self._modules: set[str] = set()
+        self._folders: set[str] = set()
+        self._puts_on_path = False
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
         self._taken: set[str] = set()
@@ -178,6 +180,9 @@ class Survey:
         ``home`` is the folder that ``top`` lies in: a checkout is often called as its package.
         """
         self._modules.add(top)
+        # A package may put its own folder on the path, and then import what lies there by its name alone.
+        self._puts_on_path = self._puts_on_path or b"sys.path." in raw
+        self._folders.add(path.parent.name if path.stem == "__init__" else path.stem)
         if _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore").rstrip(".")
@@ -329,7 +334,7 @@ class Survey:
         constants = frozenset(self._constants - self._no_constants)
         known = Known(words=words, promised=promised, constants=constants)
         return ProgramTree(
-            modules=frozenset(self._modules),
+            modules=frozenset(self._modules | (self._folders if self._puts_on_path else set())),
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),

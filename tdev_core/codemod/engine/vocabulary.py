@@ -34,7 +34,8 @@ SETTINGS = (
 )
 
 # A part of an expression: `state["args"].device` holds what was typed.
-_OF_SETTINGS = re.compile(rf"(?<![a-zA-Z0-9])(?:{SETTINGS})(?![a-zA-Z])", re.IGNORECASE)
+# One of the arguments of a function, `args[0]`, is none.
+_OF_SETTINGS = re.compile(rf"(?<![a-zA-Z0-9])(?:{SETTINGS})(?![a-zA-Z]|\[-?\d)", re.IGNORECASE)
 
 _LAST_KEY = re.compile(r"\[[\"'](\w+)[\"']\]\Z")
 

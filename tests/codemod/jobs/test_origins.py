@@ -212,3 +212,19 @@ def test_modules_of_no_package_are_those_beside(place: Path, codemod: Callable[.
         "lib/model/utils.py",
         "lib/model/uses.py",
     }
+
+
+@pytest.mark.parametrize("on_path", [True, False])
+def test_a_package_that_puts_its_own_folder_on_the_path(
+    place: Path, codemod: Callable[..., Ran], on_path: bool
+) -> None:
+    """What it imports by a name of that folder is the program's own, which the shims reach."""
+    put = "import os\nimport sys\n\nsys.path.append(os.path.dirname(__file__))\n" if on_path else ""
+    files = {
+        "pkg/__init__.py": put,
+        "pkg/parts/__init__.py": "def create(device):\n    return device\n",
+        "pkg/hook.py": "import torch\nfrom parts import create\n\n\ndef hook():\n"
+        "    device = 'cuda:0' if torch.cuda.is_available() else 'cpu'\n    return create(device=device)\n",
+    }
+    assert _rewritten(place, codemod, files) == {"pkg/hook.py"}
+    assert ("str(tdev.device(" in (place / "pkg/hook.py").read_text()) is not on_path

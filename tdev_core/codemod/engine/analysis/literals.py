@@ -139,6 +139,8 @@ def _holds_settings(node: cst.CSTNode) -> bool:
     if isinstance(node, cst.Subscript):
         index = node.slice[0].slice if len(node.slice) == 1 else None
         key = string_value(index.value) if isinstance(index, cst.Index) else None
+        if key is None and isinstance(node.value, cst.Name) and node.value.value == "args":
+            return False  # one of the arguments of a function
         return not _OF_TENSORS.search(key or "") and _holds_settings(node.value)
     last = node.attr if isinstance(node, cst.Attribute) else node
     return isinstance(last, cst.Name) and _HOLDS_SETTINGS.search(last.value) is not None

@@ -104,13 +104,13 @@ def beside_what_stays(file: File, node: cst.CSTNode) -> bool:
     )
 
 
-_OF_ANY = re.compile(r"\btorch\.accelerator\.\w")
+OF_ANY = re.compile(r"\btorch\.accelerator\.\w")
 
 
 def beside_any_accelerator(file: File, node: cst.CSTNode) -> bool:
     """Tell whether a condition asks for any accelerator, too: who wrote it meant CUDA where he said so."""
     for parent in file.tree.ancestors(node):
-        if isinstance(parent, cst.BooleanOperation) and _OF_ANY.search(file.tree.text(parent)):
+        if isinstance(parent, cst.BooleanOperation) and OF_ANY.search(file.tree.text(parent)):
             return True
         if isinstance(parent, (cst.BaseSmallStatement, cst.BaseSuite)):
             return False

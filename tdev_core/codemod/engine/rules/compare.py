@@ -18,7 +18,7 @@ from tdev_core.codemod.engine.rules.arms import (
     decides_beside_other_arms,
 )
 from tdev_core.codemod.engine.rules.demands import DEMAND, MET, NAME, Demand, demand, has_kernels
-from tdev_core.codemod.engine.rules.guards import guards_cuda_only
+from tdev_core.codemod.engine.rules.guards import guards_cuda_only, guards_full_autocast
 from tdev_core.codemod.engine.rules.matches import as_question
 from tdev_core.codemod.engine.rules.operands import (
     asks_for_device,
@@ -272,6 +272,8 @@ def _why_it_stays(file: File, node: cst.CSTNode, demanded: Demand | None) -> str
         return "stands beside a question about the build; left as it is"
     if only_tells_of_cuda(file, node) or gives_a_reason(file, node):
         return ONLY_TELLS
+    if guards_full_autocast(file, node):
+        return "opens an autocast to float32, which torch has for CUDA alone; left as it is"
     return why_it_pins(file, node)
 
 
@@ -341,7 +343,11 @@ def _among(
                 COMPARISON, node, f'{short(file, left)} is compared with "cuda"; is it a device?'
             )
     elif all(v in _SHARED for v in values):
-        if values == ["cuda"] or not decides_beside_other_arms(file, node):
+        if asks_about_others(file, left, lists=False):
+            text = short(file, left)
+            said = f"{text} is compared with other accelerators too; left as it is"
+            file.find(ARMS, node, said)
+        elif values == ["cuda"] or not decides_beside_other_arms(file, node):
             _wrap(file, node, left, no, exact=not without_index(file, left))
         else:
             file.find(ARMS, node, "this test chooses between backends; left as it is")

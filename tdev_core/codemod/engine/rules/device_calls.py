@@ -11,13 +11,19 @@ from tdev_core.codemod.engine.analysis.nodes import string_value
 from tdev_core.codemod.engine.analysis.resolve import Reference
 from tdev_core.codemod.engine.file import File
 from tdev_core.codemod.engine.rules.arguments import Call, device_argument
-from tdev_core.codemod.engine.rules.arms import ARMS, beside_any_accelerator, enclosing_function
+from tdev_core.codemod.engine.rules.arms import (
+    ARMS,
+    OF_ANY,
+    beside_any_accelerator,
+    enclosing_function,
+)
 from tdev_core.codemod.engine.rules.demands import demand
 from tdev_core.codemod.engine.rules.guards import guards_cuda_only
 from tdev_core.codemod.engine.rules.kept_questions import LEFT
 from tdev_core.codemod.engine.rules.reasons import reason
 from tdev_core.codemod.engine.rules.reference_rules import ARGUMENT, REFERENCE
 from tdev_core.codemod.engine.rules.requests import requested_devices
+from tdev_core.codemod.engine.rules.speaks_of_others import asks_about_others
 from tdev_core.codemod.engine.rules.torch_names import routed_prefix
 
 
@@ -138,8 +144,7 @@ def _is_of_no_other(file: File, node: cst.CSTNode, call: Call) -> bool:
     Or on the CPU, since NumPy gets it at once.
     """
     made = file.tree.parents[node]
-    rest = file.tree.source[file.tree.span(made)[1] :]
-    if _TO_NUMPY.match(rest):
+    if _TO_NUMPY.match(file.tree.source, file.tree.span(made)[1]):
         return True
     home = enclosing_function(file, node)
     source = call.argument("f", 0)
@@ -183,7 +188,6 @@ def _beside_its_module(file: File, found: Reference, call: Call) -> bool:
     return re.search(looked_up, file.tree.text(home)) is not None
 
 
-_OF_ANY = re.compile(r"\btorch\.accelerator\.\w")
 _ANOTHER = re.compile(r"(?!cuda)\w+\Z")
 
 
@@ -196,11 +200,14 @@ def _asks_for_another(file: File, node: cst.CSTNode) -> bool:
     asked = file.tree.parents.get(attribute)
     if not isinstance(attribute, cst.Attribute) or attribute.attr.value != "type":
         return False
+    if isinstance(asked, cst.Assign) and isinstance(asked.targets[0].target, cst.Name):
+        # `kind = torch.device(d).type`, which is compared with other accelerators' names.
+        return asks_about_others(file, asked.targets[0].target, lists=False)
     if not isinstance(asked, cst.Comparison) or len(asked.comparisons) != 1:
         return False
     target = asked.comparisons[0]
     word = string_value(target.comparator) or ""
-    if _OF_ANY.search(file.tree.text(target.comparator)):
+    if OF_ANY.search(file.tree.text(target.comparator)):
         return True
     if word == "cuda" and beside_any_accelerator(file, asked):
         return True

@@ -82,7 +82,13 @@ _ATTENTION = re.compile(r"\battn_(?:backend|implementation)\b|(?i:(?<![a-z])flex
 # NVIDIA's loader of data, and the word that it takes for a device.
 _DALI = re.compile(r"(?i:(?<![a-z])dali(?![a-z]))")
 _GPU = re.compile(r"[\"']gpu[\"']")
-_HOROVOD = re.compile(r"^[ \t]*(?:import|from)[ \t]+horovod\b", re.MULTILINE)
+# By a module that is nothing without it; what is tried may be absent.
+_HOROVOD = re.compile(r"^(?:import|from)[ \t]+horovod\b", re.MULTILINE)
+_ASKS_HOROVOD = re.compile(r"horovod|\bhvd\b", re.IGNORECASE)
+_FAULTS = re.compile(r"\bcudnn\s+(?:error|bug|crash|fault|issue|incompatib)", re.IGNORECASE)
+"""What comments and messages say of faults that only CUDA's library has."""
+# Which torch turns off elsewhere, with a warning.
+_FULL_AUTOCAST = re.compile(r"\bautocast\((?:[^()]|\([^()]*\))*\bdtype\s*=\s*\w+\.float32\b")
 # What is used decides, and no word of the text.
 _NO_WORDS = re.compile(r"(?!)")
 _SAID = re.compile(
@@ -123,11 +129,13 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
         return "what only knows NVIDIA's devices"
     if guards_cuda_only(file, node, _ATTENTION):
         return "which attention is taken, and CUDA has more of them"
+    if guards_cuda_only(file, node, _FAULTS) or _is_said_above(file, node, _FAULTS):
+        return "what goes wrong with cuDNN alone"
     if names_of_another_framework(file, node):
         return "the device of another framework, which does not know every accelerator"
     if (runtime := handed_to_a_runtime(file, node)) is not None:
         return f"the device of {runtime}, which knows CUDA and the CPU alone"
-    if file.in_code(_HOROVOD) is not None:
+    if _is_for_horovod(file, node):
         return "what works with Horovod, which knows CUDA and the CPU alone"
     if told_to_ray(file, node):
         return "what Ray or NNI is told, which do not count every accelerator"
@@ -141,6 +149,29 @@ def availability_guards(file: File, node: cst.CSTNode) -> str | None:
     if _is_said_to_need_cuda(file, node):
         return "what is said to need CUDA"
     return None
+
+
+def _is_for_horovod(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a question is asked for Horovod: by a module of its, or in the arm of a question about it."""
+    if file.in_code(_HOROVOD, "horovod") is not None:
+        return True
+    below: cst.CSTNode = node
+    for parent in file.tree.ancestors(node):
+        if isinstance(parent, cst.If) and below is parent.body:
+            if _ASKS_HOROVOD.search(file.tree.text(parent.test)):
+                return True
+        below = parent
+    return False
+
+
+def _is_said_above(file: File, node: cst.CSTNode, pattern: re.Pattern[str]) -> bool:
+    """Tell whether the comment above an ``if`` around a question says something."""
+    return any(
+        line.comment is not None and pattern.search(NOTE.sub("", line.comment.value))
+        for parent in file.tree.ancestors(node)
+        if isinstance(parent, cst.If)
+        for line in parent.leading_lines
+    )
 
 
 _NEEDS = re.compile(r"\b(?:need|requir)\w*\s+(?:an?\s+)?cuda\b|\bcuda[- ]only\b", re.IGNORECASE)
@@ -178,6 +209,11 @@ def _guards_nvidias(file: File, node: cst.CSTNode) -> bool:
     torch's own ``get_device_capability`` raises where there is no CUDA.
     """
     return guards_cuda_only(file, node, _ASKS_ARCHITECTURE) and asks_for_nvidias(file, node)
+
+
+def guards_full_autocast(file: File, node: cst.CSTNode) -> bool:
+    """Tell whether a test opens an ``autocast`` to float32, which torch has for CUDA alone."""
+    return guards_cuda_only(file, node, _FULL_AUTOCAST)
 
 
 def guards_a_package(file: File, node: cst.CSTNode) -> bool:
@@ -311,9 +347,13 @@ def guards_cuda_only(file: File, node: cst.CSTNode, only: re.Pattern[str] = _CUD
             home = enclosing_function(file, parent)
             return home is not None and found(tree.span(home.body))
         if isinstance(parent, cst.BaseSmallStatement):
-            if only in (_CUDA_ONLY, _PACKAGES, _RUNTIME, _NO_WORDS) and _opened_by_variable(
-                file, parent, found
-            ):
+            if only in (
+                _CUDA_ONLY,
+                _PACKAGES,
+                _RUNTIME,
+                _NO_WORDS,
+                _FAULTS,
+            ) and _opened_by_variable(file, parent, found):
                 return True
             return only is _CUDA_ONLY and (
                 KERNEL_NAME.search(_said_by(file, parent)) is not None

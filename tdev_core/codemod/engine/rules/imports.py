@@ -14,7 +14,7 @@ from tdev_core.codemod.engine.analysis.nodes import dotted
 from tdev_core.codemod.engine.file import Change, File
 from tdev_core.codemod.engine.python.lines import Span
 from tdev_core.codemod.engine.rules.import_inside import repoint, repoint_stars
-from tdev_core.codemod.engine.rules.import_order import planned, settle
+from tdev_core.codemod.engine.rules.import_order import STDLIB, planned, settle
 from tdev_core.codemod.engine.rules.import_places import (
     IMPORT,
     at_module_level,
@@ -210,9 +210,13 @@ def _only_tdev(file: File, binding: Binding) -> bool:
     """Tell whether every reference through this import now goes to tdev."""
     name = binding.name
     mine = binding.scope.bindings[name]
-    if len(mine) != 1 or file.filename.endswith("__init__.py"):
-        return False
     home = binding.scope.node
+    if (
+        len(mine) != 1
+        or not isinstance(home, cst.FunctionDef)
+        and file.filename.endswith("__init__.py")
+    ):
+        return False
     tree = file.options.tree
     if not isinstance(home, cst.FunctionDef):
         if tree is not None and PurePath(file.filename).stem in tree.gives_torch:
@@ -262,9 +266,23 @@ def _stands_elsewhere(file: File, name: str, within: Span) -> bool:
             continue
         if _quoted(line, column) and not _IS_CODE.search(line, max(0, column - 8), column + 8):
             continue  # a word of a message
+        if _is_prose(file, start):
+            continue
         if _IMPORTED.search(line[:column]) or re.match(r"\s*=(?!=)", tree.source[end : end + 8]):
             continue  # a module's name in an import, or a keyword
         return True
+    return False
+
+
+def _is_prose(file: File, at: int) -> bool:
+    """Tell whether a word stands in a docstring without examples, or in a text of several words that is no Python."""
+    text = next((t for low, high, t in file.texts if low <= at < high), None)
+    if text is None or ">>>" in text:
+        return False
+    try:
+        ast.parse(text.strip())
+    except (SyntaxError, ValueError):
+        return len(text.split()) > 2
     return False
 
 
@@ -296,7 +314,7 @@ def _shims(file: File) -> None:
         return
     if anchor is None:
         if file.given and _SCRIPT.search(file.tree.source):
-            if not _takes_it_from_the_tree(file):
+            if not _takes_it_from_the_tree(file) and not _is_of_the_library_alone(file):
                 insert_at_top(file, COMMENT)
         elif file.shims:
             node = file.shims[0]
@@ -320,6 +338,22 @@ def _moves_before(file: File, anchor: cst.CSTNode) -> bool:
         and not any(isinstance(p, (cst.FunctionDef, cst.Lambda)) for p in file.tree.ancestors(node))
         for node in file.shims
     )
+
+
+def _is_of_the_library_alone(file: File) -> bool:
+    """Tell whether a script imports nothing but Python's own library: whoever it starts imports tdev by itself."""
+    if file.python is None:
+        return False
+    tops = {
+        top
+        for node in file.python.imports
+        for top in (
+            [alias.name.partition(".")[0] for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [(node.module or "").partition(".")[0] if not node.level else "."]
+        )
+    }
+    return tops <= STDLIB
 
 
 def _takes_it_from_the_tree(file: File) -> bool:

@@ -28,7 +28,7 @@ def kept_arms(file: File) -> None:
         if demanded is not None:
             if demanded.verdict == "kept" and not demanded.skips:
                 _leave(file, node, no)
-                leave_the_rest(file, node)
+                leave_the_rest(file, node, denied=no)
             continue
         if decides_beside_other_arms(file, node):
             _leave(file, node, no, arms=False)  # which are looked at for themselves

@@ -9,9 +9,11 @@ from tdev_core.codemod.engine.rules.arms import enclosing_function
 from tdev_core.codemod.engine.rules.early_exits import after_early_exit
 
 
-def leave_the_rest(file: File, question: cst.CSTNode) -> None:
-    """Leave what follows an early exit for all but CUDA: ``if … or not torch.cuda.is_available() or …: return``."""
-    denied = False
+def leave_the_rest(file: File, question: cst.CSTNode, *, denied: bool = False) -> None:
+    """Leave what follows an early exit for all but CUDA: ``if … or not torch.cuda.is_available() or …: return``.
+
+    ``denied`` where the question itself asks for another: ``device.type != "cuda"``.
+    """
     for parent in file.tree.ancestors(question):
         if isinstance(parent, cst.Assert):
             home = enclosing_function(file, question)

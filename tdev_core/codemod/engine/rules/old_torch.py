@@ -41,12 +41,17 @@ def arms_of_old_torch(file: File) -> None:
             )
 
 
+_IS = re.compile(
+    r"(?:\w+\.)*is_torch_version\(\s*[\"']([<>]=?)[\"']\s*,\s*([\"']\d+\.\d+[\w.+]*[\"'])\s*\)"
+)
+
+
 def _is_newer(test: str) -> bool | None:
     """Tell how a question about torch's version is answered on each torch of tdev's; None where they differ, or it is another."""
     flag = _FLAG.fullmatch(test)
     if flag is not None:
         return None if (int(flag[2]), int(flag[3])) > OLDEST else flag[1] is None
-    found = _ASKS.fullmatch(test)
+    found = _ASKS.fullmatch(test) or _IS.fullmatch(test)
     if found is None:
         return None
     numbers = _NUMBERS.search(found[2])

@@ -131,6 +131,12 @@ def _one(file: File, found: Reference, chosen: dict[cst.CSTNode, str]) -> None:
     routed = routed_prefix(name, names.routed)
     if file.options.program and name == _IN_BUILD_SCRIPTS:
         routed = name
+    if name == "torch.has_cuda":
+        # What torch has no other name for; nothing else depends on the device.
+        if availability_guards(file, found.node) is None and not file.stays(found.node):
+            spelled = f"{file.here(found.node)}.backends.cuda.is_built()"
+            file.replace_node(REFERENCE, found.node, spelled)
+        return
     if routed is None:
         if "._cuda_" in name or name.startswith("torch._C._cuda"):
             file.find(PRIVATE, found.node, f"{name} is private to torch")

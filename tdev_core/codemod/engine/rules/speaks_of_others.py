@@ -16,21 +16,21 @@ _OTHER_CLASSES = re.compile(
 )
 
 
-def asks_about_others(file: File, operand: cst.BaseExpression) -> bool:
+def asks_about_others(file: File, operand: cst.BaseExpression, *, lists: bool = True) -> bool:
     """Tell whether the function compares the same device with another accelerator's name as well.
 
-    The text is searched, not the tree: such a comparison need not name CUDA.
+    The text is searched, not the tree: such a comparison need not name CUDA. Without ``lists``, one by one.
     """
     base = _asked(file, operand)
     home = enclosing_function(file, operand)
     if home is None or not base:
         return False
-    asked = (
-        rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:\s*[!=]=\s*[\"']({NAMES})\b"
-        rf"|\.startswith\(\s*[\"']({NAMES})\b"
-        rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b)"
-    )
+    one = rf"\s*[!=]=\s*[\"']({NAMES})\b|\.startswith\(\s*[\"']({NAMES})\b"
+    several = rf"|\s+(?:not\s+)?in\s*[\[({{](?![^])}}]*[\"']cuda)[^])}}]*[\"']({NAMES})\b"
+    asked = rf"(?<![\w.]){re.escape(base)}(?:\.type)?(?:{one}{several if lists else ''})"
     text = file.tree.text(home)
+    if not lists:
+        return re.search(asked, text) is not None
     if re.search(asked, text) is not None or _OTHER_CLASSES.search(text) is not None:
         return True
     return is_listed(file, operand)

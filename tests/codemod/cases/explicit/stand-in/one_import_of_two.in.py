@@ -10,7 +10,7 @@ def profile(run):
 
 def attend(q, k, v, streaming):
     if streaming and q.device.type == "cuda":
-        with torch.autocast(device_type=q.device.type, dtype=torch.float32):
+        with torch.autocast(device_type=q.device.type, dtype=torch.bfloat16):
             weights = torch.einsum("bqd,bkd->bqk", q, k)
     else:
         weights = torch.einsum("bqd,bkd->bqk", q, k)

@@ -11,7 +11,7 @@ def profile(run):
 
 def attend(q, k, v, streaming):
     if streaming and tdev.is_accelerator(q.device.type):
-        with torch.autocast(device_type=q.device.type, dtype=torch.float32):
+        with torch.autocast(device_type=q.device.type, dtype=torch.bfloat16):
             weights = torch.einsum("bqd,bkd->bqk", q, k)
     else:
         weights = torch.einsum("bqd,bkd->bqk", q, k)

@@ -1,0 +1,21 @@
+import tdev
+import torch
+
+try:
+    import horovod.torch as hvd
+except ImportError:
+    hvd = None
+
+
+def init_device(args):
+    if args.horovod:
+        hvd.init()
+        if torch.cuda.is_available():
+            torch.cuda.set_device(hvd.local_rank())
+    if tdev.cuda.is_available():
+        device = "cuda:%d" % args.local_rank
+        tdev.cuda.set_device(device)
+    else:
+        device = "cpu"
+    args.device = device
+    return tdev.device(device)
