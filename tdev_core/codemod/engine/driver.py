@@ -6,6 +6,7 @@ import gc
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 
 from tdev_core.codemod.engine.api import Names, Options, Result, SyntaxError_, WholeTextNeeded
 from tdev_core.codemod.engine.python.collector import without_collector
@@ -19,10 +20,10 @@ def rewrite(source: str, names: Names, options: Options, *, filename: str = "<st
     ``source`` must keep its own newlines (decode with ``newline=""``). Raises
     :class:`SyntaxError_` for text that does not parse.
     """
-    known = Known.of(options.tree) if options.tree is not None else None
-    if concern(source, options.style, known) == "no" and not _inherits_a_string(source, options):
-        return Result(source)
     with without_collector():
+        known = Known.of(options.tree) if options.tree is not None else None
+        if concern(source, options.style, known) == "no" and not _inherits_a_word(source, options):
+            return Result(source)
         try:
             return apply_rules(source, names, options, filename, whole=False)
         except (WholeTextNeeded, SyntaxError_):
@@ -35,13 +36,18 @@ _CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
 _OWN_DEVICE = re.compile(r"\bdevice(?:_type)?[ \t]*=[ \t]*(?:str\()?self\.(\w*device)\b")
 
 
-def _inherits_a_string(source: str, options: Options) -> bool:
-    """Tell whether a class gives torch a device that a base class in another file annotates as a string."""
-    strings = options.tree.word_devices if options.tree is not None else frozenset()
-    if not strings or options.style == "accelerator":
+def _inherits_a_word(source: str, options: Options) -> bool:
+    """Tell whether a class gives torch a device that a base class in another file holds a word in."""
+    words = options.tree.word_devices if options.tree is not None else frozenset()
+    if options.style == "accelerator" or _classes_of(words).isdisjoint(_CLASS.findall(source)):
         return False
     own = set(_OWN_DEVICE.findall(source))
-    return any(f"{name}.{attr}" in strings for name in _CLASS.findall(source) for attr in own)
+    return any(f"{name}.{attr}" in words for name in _CLASS.findall(source) for attr in own)
+
+
+@lru_cache(maxsize=4)
+def _classes_of(words: frozenset[str]) -> frozenset[str]:
+    return frozenset(word.partition(".")[0] for word in words)
 
 
 def apply_rules(

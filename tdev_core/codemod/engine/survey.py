@@ -113,7 +113,8 @@ _STRING_DEVICE = re.compile(rb"device[ \t]*:[ \t]*str\b(?![^\n]*,[ \t]*\r?$)", r
 _ATTRIBUTE_BEFORE = re.compile(rb"(?<![(,\r])\r?\n[ \t]+(?:self\.)?(\w{0,40})\Z")
 
 
-_KEPT_DEVICE = re.compile(rb"self\.((?:\w+_)?device)[ \t]*(?::[^=\n]*)?=(?!=)[ \t]*([^\n#]+)")
+_KEPT_DEVICE = re.compile(rb"device[ \t]*(?::[^=\n]*)?=(?!=)[ \t]*([^\n#]+)")
+_OF_SELF = re.compile(rb"self\.((?:\w+_)?)\Z")
 _TYPED = re.compile(
     rf"(?:(?:\w+\.)*(?:{SETTINGS})(?:\.\w*device|\[[\"']\w*device[\"']\]|\.(?:get|pop)\([\"']\w*device[\"'][^()]*\))"
     r"|str\(\w+\)|[\"']cuda(?::\d+)?[\"'])\s*\Z".encode()
@@ -122,7 +123,7 @@ _TYPED = re.compile(
 
 def _is_a_word(raw: bytes, kept: re.Match[bytes]) -> bool:
     """Tell whether what is kept is a word that was typed, or a parameter that says that it takes one."""
-    value = kept[2].strip()
+    value = kept[1].strip()
     if _TYPED.match(value):
         return True
     if not re.fullmatch(rb"[A-Za-z_]\w*", value):
@@ -143,8 +144,8 @@ class Survey:
     def __init__(self, *, staying: bool = True) -> None:
         self._looks_for_staying = staying
         self._modules: set[str] = set()
-        self._folders: set[str] = set()
-        self._puts_on_path = False
+        self._inside: dict[PurePath, set[str]] = {}
+        self._on_path: set[PurePath] = set()
         self._kernels: set[str] = set()
         self._gives_torch: set[str] = set()
         self._taken: set[str] = set()
@@ -181,8 +182,10 @@ class Survey:
         """
         self._modules.add(top)
         # A package may put its own folder on the path, and then import what lies there by its name alone.
-        self._puts_on_path = self._puts_on_path or b"sys.path." in raw
-        self._folders.add(path.parent.name if path.stem == "__init__" else path.stem)
+        if b"sys.path." in raw and b"__file__" in raw:
+            self._on_path.add(path.parent)
+        own = path.parent if path.stem == "__init__" else path
+        self._inside.setdefault(own.parent, set()).add(own.stem)
         if _MAY_GIVE_TORCH.search(raw):
             for found in _GIVES_TORCH.finditer(raw):
                 source = found[1].decode("ascii", "ignore").rstrip(".")
@@ -259,12 +262,16 @@ class Survey:
 
     def _kept_words(self, raw: bytes) -> None:
         """Take into account which classes keep what a person typed as their device: ``self.device = cfg.device``."""
-        heads = list(_CLASS.finditer(raw))
+        heads: list[re.Match[bytes]] = []
         kept: dict[tuple[str, str], bool] = {}
         for found in _KEPT_DEVICE.finditer(raw):
+            before = _OF_SELF.search(raw[max(0, found.start() - 60) : found.start()])
+            if before is None:
+                continue
+            heads = heads or list(_CLASS.finditer(raw))
             owner = next((h[1] for h in reversed(heads) if h.start() < found.start()), None)
             if owner is not None:
-                key = owner.decode(), found[1].decode()
+                key = owner.decode(), before[1].decode() + "device"
                 kept[key] = kept.get(key, True) and _is_a_word(raw, found)
         self._strings |= {key for key, words in kept.items() if words}
 
@@ -334,7 +341,7 @@ class Survey:
         constants = frozenset(self._constants - self._no_constants)
         known = Known(words=words, promised=promised, constants=constants)
         return ProgramTree(
-            modules=frozenset(self._modules | (self._folders if self._puts_on_path else set())),
+            modules=frozenset(self._modules.union(*(self._inside[d] for d in self._on_path))),
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),

@@ -184,14 +184,32 @@ def may_be_kept(text: str, marks: tuple[str, ...] = ()) -> bool:
 
 def used_as_tensor(text: str, name: str) -> bool:
     """Tell whether a text asks of ``name`` what only a tensor, or a module, answers."""
-    it = re.escape(name)
-    used = rf"(?<![\w.]){it}(?:\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\]|\[\s*\.\.\.,)"
-    return re.search(used, text) is not None
+    return any(_USED_AS_TENSOR.match(text, at + len(name)) for at in _places(text, name))
+
+
+# One pattern for all names: to make one for each takes longer than to look for it.
+_USED_AS_TENSOR = re.compile(rf"\.(?:{_AS_TENSOR})|\[[^]\"'\[]*:[^]\"']*\]|\[\s*\.\.\.,")
+_COMPUTED = re.compile(rf"{_OF_TENSORS}([\w.]+)\s*[,)]")
+
+
+def _places(text: str, name: str) -> Iterator[int]:
+    """Yield where a dotted name starts in a text, by its last characters at least."""
+    at = text.find(name)
+    while at >= 0:
+        before = text[at - 1] if at else " "
+        if not (before.isalnum() or before in "._"):
+            yield at
+        at = text.find(name, at + 1)
 
 
 def computed_with(text: str, name: str) -> bool:
     """Tell whether a text gives ``name`` to a function of torch that computes with it, as the first argument."""
-    return re.search(rf"{_OF_TENSORS}{re.escape(name)}\s*[,)]", text) is not None
+    return name in _computed_with(text)
+
+
+@lru_cache(maxsize=64)
+def _computed_with(text: str) -> frozenset[str]:
+    return frozenset(_COMPUTED.findall(text))
 
 
 def holds_tensors(text: str, name: str) -> bool:

@@ -70,6 +70,8 @@ def _ruff(directory: Path) -> int:
 
 def _ini(directory: Path) -> int:
     for name in (".flake8", "setup.cfg", "tox.ini"):
+        if not os.path.isfile(directory / name):
+            continue  # to make a parser takes far longer
         parser = configparser.ConfigParser(interpolation=None, strict=False)
         try:
             parser.read(directory / name, encoding="utf-8")

@@ -31,7 +31,8 @@ _WORDS_TAKEN = re.compile(
 )
 _CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULTILINE)
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
-_MADE_OF_IT = re.compile(rb"device[ \t]*=(?!=)[ \t]*[\w.]*device")
+# What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
+_GIVEN = re.compile(rb"device[ \t]*=(?!=)\s*[\w.]*device\b")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 _LIMIT = 64 << 20
@@ -88,7 +89,7 @@ class Callers:
             if not owner or owner in _NEVER:
                 continue
             self._homes.setdefault(owner.decode(), []).append((len(self.texts) - 1, found.start()))
-            if _MADE_OF_IT.search(raw, found.end(), found.end() + _REACH) is not None:
+            if _gives_torch(raw, found.end()):
                 for parameter, said in _PARAMETER.findall(found[2]):
                     if _WORDS_TAKEN.search(said) is None:
                         self._asked.add(f"{owner.decode()}.{parameter.decode()}")
@@ -115,6 +116,28 @@ def told_alone(source: str) -> Callable[[str], bool]:
         return seen.told(Known())
 
     return lambda parameter: parameter in told()
+
+
+def _gives_torch(raw: bytes, start: int) -> bool:
+    """Tell whether torch is given a device by name soon after an offset."""
+    return any(
+        _is_torchs(raw, found.start()) for found in _GIVEN.finditer(raw, start, start + _REACH)
+    )
+
+
+def _is_torchs(raw: bytes, at: int) -> bool:
+    """Tell whether the parenthesis that is open at an offset is that of a call of torch's."""
+    depth = 0
+    before = raw[max(0, at - 400) : at]
+    for index in range(len(before) - 1, -1, -1):
+        letter = before[index]
+        depth += (letter == 41) - (letter == 40)  # `)` and `(`
+        if depth < 0:
+            return _TORCHS.search(before, 0, index) is not None
+    return False
+
+
+_TORCHS = re.compile(rb"\b(?:torch|th)(?:\.\w+)+\Z")
 
 
 def _class_around(raw: bytes, at: int) -> bytes:
