@@ -204,15 +204,17 @@ class Survey:
             if self._looks_for_staying:
                 self._built_on |= built_on(raw)
                 self._by_cuda_alone |= moves_by_cuda_alone(raw)
-            compiled = _makes_kernels(raw, signs)
+            compiled, name = _makes_kernels(raw, signs), ""
+            if compiled or path.stem != "__init__":
+                name = dotted_name(path, top, home)
             if compiled:
-                self._compiled.add(name := dotted_name(path, top, home))
+                self._compiled.add(name)
                 # What keeps its kernels in a folder of its own is nothing but their interface.
                 around, inside, _ = name.partition("._triton.")
                 if inside and "." in around:
                     self._compiled.add(around)
             if path.stem != "__init__":
-                around = dotted_name(path, top, home)
+                around = name
                 while around := around.rpartition(".")[0]:
                     self._of_package.setdefault(around, []).append(compiled)
                 if home is None:
@@ -339,9 +341,10 @@ class Survey:
         promised = frozenset(self._give_devices - self._give_others)
         words = frozenset(self._with_heirs())
         constants = frozenset(self._constants - self._no_constants)
-        known = Known(words=words, promised=promised, constants=constants)
+        modules = frozenset(self._modules.union(*(self._inside[d] for d in self._on_path)))
+        known = Known(words=words, promised=promised, constants=constants, modules=modules)
         return ProgramTree(
-            modules=frozenset(self._modules.union(*(self._inside[d] for d in self._on_path))),
+            modules=modules,
             kernels=frozenset(self._kernels),
             kernel_modules=frozenset(self._compiled | packages),
             kernel_rooms=frozenset(rooms),

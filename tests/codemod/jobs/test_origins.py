@@ -169,8 +169,10 @@ def test_a_constant_of_another_module_is_a_device(place: Path, codemod: Callable
         "pkg/settings.py": 'import torch\n\nDEVICE = torch.device("cuda")\nDEVICE_NAME = "cuda"\n',
         "pkg/uses.py": uses.format("DEVICE"),
         "pkg/by_name.py": uses.format("DEVICE_NAME"),
+        "pkg/of_another.py": uses.format("DEVICE").replace(".settings", "elsewhere"),
     }
-    assert _rewritten(place, codemod, files) == {"pkg/settings.py", "pkg/by_name.py"}
+    changed = {"pkg/settings.py", "pkg/by_name.py", "pkg/of_another.py"}
+    assert _rewritten(place, codemod, files) == changed
 
 
 def test_a_base_class_says_that_its_device_is_a_string(
@@ -212,6 +214,30 @@ def test_modules_of_no_package_are_those_beside(place: Path, codemod: Callable[.
         "lib/model/utils.py",
         "lib/model/uses.py",
     }
+
+
+@pytest.mark.parametrize(
+    ("kept", "real"),
+    [
+        ("torch.device(device)", True),
+        ("next(model.parameters()).device", True),
+        ("device", False),
+        ("cfg.device", False),
+    ],
+)
+def test_an_object_that_is_called_after_its_class(
+    place: Path, codemod: Callable[..., Ran], kept: str, real: bool
+) -> None:
+    """``self.estimator.device`` is what each ``…Estimator`` of the tree keeps."""
+    files = {
+        "pkg/__init__.py": "",
+        "pkg/base.py": "import torch\n\n\nclass SmallEstimator:\n    def __init__(self, model, cfg, device):\n"
+        f"        self.device = {kept}\n",
+        "pkg/uses.py": "import torch\n\n\nclass Attack:\n    def __init__(self, estimator):\n"
+        "        self.estimator = estimator\n\n    def f(self):\n"
+        "        return torch.zeros(3, device=self.estimator.device)\n",
+    }
+    assert ("pkg/uses.py" in _rewritten(place, codemod, files)) is not real
 
 
 @pytest.mark.parametrize("on_path", [True, False])

@@ -194,11 +194,10 @@ class Flow:
             return self.kinds(binding.value)
         if binding.kind == "parameter" and isinstance(binding.node, cst.Param):
             return self._parameter(binding.node)
-        if (
-            binding.kind == "from"
-            and (binding.target or "").rpartition(".")[2] in self.known.constants
-        ):
-            return frozenset({Kind.DEVICE})
+        if binding.kind == "from" and binding.target is not None:
+            module, _, name = binding.target.rpartition(".")
+            if self.known.is_constant(name, module):
+                return frozenset({Kind.DEVICE})
         if binding.kind == "other" and DEVICE_NAME.search(binding.name):
             # `device, dtype = device_and_dtype(x)`: what comes with a dtype was asked of tensors.
             made = binding.statement

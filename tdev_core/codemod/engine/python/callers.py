@@ -20,6 +20,7 @@ from tdev_core.codemod.engine.python.collector import without_collector
 from tdev_core.codemod.engine.python.lines import Lines
 from tdev_core.codemod.engine.python.tensors import Known, Tensors
 from tdev_core.codemod.engine.python.tree import PythonTree
+from tdev_core.codemod.engine.vocabulary import TENSOR_WORD
 
 _DEFINED = re.compile(rb"def(?<!\wdef)[ \t]+(\w+)[ \t]*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 _PARAMETER = re.compile(
@@ -33,6 +34,12 @@ _CLASS = re.compile(rb"^([ \t]*)class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?", re.MULT
 _WORD = re.compile(rb"\w+(?=[\s,)\[]|\Z)")
 # What is given to something, `torch.zeros(n, device=device)`: by what is rare in it.
 _GIVEN = re.compile(rb"device[ \t]*=(?!=)\s*[\w.]*device\b")
+_OF_OBJECT = re.compile(
+    rb"device[ \t]*=(?!=)\s*(?:\w+\.)*(?!self\.|cls\.)(\w{3,})\.((?:\w+_)?device)\b"
+)
+_KEPT = re.compile(rb"device[ \t]*(?:=(?!=)|:|\(self\))")
+_KEEPS = re.compile(rb"(?:self\.|def[ \t]+|\n[ \t]+)((?:\w+_)?)\Z")
+_WORDS_OF_A_CLASS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _REACH = 6000
 _WORDS = (b"device", b"cuda", b"gpu")
 _LIMIT = 64 << 20
@@ -79,6 +86,10 @@ class Callers:
         self.texts.append(raw)
         if b"device" not in raw:
             return
+        for found in _OF_OBJECT.finditer(raw):
+            known = TENSOR_WORD.search(found[1].decode()) is not None
+            if not known and _is_torchs(raw, found.start()):
+                self._asked.add(f"*{found[1].decode()}.{found[2].decode()}")
         for found in _DEFINED.finditer(raw):
             if b"device" in found[1] and found[1] not in _NEVER:
                 place = len(self.texts) - 1, found.start()
@@ -97,7 +108,8 @@ class Callers:
     def told(self, known: Known) -> frozenset[str]:
         """Return ``function.parameter``, and ``Class.parameter`` for what makes one, of those told real devices alone.
 
-        ``function()`` are those that give nothing else, of those whose name says that they give a device.
+        ``function()`` are those that give nothing else, of those whose name says that they give a device, and
+        ``*name.attribute`` what all classes keep that are called so: ``*estimator.device`` of each ``…Estimator``.
         """
         givers = {f"{name}()": places for name, places in self._givers.items()}
         if not self._asked and not givers:
@@ -335,6 +347,8 @@ class _Tree:
     def _holds(self, key: str) -> bool:
         if key.endswith("()"):
             return self._gives(key)
+        if key.startswith("*"):
+            return self._keep(*key[1:].rsplit(".", 1))
         name, _, parameter = key.rpartition(".")
         heads = self._heads(name)
         classes = [(s, node) for s, node in heads if isinstance(node, ast.ClassDef)]
@@ -366,6 +380,42 @@ class _Tree:
             isinstance(node, _DEFINITIONS) and statement.tensors.gives_device(node)
             for statement, node in heads
         )
+
+    def _keep(self, name: str, attr: str) -> bool:
+        """Tell whether each class of the tree that an object is called after keeps a real device.
+
+        One that nobody gives it from outside, and no field of a dataclass, which is a parameter.
+        """
+        given = re.compile(rb"(?<!self)(?<!cls)\." + attr.encode() + rb"[ \t]*=(?!=)")
+        found = [
+            (self._texts[number].at(at), owner)
+            for owner, number, at in self._keepers.get(attr, ())
+            if f"_{_WORDS_OF_A_CLASS.sub('_', owner).lower()}".endswith(f"_{name.lower()}")
+        ]
+        if not found or any(given.search(text.raw) for text in self._texts):
+            return False
+        return all(
+            statement is not None
+            and any(
+                isinstance(node, ast.ClassDef)
+                and not _has_field(node, attr)
+                and statement.tensors.keeps_device(node, attr)
+                for node in statement.named.get(owner, ())
+            )
+            for statement, owner in found
+        )
+
+    @cached_property
+    def _keepers(self) -> dict[str, set[tuple[str, int, int]]]:
+        """The classes that keep a device, with one of the places where they do, by the attribute's name."""
+        found: dict[str, set[tuple[str, int, int]]] = {}
+        for number, text in enumerate(self._texts):
+            for kept in _KEPT.finditer(text.raw):
+                before = _KEEPS.search(text.raw[max(0, kept.start() - 60) : kept.start()])
+                if before is not None and (owner := _class_around(text.raw, kept.start())):
+                    attr = before[1].decode() + "device"
+                    found.setdefault(attr, set()).add((owner.decode(), number, kept.start()))
+        return found
 
     def _makers(self, name: str, uses: Iterator[_Use]) -> Iterator[_Use]:
         """Yield the uses of a class that make one, or an heir that is made as it is."""
@@ -553,6 +603,15 @@ def _is_own(statement: _Statement, call: ast.Call, signature: _Signature) -> boo
             return statement.class_around(call) is signature.owner is not None
         case _:
             return False
+
+
+def _has_field(node: ast.ClassDef, attr: str) -> bool:
+    return any(
+        isinstance(part, ast.AnnAssign)
+        and isinstance(part.target, ast.Name)
+        and part.target.id == attr
+        for part in node.body
+    )
 
 
 def _init(node: ast.ClassDef) -> ast.FunctionDef | None:

@@ -92,19 +92,29 @@ class Known:
     """What other files say of devices."""
 
     told: Callable[[str], bool] = _nothing
-    """Whether everybody gives a parameter, ``function.parameter`` or ``Class.parameter``, a real device."""
+    """Whether everybody gives a parameter, ``function.parameter`` or ``Class.parameter``, a real device.
+
+    Or a function, ``function()``, gives nothing else, or what is called so keeps nothing else, ``*estimator.device``.
+    """
     words: frozenset[str] = frozenset()
     """``Class.attribute`` of each class whose base, in whatever file, holds a word in it."""
     promised: frozenset[str] = frozenset()
     """Functions that promise a ``torch.device``."""
     constants: frozenset[str] = frozenset()
     """Variables of modules that hold one wherever they are set."""
+    modules: frozenset[str] = frozenset()
+    """What an absolute import of the tree's own starts with."""
 
     @classmethod
     def of(cls, tree: ProgramTree) -> Known:
         """Return what is known of a tree that has been surveyed."""
         told = tree.told_devices.__contains__
-        return cls(told, tree.word_devices, tree.give_devices, tree.device_constants)
+        return cls(told, tree.word_devices, tree.give_devices, tree.device_constants, tree.modules)
+
+    def is_constant(self, name: str, imported_from: str) -> bool:
+        """Tell whether an imported name is a constant of the tree; ``.`` for a relative import."""
+        top = imported_from.partition(".")[0]
+        return name in self.constants and (not top or top in self.modules)
 
 
 # What is no word that anybody has to translate.
@@ -319,7 +329,7 @@ class Tensors:
             case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=attr) if deep:
                 return self._is_real_of_self(node, attr, deep - 1)
             case ast.Attribute(attr=attr, value=value) if DEVICE_NAME.search(attr):
-                return attr == "_execution_device" or self._has_real_device(value)
+                return attr == "_execution_device" or self._has_real_device(value, attr)
             case ast.Call():
                 if self._name(node.func) in _MAKERS:
                     return True
@@ -331,7 +341,7 @@ class Tensors:
             case _:
                 return False
 
-    def _has_real_device(self, owner: ast.expr) -> bool:
+    def _has_real_device(self, owner: ast.expr, attr: str) -> bool:
         """Tell whether the ``device`` of an object is a real one: that of a tensor, a module or the like."""
         text = ast.unparse(owner)
         if isinstance(owner, (ast.Subscript, ast.Call)):
@@ -350,10 +360,15 @@ class Tensors:
                 for part in self._bindings(owner, owner.id)
                 for each in self._given(part, owner.id)
             ]
-            return bool(given) and all(
+            if given and all(
                 isinstance(each, ast.Attribute) and TENSOR_WORD.search(each.attr) for each in given
-            )
-        return isinstance(owner, ast.Attribute) and holds_tensors(self._source, text)
+            ):
+                return True
+        elif not isinstance(owner, ast.Attribute):
+            return False
+        elif holds_tensors(self._source, text):
+            return True
+        return self._known.told(f"*{last}.{attr}")
 
     def _around(self, node: ast.AST) -> str:
         home = self._home(node)
@@ -363,7 +378,9 @@ class Tensors:
         """Answer for a variable by all that may give it its value."""
         bindings = self._bindings(node, name)
         if name in self._known.constants and all(
-            isinstance(part, ast.ImportFrom) for part in bindings
+            isinstance(part, ast.ImportFrom)
+            and self._known.is_constant(name, "." * part.level + (part.module or ""))
+            for part in bindings
         ):
             return True  # of this file, of which not all is here, or of another one
         if (since := self._last_plain(node, name)) is not None:
@@ -437,6 +454,10 @@ class Tensors:
         owner = next((p for p in self._tree.ancestors(node) if isinstance(p, ast.ClassDef)), None)
         if owner is None or DEVICE_NAME.search(attr) is None:
             return False
+        return self.keeps_device(owner, attr, deep)
+
+    def keeps_device(self, owner: ast.ClassDef, attr: str, deep: int = 3) -> bool:
+        """Tell whether an attribute of a class holds a real device and nothing else."""
         inherits, seen = owner, set[str]()
         while inherits.name not in seen:
             seen.add(inherits.name)
